@@ -279,13 +279,13 @@ import random, sys
 import crfkit
 from crfkit.errors import CrfkitError
 data = open("m", "rb").read()
-dice = random.Random(1)
+rng = random.Random(1)
 rows = [["w"], ["a"], ["b"]]
 answers = errors = 0
 for _ in range(300):
     broken = bytearray(data)
-    for _ in range(dice.choice([1, 20, 2000])):
-        broken[dice.randrange(4096, len(data))] = dice.choice([0, 1, 0x7F, 0x80, 0xFF, dice.randrange(256)])
+    for _ in range(rng.choice([1, 20, 2000])):
+        broken[rng.randrange(4096, len(data))] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])
     try:
         tagger = crfkit.load(bytes(broken), verify=False)
         answers += all(label in tagger.labels for label in tagger.tag(rows))

@@ -1,4 +1,4 @@
-"""Workers without processes: services that are asked in this one, by the messages that processes would get."""
+"""Workers without processes: services in this process, which get the messages that processes would get."""
 
 import random
 from collections import deque
@@ -30,16 +30,17 @@ B02:%x[-1,0]/%x[0,0]
 
 
 def sent(values):
-    """What arrives of a message."""
+    """The message as its receiver decodes it."""
     head, *pieces = encode(values)
     return decode(head, b"".join(bytes(piece) for piece in pieces))
 
 
-class Here:
-    """N services. `fate(worker, verb, n)` is asked before the n-th step: "dies" before it, "after" it, or what it answers."""
+class LocalWorkers:
+    """N services. `on_step(worker, verb, n)` is called before the n-th step. It returns "dies" (before the step), "after" (dies after it), another
+    answer in place of the real one, or None."""
 
-    def __init__(self, n, service, fate=None):
-        self.service, self.fate, self.steps, self.started = service, fate or (lambda *_: None), 0, 0
+    def __init__(self, n, service, on_step=None):
+        self.service, self.on_step, self.steps, self.started = service, on_step or (lambda *_: None), 0, 0
         self.all, self.answers, self.verbs = {}, deque(), []
         for _ in range(n):
             self.replace()
@@ -58,11 +59,11 @@ class Here:
         for verb, _ in request["steps"]:
             self.steps += 1
             self.verbs.append(verb)
-            fate = self.fate(worker, verb, self.steps)
-            if fate == "dies":
+            on_step = self.on_step(worker, verb, self.steps)
+            if on_step == "dies":
                 self.answers.append((worker, None))
                 return
-            after = fate or after
+            after = on_step or after
         answer = sent(serving.answer(self.all[worker], request))
         self.answers.append((worker, None if after == "after" else after if after is not None else answer))
 
@@ -109,27 +110,27 @@ def bytes_of(model):
     return Path("model").read_bytes()
 
 
-def here(monkeypatch, fate=None, kind=None):
-    """Workers that runs with --workers get, in this process unless they are of another kind: a list of them, for each run."""
+def use_local_workers(monkeypatch, on_step=None, kind=None):
+    """Make runs with --workers use workers of this kind, by default in this process. Returns a list that gets the workers of each run."""
     made = []
 
     def transport(self):
-        made.append((kind or partial(Here, fate=fate))(self.run.workers, place.SERVICE))
+        made.append((kind or partial(LocalWorkers, on_step=on_step))(self.run.workers, place.SERVICE))
         return made[-1]
 
     monkeypatch.setattr(place.Distributed, "_transport", transport)
     return made
 
 
-def far(monkeypatch, train, template, algorithm, n=2, fate=None, kind=None, **options):
-    """A model of n such workers, and the workers."""
-    made = here(monkeypatch, fate, kind)
+def with_workers(monkeypatch, train, template, algorithm, n=2, on_step=None, kind=None, **options):
+    """(bytes of the model that n such workers train, the workers)."""
+    made = use_local_workers(monkeypatch, on_step, kind)
     model = crfkit.learn(train, template, algorithm, workers=n, **options)
     return bytes_of(model), made[0]
 
 
-def alone(train, template, algorithm, **options):
-    """The same on one machine."""
+def on_one_machine(train, template, algorithm, **options):
+    """The bytes of the model that one process trains."""
     if algorithm == "lbfgs":
         options["warm_up"] = 0
     return bytes_of(crfkit.learn(train, template, algorithm, **options))

@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
-from workers import TEMPLATE, alone, corpus, far, items
+from workers import TEMPLATE, corpus, items, on_one_machine, with_workers
 
 import crfkit
 from crfkit import errors
@@ -25,8 +25,8 @@ def test_same_bytes_as_one_machine(tmp_path, monkeypatch, algorithm, options, n)
     train = corpus(tmp_path / "train.txt")
     corpus(tmp_path / "dev.txt", 20, 5)
     options = {"max_iter": 12, **options}
-    one = alone(train, TEMPLATE, algorithm, **options)
-    many, workers = far(monkeypatch, train, TEMPLATE, algorithm, n, shards=7, **options)
+    one = on_one_machine(train, TEMPLATE, algorithm, **options)
+    many, workers = with_workers(monkeypatch, train, TEMPLATE, algorithm, n, shards=7, **options)
     assert many == one
     assert workers.verbs.count("read") >= 4
 
@@ -37,8 +37,8 @@ def test_values_and_weights(tmp_path, monkeypatch, weights):
     with open("plain.txt", "w") as file:
         file.write("B-x\tthe\tof\nO\tcat\n\n" * 700)
     options = {"format": "crfsuite", "max_iter": 8}
-    one = alone([*train, "plain.txt"], None, "lbfgs", **options)
-    assert far(monkeypatch, [*train, "plain.txt"], None, "lbfgs", shards=6, **options)[0] == one
+    one = on_one_machine([*train, "plain.txt"], None, "lbfgs", **options)
+    assert with_workers(monkeypatch, [*train, "plain.txt"], None, "lbfgs", shards=6, **options)[0] == one
 
 
 def test_files_patterns_and_compressed_ones(tmp_path, monkeypatch):
@@ -48,9 +48,9 @@ def test_files_patterns_and_compressed_ones(tmp_path, monkeypatch):
         Path(name).write_bytes(b"\xef\xbb\xbf" + header + Path(name).read_bytes().replace(b"\n", b"\r\n"))
     with gzip.open("c.gz", "wb") as file:
         file.write(Path(train[2]).read_bytes())
-    one = alone([*train[:2], "c.gz"], TEMPLATE, "lbfgs", max_iter=5)
+    one = on_one_machine([*train[:2], "c.gz"], TEMPLATE, "lbfgs", max_iter=5)
     (tmp_path / "2.txt").unlink()
-    assert far(monkeypatch, [str(tmp_path / "?.txt"), "c.gz"], TEMPLATE, "lbfgs", 2, shards=9, max_iter=5)[0] == one
+    assert with_workers(monkeypatch, [str(tmp_path / "?.txt"), "c.gz"], TEMPLATE, "lbfgs", 2, shards=9, max_iter=5)[0] == one
 
 
 @pytest.mark.parametrize("start", [b"\xef\xbb\xbfa", b"BZh11AY&SY", b"PK\x03\x04", b"# columns = x y z"])
@@ -60,16 +60,16 @@ def test_what_begins_a_file_is_text_within_it(tmp_path, monkeypatch, start):
     sentence = start if start.startswith(b"#") else start + b" N O"
     Path("train.txt").write_bytes(b"a N B\nb V O\n\n" + b"".join(sentence + b"\nb V B\n\n" for _ in range(5)))
     template, options = "U:%x[0,0]\nU1:%x[-1,0]\nB\n", {"max_iter": 3, "comments": start.startswith(b"#")}
-    one = alone("train.txt", template, "lbfgs", **options)
-    assert far(monkeypatch, "train.txt", template, "lbfgs", shards=40, **options)[0] == one
+    one = on_one_machine("train.txt", template, "lbfgs", **options)
+    assert with_workers(monkeypatch, "train.txt", template, "lbfgs", shards=40, **options)[0] == one
 
 
 def test_long_and_many_short_sequences(tmp_path, monkeypatch):
     lines = ["a D O\n"] * 5000 + ["\n"] + ["b N B-x\n\n"] * 3000 + ["c V O\n"] * 3000 + ["\n"] + ["a D B-x\nb V O\n\n"] * 2000
     Path("train.txt").write_text("".join(lines))
-    one = alone("train.txt", "U:%x[0,0]\nB\n", "owlqn", max_iter=5)
+    one = on_one_machine("train.txt", "U:%x[0,0]\nB\n", "owlqn", max_iter=5)
     for shards in (1, 5, 300):
-        assert far(monkeypatch, "train.txt", "U:%x[0,0]\nB\n", "owlqn", shards=shards, max_iter=5)[0] == one
+        assert with_workers(monkeypatch, "train.txt", "U:%x[0,0]\nB\n", "owlqn", shards=shards, max_iter=5)[0] == one
 
 
 STEPS = ["look", "begin", "count", "read", "share_layout", "number", "look_around", "share_whole", "group", "evaluate"]
@@ -88,12 +88,12 @@ def test_a_worker_dies_or_answers_nonsense(tmp_path, monkeypatch, verb, how):
     train = corpus(tmp_path / "train.txt", 500)
     seen = []
 
-    def fate(worker, asked, n):
+    def on_step(worker, asked, n):
         seen.append(asked)
         return how if asked == verb and seen.count(verb) in (1, 4) else None
 
-    one = alone(train, TEMPLATE, "owlqn", max_iter=2)
-    many, workers = far(monkeypatch, train, TEMPLATE, "owlqn", 2, fate, max_iter=2)
+    one = on_one_machine(train, TEMPLATE, "owlqn", max_iter=2)
+    many, workers = with_workers(monkeypatch, train, TEMPLATE, "owlqn", 2, on_step, max_iter=2)
     assert many == one
     if not (verb in ("begin", "share_layout", "share_whole", "group") and how == {"value": 3}):
         assert workers.started > 2
@@ -103,29 +103,29 @@ def test_one_that_has_forgotten_everything_begins_anew(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 500)
     seen = []
 
-    def fate(worker, verb, n):
+    def on_step(worker, verb, n):
         seen.append(verb)
         return {"error": "Forgotten", "arguments": ["all"]} if seen.count("evaluate") in (3, 6) and verb == "evaluate" else None
 
-    one = alone(train, TEMPLATE, "lbfgs", max_iter=6)
-    many, workers = far(monkeypatch, train, TEMPLATE, "lbfgs", 2, fate, max_iter=6)
+    one = on_one_machine(train, TEMPLATE, "lbfgs", max_iter=6)
+    many, workers = with_workers(monkeypatch, train, TEMPLATE, "lbfgs", 2, on_step, max_iter=6)
     assert many == one
     assert workers.started == 2
 
 
 def test_deaths_at_any_time(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 500)
-    one = alone(train, TEMPLATE, "lbfgs", max_iter=6)
+    one = on_one_machine(train, TEMPLATE, "lbfgs", max_iter=6)
     for seed in range(4):
         rng = random.Random(seed)
-        many, _ = far(monkeypatch, train, TEMPLATE, "lbfgs", 3, lambda *_, rng=rng: rng.choice(["dies", "after"]) if rng.random() < 0.06 else None, max_iter=6)
+        many, _ = with_workers(monkeypatch, train, TEMPLATE, "lbfgs", 3, lambda *_, rng=rng: rng.choice(["dies", "after"]) if rng.random() < 0.06 else None, max_iter=6)
         assert many == one
 
 
 def test_who_always_dies_ends_the_run(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 100)
     with pytest.raises(errors.CrfkitError, match="workers died at the same work"):
-        far(monkeypatch, train, TEMPLATE, "owlqn", 2, lambda _, verb, n: "dies" if verb == "evaluate" else None)
+        with_workers(monkeypatch, train, TEMPLATE, "owlqn", 2, lambda _, verb, n: "dies" if verb == "evaluate" else None)
 
 
 def test_errors_say_file_and_line(tmp_path, monkeypatch):
@@ -135,15 +135,15 @@ def test_errors_say_file_and_line(tmp_path, monkeypatch):
     text[place_of] = "only two"
     Path(name).write_text("\n".join(text))
     with pytest.raises(errors.DataError) as one:
-        alone(name, TEMPLATE, "lbfgs")
+        on_one_machine(name, TEMPLATE, "lbfgs")
     with pytest.raises(errors.DataError) as many:
-        far(monkeypatch, name, TEMPLATE, "lbfgs", shards=8)
+        with_workers(monkeypatch, name, TEMPLATE, "lbfgs", shards=8)
     assert str(many.value) == str(one.value)
     assert f":{place_of + 1}:" in str(one.value)
     for options in ({}, {"shards": 9}):
         for data in ("absent.txt", "absent*.txt"):
             with pytest.raises(errors.FileError, match="absent"):
-                far(monkeypatch, data, TEMPLATE, "lbfgs", **options)
+                with_workers(monkeypatch, data, TEMPLATE, "lbfgs", **options)
 
 
 @pytest.mark.parametrize(("train", "algorithm", "options", "words"), [
@@ -170,8 +170,8 @@ def test_conllu_and_data_in_files(tmp_path, monkeypatch):
     Path("train.conllu").write_text("\n".join(lines) + "\n")
     options = {"format": "conllu", "label": "upos", "max_iter": 4}
     template = "U:%x[0,form]\nU:%x[-1,form]/%x[0,form]\nB\n"
-    one = alone("train.conllu", template, "lbfgs", **options)
-    many, workers = far(monkeypatch, "train.conllu", template, "lbfgs", 2, data_dir=str(tmp_path / "data"), **options)
+    one = on_one_machine("train.conllu", template, "lbfgs", **options)
+    many, workers = with_workers(monkeypatch, "train.conllu", template, "lbfgs", 2, data_dir=str(tmp_path / "data"), **options)
     assert many == one
     assert workers.verbs.count("read") > 1
     assert not list((tmp_path / "data").iterdir())
@@ -191,10 +191,10 @@ CHANGES = {
 def test_who_takes_over_must_find_the_same_data(tmp_path, monkeypatch, algorithm, verb, change):
     train = corpus(tmp_path / "train.txt", 500)
     limit = {"max_iter": 3} if algorithm == "lbfgs" else {"passes": 3}
-    same, _ = far(monkeypatch, train, TEMPLATE, algorithm, 2, shards=4, **limit)
+    same, _ = with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, shards=4, **limit)
     seen = []
 
-    def fate(worker, asked, n):
+    def on_step(worker, asked, n):
         seen.append(asked)
         if asked != verb or seen.count(verb) != 2:
             return None
@@ -203,10 +203,10 @@ def test_who_takes_over_must_find_the_same_data(tmp_path, monkeypatch, algorithm
         return "dies"
 
     if change in ("only the name", "behind"):  # the numbers are the same; the last stretch is another worker's
-        assert far(monkeypatch, train, TEMPLATE, algorithm, 2, fate, shards=4, **limit)[0] == same
+        assert with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, on_step, shards=4, **limit)[0] == same
         return
     with pytest.raises(errors.DataError) as error:
-        far(monkeypatch, train, TEMPLATE, algorithm, 2, fate, shards=4, **limit)
+        with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, on_step, shards=4, **limit)
     assert error.value.path == train
     assert "changed since training began" in str(error.value)
 
@@ -216,10 +216,10 @@ def test_data_that_change_while_they_are_read(tmp_path, monkeypatch):
 
     size = Path(train).stat().st_size
 
-    def fate(worker, asked, n):
+    def on_step(worker, asked, n):
         if asked == "read" and Path(train).stat().st_size == size:
             with open(train, "a") as file:
                 file.write("a N O\n\n" * 100)
 
     with pytest.raises(errors.DataError, match=r"^the data changed while they were read: [\d,]+ tokens, [\d,]+ before$"):
-        far(monkeypatch, train, TEMPLATE, "lbfgs", 2, fate, shards=4)
+        with_workers(monkeypatch, train, TEMPLATE, "lbfgs", 2, on_step, shards=4)

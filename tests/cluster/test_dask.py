@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from commands import start
-from workers import TEMPLATE, alone, corpus
+from workers import TEMPLATE, corpus, on_one_machine
 
 import crfkit
 from crfkit import errors
@@ -64,7 +64,7 @@ class TestWithScheduler:
         train = corpus(tmp_path / "train.txt", 800)
         with cluster(n) as (address, _, _):
             for algorithm in ("lbfgs", "owlqn"):
-                assert learned(address, "-a", algorithm, "--max-iter", 5)[0] == alone(train, TEMPLATE, algorithm, max_iter=5)
+                assert learned(address, "-a", algorithm, "--max-iter", 5)[0] == on_one_machine(train, TEMPLATE, algorithm, max_iter=5)
             many, _ = learned(address, "-a", "perceptron", "--passes", 3)
         crfkit.learn(train, TEMPLATE, "perceptron", passes=3, workers=2).save("other")
         assert many == Path("other").read_bytes()
@@ -74,7 +74,7 @@ class TestWithScheduler:
         """Kill the workers; dask replaces them."""
         rng = random.Random(seed)
         train = corpus(tmp_path / "train.txt", 1500)
-        one = alone(train, TEMPLATE, "lbfgs", max_iter=30)
+        one = on_one_machine(train, TEMPLATE, "lbfgs", max_iter=30)
         with cluster(2) as (address, _, pids):
             timers = [threading.Timer(1 + 2 * rng.random(), os.kill, (pid, signal.SIGKILL)) for pid in pids[: 1 + seed % 2]]
             for timer in timers:
@@ -102,7 +102,7 @@ class TestWithScheduler:
         passes = sum(line.startswith("pass ") for line in said)
         with cluster(1) as (address, _, _):
             learned(address, "--max-iter", passes + 3, "--delta", 0, "--epsilon", 0, "--checkpoint", "run", "--resume")
-        assert Path("model").read_bytes() == alone(train, TEMPLATE, "lbfgs", max_iter=passes + 3, delta=0.0, epsilon=0.0)
+        assert Path("model").read_bytes() == on_one_machine(train, TEMPLATE, "lbfgs", max_iter=passes + 3, delta=0.0, epsilon=0.0)
 
     def test_an_address_without_a_scheduler_is_an_error(self, tmp_path):
         corpus(tmp_path / "train.txt", 10)

@@ -5,7 +5,7 @@ import math
 import random
 
 import pytest
-from workers import TEMPLATE, corpus, far, items
+from workers import TEMPLATE, corpus, items, with_workers
 
 import crfkit
 from crfkit import errors, modelfile
@@ -32,18 +32,18 @@ def test_same_bytes_for_any_number_of_workers(tmp_path, monkeypatch, algorithm, 
     train = corpus(tmp_path / "train.txt", 400)
     template = HISTORY if algorithm == "lookahead" else TEMPLATE
     options = {"passes": 2, "shards": 5, "dev": corpus(tmp_path / "dev.txt", 20, 3), **options}
-    one, _ = far(monkeypatch, train, template, algorithm, 1, **options)
+    one, _ = with_workers(monkeypatch, train, template, algorithm, 1, **options)
     rng = random.Random(2)
     for n in (2, 4):
-        fate = (lambda *_: "after" if rng.random() < 0.1 else None) if n == 4 else None
-        assert far(monkeypatch, train, template, algorithm, n, fate, **options)[0] == one
+        on_step = (lambda *_: "after" if rng.random() < 0.1 else None) if n == 4 else None
+        assert with_workers(monkeypatch, train, template, algorithm, n, on_step, **options)[0] == one
 
 
 @pytest.mark.parametrize("algorithm", ["sgd", "perceptron", "adf", "mira"])
 @pytest.mark.filterwarnings("ignore:values of the features reach")
 def test_values_and_weights(tmp_path, monkeypatch, algorithm):
     train = items(tmp_path / "train.txt", 350)
-    models = {far(monkeypatch, train, None, algorithm, n, format="crfsuite", passes=2)[0] for n in (1, 3)}
+    models = {with_workers(monkeypatch, train, None, algorithm, n, format="crfsuite", passes=2)[0] for n in (1, 3)}
     assert len(models) == 1
 
 
@@ -56,7 +56,7 @@ def test_one_rate_for_all_where_one_machine_has_it(tmp_path, monkeypatch, algori
     (tmp_path / "train.txt").write_text("".join(line + "\n" * rng.choice((1, 2)) for line in lines))
     train, how = str(tmp_path / "train.txt"), {"format": "crfsuite", "passes": 20, "seed": 3}
     alone = crfkit.learn(train, None, algorithm, **how)
-    far(monkeypatch, train, None, algorithm, 2, shards=1, **how)
+    with_workers(monkeypatch, train, None, algorithm, 2, shards=1, **how)
     tagger = crfkit.load("model")
     assert tagger.model.header["chosen"] == alone.header["chosen"]
     assert [tagger.tag([{"x": value, "bias": 300}]) for value in (290, 310)] == [["low"], ["high"]]
@@ -66,17 +66,17 @@ def test_one_rate_for_all_where_one_machine_has_it(tmp_path, monkeypatch, algori
 def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm):
     train = corpus(tmp_path / "train.txt", 400)
     limit = "max_iter" if algorithm == "owlqn" else "passes"
-    whole, _ = far(monkeypatch, train, TEMPLATE, algorithm, 2, **{limit: 4})
-    far(monkeypatch, train, TEMPLATE, algorithm, 3, checkpoint="run", **{limit: 2})
-    again, _ = far(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 4})
+    whole, _ = with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, **{limit: 4})
+    with_workers(monkeypatch, train, TEMPLATE, algorithm, 3, checkpoint="run", **{limit: 2})
+    again, _ = with_workers(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 4})
     assert again == whole
     more = {"checkpoint": "run", "resume": True, limit: 7}
     with pytest.raises(errors.OptionError, match="was written with shards None, not 7"):
-        far(monkeypatch, train, TEMPLATE, algorithm, 1, shards=7, **more)
+        with_workers(monkeypatch, train, TEMPLATE, algorithm, 1, shards=7, **more)
     with pytest.raises(errors.OptionError, match="was written by a run with workers or cluster; resume"):
         crfkit.learn(train, TEMPLATE, algorithm, **more)
     with pytest.raises(errors.OptionError, match="another training data"):
-        far(monkeypatch, corpus(tmp_path / "other.txt", 400, 1), TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 7})
+        with_workers(monkeypatch, corpus(tmp_path / "other.txt", 400, 1), TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 7})
 
 
 @pytest.mark.parametrize(("algorithm", "name"), [("perceptron", "weights"), ("perceptron", "average"), ("adf", "rates")])
@@ -84,13 +84,13 @@ def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm
 def test_a_checkpoint_of_numbers_that_are_none_is_damaged(tmp_path, monkeypatch, algorithm, name, value):
     train = corpus(tmp_path / "train.txt", 20)
     path = str(tmp_path / "run")
-    far(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint=path, passes=1)
+    with_workers(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint=path, passes=1)
     file = modelfile.read(path)
     sections = {key: array.array(file.section(key, entry.dtype).format, file.section(key, entry.dtype).tolist()) for key, entry in file.sections.items()}
     sections[f"trainer.{name}"][0] = value
     modelfile.write(path, file.header, sections)
     with pytest.raises(errors.ModelFileError, match=r"damaged: .*a number is not finite"):
-        far(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint=path, resume=True, passes=2)
+        with_workers(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint=path, resume=True, passes=2)
 
 
 @pytest.mark.filterwarnings("ignore::crfkit.errors.CrfkitWarning")  # that there are few steps
@@ -100,9 +100,9 @@ def test_steps_as_large_as_they_come_are_no_divergence(tmp_path, monkeypatch, al
     length = 70_000
     (tmp_path / "long.txt").write_text("a X\nb Y\n" * (length // 2))
     (tmp_path / "values.txt").write_text("".join(f"X\ta:{value}\nY\ta:-{value}\n\n" for value in (4e5, 4e5 + 1)))
-    _, workers = far(monkeypatch, str(tmp_path / "long.txt"), "U:%x[0,0]\nB\n", algorithm, 1, passes=1, average=False)
+    _, workers = with_workers(monkeypatch, str(tmp_path / "long.txt"), "U:%x[0,0]\nB\n", algorithm, 1, passes=1, average=False)
     assert workers.started == 1
-    data, _ = far(monkeypatch, str(tmp_path / "values.txt"), None, algorithm, 1, passes=3, average=False, format="crfsuite")
+    data, _ = with_workers(monkeypatch, str(tmp_path / "values.txt"), None, algorithm, 1, passes=3, average=False, format="crfsuite")
     assert crfkit.load(data).tag([["a"], [("a", -1)]]) == ["X", "Y"]
 
 
@@ -116,7 +116,7 @@ def test_learns_what_one_machine_learns(tmp_path, monkeypatch, algorithm):
             lines.append(f"{word} {word.upper() if rng.random() < 0.95 else 'A'}")
         lines.append("")
     (tmp_path / "train.txt").write_text("\n".join(lines))
-    _, workers = far(monkeypatch, str(tmp_path / "train.txt"), "U:%x[0,0]\nU:%x[-1,0]\nB\n", algorithm, 2, passes=4)
+    _, workers = with_workers(monkeypatch, str(tmp_path / "train.txt"), "U:%x[0,0]\nU:%x[-1,0]\nB\n", algorithm, 2, passes=4)
     assert workers.verbs.count("learn") == 8
     tagger = crfkit.load("model")
     assert tagger.tag([[letter] for letter in "abcdefgh"]) == list("ABCDEFGH")
@@ -142,14 +142,14 @@ def test_where_all_sequences_are_the_same_shards_are_so_many_machines(tmp_path, 
     given = {"passes": 4, **options}
     alone = crfkit.learn(tmp_path / "part", "U:%x[0,0]\nU:%x[-1,0]\nB\n", algorithm, **given, **penalty[1])
     monkeypatch.setattr(driver, "CHUNK", 7)
-    far(monkeypatch, str(tmp_path / "all"), "U:%x[0,0]\nU:%x[-1,0]\nB\n", algorithm, 1, shards=shards, **given, **penalty[0])
+    with_workers(monkeypatch, str(tmp_path / "all"), "U:%x[0,0]\nU:%x[-1,0]\nB\n", algorithm, 1, shards=shards, **given, **penalty[0])
     assert weights_of(crfkit.load("model").model) == pytest.approx(weights_of(alone), rel=1e-4, abs=1e-6)
 
 
 def test_init_and_prune(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 400)
     crfkit.learn(train, TEMPLATE, "perceptron", passes=1).save("first")
-    assert len({far(monkeypatch, train, TEMPLATE, "sgd", n, init="first", prune=0.01, passes=1, rate=0.01)[0] for n in (1, 2)}) == 1
+    assert len({with_workers(monkeypatch, train, TEMPLATE, "sgd", n, init="first", prune=0.01, passes=1, rate=0.01)[0] for n in (1, 2)}) == 1
 
 
 @pytest.mark.parametrize(("algorithm", "options"), [("mira", {"shrinking": 2}), ("sgd", {"crf_loss": True}), ("sgd", {"threads": 2}), ("arow", {})])
@@ -168,13 +168,13 @@ def test_the_largest_shard_has_no_large_values(tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(Mixing, "_changed", lambda self, shard, own=Mixing._changed: asked.append(self.shares) or own(self, shard))
     monkeypatch.setattr(driver, "CHUNK", 1)
-    far(monkeypatch, str(tmp_path / "train.txt"), None, "adf", 1, format="crfsuite", passes=2, shards=2)
+    with_workers(monkeypatch, str(tmp_path / "train.txt"), None, "adf", 1, format="crfsuite", passes=2, shards=2)
     assert all(asked)
 
 
 def test_rates_that_fall_to_nothing_stay_there(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 100)
-    models = [far(monkeypatch, train, TEMPLATE, "sgd", 1, passes=passes, decay=0.001, rate=0.1)[0] for passes in (20, 112)]
+    models = [with_workers(monkeypatch, train, TEMPLATE, "sgd", 1, passes=passes, decay=0.001, rate=0.1)[0] for passes in (20, 112)]
     first, second = (crfkit.load(model).model for model in models)
     assert list(first.features()) == list(second.features())
 
@@ -189,7 +189,7 @@ def test_it_says_in_which_pass_and_where_training_diverged(tmp_path, monkeypatch
     train = corpus(tmp_path / "train.txt", 100)
     monkeypatch.setattr(service, "trainer_class", lambda name: Late)
     with pytest.raises(errors.TrainingError, match=r"^shard 1: training diverged at sequence 3 of pass 3: "):
-        far(monkeypatch, train, TEMPLATE, "sgd", 1, passes=5)
+        with_workers(monkeypatch, train, TEMPLATE, "sgd", 1, passes=5)
 
 
 def test_weights_without_bounds_are_an_error(tmp_path, monkeypatch):
@@ -197,4 +197,4 @@ def test_weights_without_bounds_are_an_error(tmp_path, monkeypatch):
     text = (tmp_path / "train.txt").read_text().replace("all", "all:1e9")
     (tmp_path / "train.txt").write_text(text)
     with pytest.warns(errors.CrfkitWarning), pytest.raises(errors.TrainingError, match="diverged"):
-        far(monkeypatch, train, None, "perceptron", 2, format="crfsuite", passes=2)
+        with_workers(monkeypatch, train, None, "perceptron", 2, format="crfsuite", passes=2)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from commands import start
-from workers import TEMPLATE, alone, bytes_of, corpus, far
+from workers import TEMPLATE, bytes_of, corpus, on_one_machine, with_workers
 
 import crfkit
 from crfkit.cluster.processes import Processes
@@ -38,9 +38,9 @@ class Killed(Processes):
 @pytest.mark.steady
 def test_killed_while_they_work(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 500)
-    one = alone(train, TEMPLATE, "lbfgs", max_iter=4)
+    one = on_one_machine(train, TEMPLATE, "lbfgs", max_iter=4)
     kind = type("Some", (Killed,), {"moments": frozenset({3, 9, 20})})
-    many, workers = far(monkeypatch, train, TEMPLATE, "lbfgs", kind=kind, max_iter=4)
+    many, workers = with_workers(monkeypatch, train, TEMPLATE, "lbfgs", kind=kind, max_iter=4)
     assert many == one
     assert workers.started == 5
     assert not workers.all
@@ -50,9 +50,9 @@ def test_killed_while_they_work(tmp_path, monkeypatch):
 @pytest.mark.long
 def test_a_stalled_worker_is_replaced(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 300)
-    one = alone(train, TEMPLATE, "owlqn", max_iter=2)
+    one = on_one_machine(train, TEMPLATE, "owlqn", max_iter=2)
     kind = type("Some", (Killed,), {"moments": frozenset({14}), "number": signal.SIGSTOP})
-    assert far(monkeypatch, train, TEMPLATE, "owlqn", kind=kind, max_iter=2, worker_timeout=2)[0] == one
+    assert with_workers(monkeypatch, train, TEMPLATE, "owlqn", kind=kind, max_iter=2, worker_timeout=2)[0] == one
 
 
 class Babbling(Processes):
@@ -70,8 +70,8 @@ class Babbling(Processes):
 @pytest.mark.steady
 def test_workers_that_write_nonsense_or_cannot_start(tmp_path, monkeypatch, capfd):
     train = corpus(tmp_path / "train.txt", 100)
-    one = alone(train, TEMPLATE, "owlqn", max_iter=2)
-    assert far(monkeypatch, train, TEMPLATE, "owlqn", kind=Babbling, max_iter=2)[0] == one
+    one = on_one_machine(train, TEMPLATE, "owlqn", max_iter=2)
+    assert with_workers(monkeypatch, train, TEMPLATE, "owlqn", kind=Babbling, max_iter=2)[0] == one
     capfd.readouterr()
 
 
@@ -141,11 +141,11 @@ def test_killed_at_random_moments(tmp_path, monkeypatch, algorithm):
     for kills in (4, 3):
         moments = frozenset(rng.sample(range(1, 40), kills))
         kind = type("Some", (Killed,), {"moments": moments, "delay": staticmethod(lambda: rng.random() * 0.05)})
-        assert far(monkeypatch, train, TEMPLATE, algorithm, kind=kind, **limit)[0] == one
+        assert with_workers(monkeypatch, train, TEMPLATE, algorithm, kind=kind, **limit)[0] == one
 
 
 
 @pytest.mark.parametrize("shards", [16, 17, 18, 64, 500])
 def test_more_shards_than_bytes(monkeypatch, shards):
     Path("train").write_text("a X\nb Y\n\nc X\nd Y\n")
-    assert far(monkeypatch, "train", "U:%x[0,0]\nB\n", "lbfgs", 1, shards=shards)[0] == alone("train", "U:%x[0,0]\nB\n", "lbfgs")
+    assert with_workers(monkeypatch, "train", "U:%x[0,0]\nB\n", "lbfgs", 1, shards=shards)[0] == on_one_machine("train", "U:%x[0,0]\nB\n", "lbfgs")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from commands import crfkit, error
-from workers import TEMPLATE, Here, corpus
+from workers import TEMPLATE, LocalWorkers, corpus
 
 import crfkit as library
 from crfkit.cluster import processes
@@ -40,7 +40,7 @@ def test_by_workers_some_of_which_die(files, monkeypatch):
     made = []
 
     def workers(n, service):
-        made.append(Here(n, service, lambda _, verb, step: ["dies", "after", {"value": 5}][step % 3] if step in (2, 6, 7) else None))
+        made.append(LocalWorkers(n, service, lambda _, verb, step: ["dies", "after", {"value": 5}][step % 3] if step in (2, 6, 7) else None))
         return made[0]
 
     monkeypatch.setattr(processes, "Processes", workers)
@@ -53,13 +53,13 @@ def test_what_dead_workers_were_writing_is_removed(files, monkeypatch):
     """The folder contains only the files that were to be written."""
     left = Path("out", ".crfkit-0123456789abcdef.tmp")
 
-    def fate(_, verb, step):
+    def on_step(_, verb, step):
         if step == 5:
             left.write_bytes(b"half a file")
             return "dies"
         return None
 
-    monkeypatch.setattr(processes, "Processes", lambda n, service: Here(n, service, fate))
+    monkeypatch.setattr(processes, "Processes", lambda n, service: LocalWorkers(n, service, on_step))
     crfkit("tag", "-q", "--workers", 2, "--output-dir", "out", "model", *files)
     assert written() == expected(files)
 

@@ -13,11 +13,11 @@ BOTH = pytest.mark.parametrize("library", [pycrfsuite, compat], ids=["python-crf
 
 def sentences(n=40, seed=1):
     """Words that tell their labels most of the time."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     for _ in range(n):
-        words = [dice.randrange(6) for _ in range(dice.randrange(1, 7))]
+        words = [rng.randrange(6) for _ in range(rng.randrange(1, 7))]
         items = [{"w": str(word), "bias": 1, "deep": {"odd": word % 2 == 1, "size": [f"s{word // 2}"]}} for word in words]
-        yield items, [("O" if dice.random() < 0.1 else "OABO"[word % 4]) for word in words]
+        yield items, [("O" if rng.random() < 0.1 else "OABO"[word % 4]) for word in words]
 
 
 def trained(library, path, algorithm="lbfgs", **params):

@@ -22,11 +22,11 @@ PATTERNS = "U00:前%x[-1,0]\nU01:今%x[0,0]\nU02:%x[1,0]\nB\n"
 
 def text(seed, n=60):
     """Syllables, of which each tells its label most of the time."""
-    dice, out = random.Random(seed), ""
+    rng, out = random.Random(seed), ""
     for _ in range(n):
-        for _ in range(dice.randrange(1, 7)):
-            number = dice.randrange(40)
-            out += f"{chr(0x3042 + number)}\t{LABELS[number % 4 if dice.random() < 0.9 else 0]}\n"
+        for _ in range(rng.randrange(1, 7)):
+            number = rng.randrange(40)
+            out += f"{chr(0x3042 + number)}\t{LABELS[number % 4 if rng.random() < 0.9 else 0]}\n"
         out += "\n"
     return out
 

@@ -22,12 +22,12 @@ ALGORITHMS = ("lbfgs", "l2sgd", "ap", "pa", "arow")
 
 def sequences(n=30, seed=1, values=False):
     """Names in no order, values of some attributes, groups that take turns; some names occur in group 2 alone."""
-    dice = random.Random(seed)
+    rng = random.Random(seed)
     for number in range(n):
-        length, group = dice.randrange(1, 7), dice.randrange(3)
-        words = [dice.choice("zqaxmb" + "QP" * (group == 2)) for _ in range(length)]
-        items = [{f"w={word}": 1.0, f"n={number % 7}": dice.choice([0.5, -0.5, 2, 0.25]) if values else 1, f"once={number}": 1} for word in words]
-        yield items, [f"{word}{dice.randrange(2)}" if word in "zaQ" else "O" for word in words], group
+        length, group = rng.randrange(1, 7), rng.randrange(3)
+        words = [rng.choice("zqaxmb" + "QP" * (group == 2)) for _ in range(length)]
+        items = [{f"w={word}": 1.0, f"n={number % 7}": rng.choice([0.5, -0.5, 2, 0.25]) if values else 1, f"once={number}": 1} for word in words]
+        yield items, [f"{word}{rng.randrange(2)}" if word in "zaQ" else "O" for word in words], group
 
 
 def trained(library, path, algorithm="lbfgs", holdout=-1, values=False, **params):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from commands import crfkit, error, plain_build, start, trained, write_part
-from workers import here
+from workers import use_local_workers
 
 import crfkit as library
 from crfkit import options
@@ -69,7 +69,7 @@ def test_with_other_options(chosen, work):
 
 
 def test_workers_that_mix_their_weights(work, monkeypatch):
-    here(monkeypatch)
+    use_local_workers(monkeypatch)
     both(work, "-a", "sgd", "--workers", 2)
 
 

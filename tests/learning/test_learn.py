@@ -10,7 +10,7 @@ import numpy
 import pytest
 from liars import Frame
 from trainers.samples import named_weights, sentences, template
-from workers import here
+from workers import use_local_workers
 
 from crfkit.errors import CrfkitError, DataError, FileError, ModelFileError, OptionError, TemplateError
 from crfkit.learning.corpus import read_corpus
@@ -239,7 +239,7 @@ def test_a_template_may_be_its_text(tmp_path):
 @pytest.mark.parametrize(("algorithm", "options"), [("lbfgs", {}), ("owlqn", {"l1": 5}), ("owlqn", {"path": [9, 5]})])
 def test_what_starts_at_its_optimum_is_a_model_after_one_pass(tmp_path, monkeypatch, algorithm, options, workers, given):
     """Both labels are equally likely, so zero weights are the optimum."""
-    here(monkeypatch)
+    use_local_workers(monkeypatch)
     (tmp_path / "train.txt").write_text("x B\nx A\n\n" if not workers else "x B\nx A\n\n" * 2)
     log = tmp_path / "log"
     *_, model = learn_path(

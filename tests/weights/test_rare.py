@@ -16,8 +16,8 @@ from crfkit.weights.pruning import frequent
 @pytest.mark.parametrize("least", [-1.0, 0.0, 0.75, 1.0, 2.0, 50.0])
 @pytest.mark.parametrize("values", [[1], [1, 0.5, -0.25, 0]], ids=str)
 def test_attributes_of_enough_occurrences_are_left(labels, least, values):
-    dice = random.Random(3)
-    sentences = [[({name: dice.choice(values) for name in dice.sample("uvwxyz", 2)}, dice.choice(labels)) for _ in range(dice.randrange(1, 6))] for _ in range(40)]
+    rng = random.Random(3)
+    sentences = [[({name: rng.choice(values) for name in rng.sample("uvwxyz", 2)}, rng.choice(labels)) for _ in range(rng.randrange(1, 6))] for _ in range(40)]
     count: Counter = Counter()
     for sentence in sentences:
         for place, (item, label) in enumerate(sentence):
