@@ -16,9 +16,9 @@ from trainers.samples import sentences, template
 
 from crfkit import modelfile, options
 from crfkit.errors import CrfkitError, CrfkitWarning, FileError, ModelFileError, OptionError
+from crfkit.learning import log
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.fitting import fitted
-from crfkit.learning import log
 from crfkit.learning.learn import learn
 from crfkit.learning.log import PassLog
 from crfkit.learning.progress import StopRequest
