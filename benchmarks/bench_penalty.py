@@ -3,7 +3,7 @@
     CRFKIT_CORPORA=FOLDER python benchmarks/bench_penalty.py [--only WORD] [--sizes N,N] [--rounds N] [--trainers NAMES]
 
 On the tasks of bench_passes.py, and on PLAIN ones, which have templates of one to eight lines (without corpora, on data/): sentences drawn from the training part
-without its end, scored on that end. A line for each setting: attributes of a token, occurrences of an attribute and the share of attributes
+without its end, scored on that end. A line for each setting: unigram attributes of a token, occurrences of one, and the share of attributes
 with more than one label, which the default follows from; the default; the best score; and how far the default and each fixed penalty are behind
 it. In the end the mean and the most of these.
 """
@@ -127,9 +127,9 @@ def main() -> None:
         for size in [n for n in map(int, given.sizes.split(",")) if n <= len(pool)]:
             draws = [random.Random(f"{size} {draw}").sample(pool, size) for draw in range(given.rounds)]
             read = [read_corpus(Reader(train, one.template, Run(**form))) for train in draws]
-            n = [sum(each.dataset.n_incidences) for each in read]
+            n = [each.dataset.n_incidences[0] for each in read]
             of_a_token = fmean(a / each.dataset.n_tokens for a, each in zip(n, read, strict=True))
-            often = fmean(a / sum(each.layout.n_attributes) for a, each in zip(n, read, strict=True))
+            often = fmean(a / each.layout.n_attributes[0] for a, each in zip(n, read, strict=True))
             for name, found in behind.items():
                 scores = [[score(one, train, held_out, name, l2) for l2 in (None, *PENALTIES)] for train in draws]
                 found.append([fmean(max(row[1:]) - row[k] for row in scores) for k in range(1 + len(PENALTIES))])

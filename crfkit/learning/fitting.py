@@ -37,7 +37,8 @@ REASONS = {"l2": "by how often attributes occur, and with how many labels", "pas
 
 def fitting_l2(ambiguous: float, of_a_token: float, often: float, many: float = MANY) -> float:
     """The penalty for data with this share of attributes that have more than one label, so many attributes of a token, and so many occurrences of an
-    attribute, both in the mean. It has two digits, so that the printed value is exact."""
+    attribute, both in the mean. Unigram attributes alone are meant: those that form features with label pairs mostly repeat them. The penalty has two
+    digits, so that the printed value is exact."""
     frequent = min(1, of_a_token / SOME) ** 2 * min(1, often / OFTEN) ** 4
     found = max(LEAST, (ambiguous / AMBIGUOUS) ** 2, of_a_token / many, frequent)
     return float(f"{min(USUAL, found):.2g}")
@@ -58,13 +59,12 @@ def fitting_passes(attributes: int, occurrences: int) -> int:
 
 def fitted(options: Any, corpus: Corpus) -> tuple[Any, dict[str, Any]]:
     """A trainer's options, where those not given are chosen for these data; and the chosen ones alone."""
-    data, attributes = corpus.dataset, sum(corpus.layout.n_attributes)
-    occurrences = sum(data.n_incidences)
+    data, attributes = corpus.dataset, corpus.layout.n_attributes
     chosen: dict[str, Any] = {}
     if getattr(options, "l2", USUAL) is None:
         many = MANY_OF_PATHS if isinstance(options, Sapo) else MANY
-        of_a_token, often = occurrences / max(data.n_tokens, 1), occurrences / max(attributes, 1)
+        of_a_token, often = (data.n_incidences[0] / max(n, 1) for n in (data.n_tokens, attributes[0]))
         chosen["l2"] = fitting_l2(share_of_ambiguous(corpus), of_a_token, often, many)
     if isinstance(options, Cw) and options.passes is None:
-        chosen["passes"] = fitting_passes(attributes, occurrences)
+        chosen["passes"] = fitting_passes(sum(attributes), sum(data.n_incidences))
     return replace(options, **chosen), chosen

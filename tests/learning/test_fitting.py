@@ -50,7 +50,7 @@ def test_it_follows_from_what_the_template_finds(algorithm, name, limit, min_fre
     """The mean number of occurrences, counted again from the strings of attributes."""
     data, rules = sentences(name, limit=limit), Template.of(template({"letters": "letter-to-sound"}.get(name, name)))
     labels, kept = labels_of_attributes(data, rules, 1), len(labels_of_attributes(data, rules, min_freq))
-    counts = occurrences(data, rules, min_freq)
+    counts = occurrences(data, rules, min_freq, "U")
     model = learn(data, rules, algorithm, min_freq=min_freq, **({"max_iter": 1, "warm_up": 0} if algorithm == "lbfgs" else {"passes": 1}))
     ambiguous = sum(len(found) > 1 for found in labels)
     assert 0 < ambiguous < len(labels)
@@ -69,10 +69,10 @@ def labels_of_attributes(data, rules, min_freq):
     return [labels for string, labels in found.items() if string is not None and labels.total() >= min_freq]
 
 
-def occurrences(data, rules, min_freq=1):
+def occurrences(data, rules, min_freq=1, kinds="UB"):
     """Of each attribute."""
     names = {kind: Counter(expand(line, rows, t) for line in rules.lines if kind in line.kinds and line.macros
-                           for rows in data for t in range(kind == "B", len(rows))) for kind in "UB"}  # fmt: skip
+                           for rows in data for t in range(kind == "B", len(rows))) for kind in kinds}  # fmt: skip
     return [n for found in names.values() for string, n in found.items() if string is not None and n >= min_freq]
 
 
