@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from crfkit.cli.common import HELP_FLAGS as HELP
-from crfkit.cli.common import ErrorsAsLines, refuse_overwriting
+from crfkit.cli.common import ErrorsAsLines, refuse_overwriting, standard_output
 from crfkit.decode.scratch import gold_labels
 from crfkit.errors import FileError, OptionError, UnsupportedError
-from crfkit.replacing import check_writable
+from crfkit.replacing import check_writable, write_all
 from crfkit.text.reading import Source
 from crfkit.text.sources import parsed_blocks
 from crfkit.version import __version__
@@ -185,28 +185,32 @@ def tag(model: str, test: bool, reference: bool, probability: bool, marginal: bo
     if tagger.by_template:
         raise UnsupportedError(f"{model}: has a template: label columns with `crfkit tag`")
     names, begun, pairs = tagger.labels(), time.perf_counter(), []
-    for gold, found in _tagged(tagger, data):
+    with standard_output() as stream:
+
+        def write(text: str) -> None:
+            write_all(stream, text.encode(errors="surrogateescape"))
+
+        for gold, found in _tagged(tagger, data):
+            if test:
+                pairs.append((gold, found))
+            if quiet:
+                continue
+            out = []
+            if probability:
+                score = tagger.score(found)
+                out.append(f"@score\t{score[0]:f}\t{score[1]:f}\n@probability\t{tagger.probability(found):f}\n")
+            for place, label in enumerate(found):
+                line = f"{gold[place]}\t{label}" if reference else label
+                if marginal:
+                    line += f":{tagger.marginal(label, place):f}"
+                if marginal_all:
+                    line += "".join(f"\t{name}:{tagger.marginal(name, place):f}" for name in names)
+                out.append(line + "\n")
+            write("".join(out) + "\n")
         if test:
-            pairs.append((gold, found))
-        if quiet:
-            continue
-        out = []
-        if probability:
-            score = tagger.score(found)
-            out.append(f"@score\t{score[0]:f}\t{score[1]:f}\n@probability\t{tagger.probability(found):f}\n")
-        for place, label in enumerate(found):
-            line = f"{gold[place]}\t{label}" if reference else label
-            if marginal:
-                line += f":{tagger.marginal(label, place):f}"
-            if marginal_all:
-                line += "".join(f"\t{name}:{tagger.marginal(name, place):f}" for name in names)
-            out.append(line + "\n")
-        sys.stdout.write("".join(out) + "\n")
-    if test:
-        seconds = time.perf_counter() - begun
-        for line in performance(names, pairs):
-            sys.stdout.write(line)
-        print(f"Elapsed time: {seconds:f} [sec] ({len(pairs) / seconds:.1f} [instance/sec])")
+            seconds = time.perf_counter() - begun
+            write("".join(performance(names, pairs)))
+            write(f"Elapsed time: {seconds:f} [sec] ({len(pairs) / seconds:.1f} [instance/sec])\n")
 
 
 def _opened(model: str) -> Tagger:

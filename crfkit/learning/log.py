@@ -31,7 +31,7 @@ class PassLog:
                     raise FileError(
                         f"{self.path}: the log has {size} bytes, at the checkpoint it had {keep}; give another name to --log"
                     )
-                self.file.truncate(keep)
+                os.ftruncate(self.file.fileno(), keep)  # unlike the method of files, it goes on when it is interrupted
                 self.file.seek(keep)
         except FileError:
             self.file.close()

@@ -7,11 +7,13 @@ import subprocess
 import sys
 from collections import Counter
 from functools import partial
+from io import TextIOWrapper
 from pathlib import Path
 
 import commands
 import pycrfsuite
 import pytest
+from liars import Sips
 from pycrfsuite._logparser import TrainLogParser
 
 from crfkit.compat.crfsuite import _parsed, cli
@@ -52,6 +54,18 @@ def test_learn_tag_and_dump(tmp_path):
             assert {other.rpartition(":")[0] for other in others} == set(tagger.labels())
     tagger.dump("peer")
     assert run("dump", "model").stdout == (tmp_path / "peer").read_text()
+
+
+def test_standard_output_without_a_buffer(monkeypatch):
+    """With PYTHONUNBUFFERED, a disk that is nearly full takes a part of what is written."""
+    run("learn", "-m", "model", "train")
+    for flags in ((), ("-r", "-p", "-i")):
+        expected = run("tag", *flags, "-m", "model", "train").stdout
+        stream = Sips(7)
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdout", TextIOWrapper(stream, write_through=True))
+            cli(["tag", *flags, "-m", "model", "train"], standalone_mode=False)
+        assert stream.held.decode() == expected
 
 
 def test_report_and_standard_input(tmp_path):
