@@ -134,3 +134,20 @@ def test_numbers_are_read_as_wapiti_reads_them():
     for words in (("-i", "3.0"), ("-i", "+3", "-t", "1.", "-1", "1e-1")):
         expected = wapiti("train", *words, "-p", "patterns", "train", "model")[1]
         assert len(re.findall(r"^  \[", expected, re.M)) == len(re.findall(r"^  \[", trained(*words), re.M)) == 3
+
+
+def test_byte_order_marks_and_data_of_one_label():
+    """What Wapiti makes of them, and crfkit does not."""
+    log = trained("-i", "3")
+    for name in ("train", "patterns"):
+        Path(name).write_bytes(b"\xef\xbb\xbf" + Path(name).read_bytes())
+    assert TIMES.sub("", trained("-i", "3")) == TIMES.sub("", log)
+    Path("plain patterns").write_text("u:%x[0,0]\n")
+    wapiti("train", "-i", "1", "-p", "plain patterns", "train", "theirs")
+    assert "u:\ufeff" in wapiti("dump", "theirs")[0]
+    with pytest.raises(AssertionError, match="unknown pattern type"):
+        wapiti("train", "-i", "1", "-p", "patterns", "train", "theirs")
+    Path("same").write_text("a A\nb A\n")
+    wapiti("train", "-i", "3", "-p", "plain patterns", "same", "theirs")
+    assert wapiti("label", "-l", "-m", "theirs", "same")[0].split() == ["A", "A"]
+    assert "same: only one label, 'A'" in run("train", "-p", "plain patterns", "same", "ours", code=1).stderr

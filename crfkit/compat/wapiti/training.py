@@ -43,7 +43,7 @@ ONLY_AT_THE_END = 2**30  # passes between two checkpoints
 
 def read_patterns(path: str, dialect: str) -> Template:
     """The patterns of a file; TemplateError if one is invalid."""
-    text = as_text(contents(path)[0])
+    text = as_text(contents(path)[0]).removeprefix("\ufeff")
     lines = [line.partition("#")[0].rstrip(" \t\r\v\f") for line in text.split("\n")]
     try:
         return replace(dialects.parse("".join(f"{line[:1].lower()}{line[1:]}\n" for line in lines), dialect), path=path)
