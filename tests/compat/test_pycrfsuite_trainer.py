@@ -206,6 +206,10 @@ def test_texts_of_whole_numbers_may_have_a_decimal_point():
             trainer = module.Trainer(verbose=False)
             trainer.set(name, value)
             assert trainer.get(name) == wanted
+    for module, wanted in ((pycrfsuite, False), (compat, True)):
+        trainer = module.Trainer(verbose=False)
+        trainer.set("feature.possible_states", "true")
+        assert trainer.get("feature.possible_states") is wanted
     for value in ("5.5", "5x", "1e3"):  # which python-crfsuite reads as 5, 5 and 1
         with pytest.raises(ValueError, match="expected a whole number, found"):
             compat.Trainer(verbose=False).set("max_iterations", value)

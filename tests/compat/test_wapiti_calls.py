@@ -137,6 +137,9 @@ def test_faulty_arguments_are_one_line_errors():
         empty.save(b"m")
     with pytest.raises(DataError):
         Model(model=str(model())).label_sequence("the")
+    for call in (lambda: Model(model="model").label_sequence(["the D"]), lambda: Model(PATTERNS).train([["the D B"]])):
+        with pytest.raises(DataError, match=r"^found \['the D.*'\], expected a text, whose lines are tokens$"):
+            call()
     with pytest.raises(TypeError):  # the number of an open file is no path
         Model(model=1)
     with pytest.raises(OptionError, match="encoding"):

@@ -18,8 +18,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from crfkit.constants import MOST_THREADS
-from crfkit.errors import OptionError
-from crfkit.values import as_bytes, as_text, nearest
+from crfkit.errors import DataError, OptionError
+from crfkit.values import as_bytes, as_text, nearest, shown
 
 if TYPE_CHECKING:
     from crfkit.tagging import Tagger
@@ -118,6 +118,8 @@ class Model:
         return [line for line in lines if line.strip()]
 
     def _bytes(self, text: str | bytes) -> bytes:
+        if not isinstance(text, (str, bytes)):
+            raise DataError(f"found {shown(text)}, expected a text, whose lines are tokens")
         return text.encode(self.encoding) if isinstance(text, str) else text
 
 
