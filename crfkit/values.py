@@ -218,3 +218,9 @@ def size(text: Any) -> int | None:
     """Bytes of a size such as 800M or 2G."""
     match = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)([KMGT]?)B?", _written(text), re.ASCII)
     return None if match is None else int(float(match[1]) * UNITS[match[2]]) or None
+
+
+def digits_of(value: Any) -> Any:
+    """`5` of the text `5.0`: scripts that compute with decimals write whole numbers so. Anything else as it is."""
+    written = re.fullmatch(r"\s*([+-]?[0-9]+)(?:\.0*)?\s*", value, re.ASCII) if isinstance(value, str) else None
+    return written[1] if written else value

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import click
 
-_WHOLE = re.compile(r"\s*([+-]?[0-9]+)(?:\.0*)?\s*", re.ASCII)
-
-
-def digits_of(value: Any) -> Any:
-    """`5` of the text `5.0`: scripts that compute with decimals write whole numbers so. Anything else as it is."""
-    written = _WHOLE.fullmatch(value) if isinstance(value, str) else None
-    return written[1] if written else value
+from crfkit.values import digits_of
 
 
 class Finite(click.FloatRange):

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from crfkit.errors import CrfkitError, DataError
+from crfkit.values import digits_of
 
-from ..numbers import digits_of
 from ._logparser import TrainLogParser
 from .errors import NoSequence, as_crfsuite_error
 from .features import Sequences
