@@ -44,7 +44,7 @@ def test_the_gold_labels_of_named_columns(header):
     assert run("--json", "--scheme", "bio", "--label", "tag", stdin=named.encode()).stdout == wanted
     assert json.loads(wanted)["accuracy"] == 0.5
     for text, said in (
-        (named, ":1: there is no column 'x': the columns are tag word pos"), (moved, ":1: there is no column 'x': the columns have no names"),
+        (named, ":1: there is no column 'x': the columns are tag word pos"), (moved, ":1: there is no column 'x': the columns have no names; a first line such as '# columns = word label' gives them"),
         (named.replace(" N B-X", " N"), ":2: 3 columns; expected at least 4, the last of them the predicted label"),
     ):  # fmt: skip
         assert f"<stdin>{said}" in run("--label", "tag" if "at least" in said else "x", stdin=text.encode(), code=1).stderr

@@ -78,6 +78,7 @@ def label_column(label: str | None, layout: Any, form: str) -> int | None:
             raise OptionError("--format conllu needs --label: the name of the column to predict, such as upos or xpos")
         return None
     if layout.names is None or label not in layout.names:
-        found = "the columns have no names" if layout.names is None else f"the columns are {' '.join(layout.names)}"
+        unnamed = "the columns have no names; a first line such as '# columns = word label' gives them"
+        found = unnamed if layout.names is None else f"the columns are {' '.join(layout.names)}"
         raise DataError(f"there is no column {label!r}: {found}", layout.path, 1)
     return layout.names.index(label)
