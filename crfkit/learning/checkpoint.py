@@ -126,7 +126,8 @@ class Checkpoint:
 
     def _compare(self, name: str, saved: Any, wanted: Any) -> None:
         if saved != wanted:
-            raise OptionError(f"{self.source}: was written with {name} {saved}, not {wanted}; resume with what it was written with")
+            before = f"without {name}, not with" if saved is None else f"with {name} {saved}, not"
+            raise OptionError(f"{self.source}: was written {before} {'without' if wanted is None else wanted}; resume with what it was written with")
 
     def identify(self, digest: str, initial: array.array | None, dev: Iterable[bytes] | None) -> None:
         """Record the data of this run; `digest` is of data and features. OptionError if the file is from a run with other data."""

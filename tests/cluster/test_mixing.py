@@ -71,7 +71,7 @@ def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm
     again, _ = with_workers(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 4})
     assert again == whole
     more = {"checkpoint": "run", "resume": True, limit: 7}
-    with pytest.raises(errors.OptionError, match="was written with shards None, not 7"):
+    with pytest.raises(errors.OptionError, match="was written without shards, not with 7"):
         with_workers(monkeypatch, train, TEMPLATE, algorithm, 1, shards=7, **more)
     with pytest.raises(errors.OptionError, match="was written by a run with workers or cluster; resume"):
         crfkit.learn(train, TEMPLATE, algorithm, **more)

@@ -180,16 +180,19 @@ def test_a_run_is_resumed_only_with_the_same_options_and_data():
     given = {"passes": 2, "checkpoint": "state", "dev": small()[:5], "init": learn(small(), rules(), max_iter=2)}
     learn(small(), rules(), "sgd", **given)
     for changed, message in (
-        ({"l2": 2.0}, "state: was written with l2 None, not 2.0; resume"),
+        ({"l2": 2.0}, "state: was written without l2, not with 2.0; resume"),
         ({"seed": 5}, "state: was written with seed 0, not 5"),
         ({"features": "all"}, "state: was written with features=.observed., not all"),
-        ({"patience": 4}, "state: was written with patience None, not 4"),
+        ({"patience": 4}, "state: was written without patience, not with 4"),
         ({"dev": small()[:6]}, "state: was written by a run with another dev data"),
         ({"dev": None}, "state: was written by a run with another dev data"),
         ({"init": None}, "state: was written by a run with another init model"),
     ):
         with pytest.raises(OptionError, match=message):
             learn(small(), rules(), "sgd", **{**given, **changed}, resume=True)
+    learn(small(), rules(), "sgd", **given | {"checkpoint": "patient"}, patience=4)
+    with pytest.raises(OptionError, match="patient: was written with patience 4, not without; resume"):
+        learn(small(), rules(), "sgd", **given | {"checkpoint": "patient"}, resume=True)
     with pytest.raises(OptionError, match="was written with algorithm sgd, not sapo"):
         learn(small(), rules(), "sapo", **given, resume=True)
     with pytest.raises(OptionError, match="was written by a run with another training data or template"):
