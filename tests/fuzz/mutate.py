@@ -122,7 +122,7 @@ def model(random: random.Random, seeds: Sequence[bytes]) -> bytes:
     header, contents = _parsed(random.choice(seeds))
     sections = dict(contents)
     for _ in range(random.choice((1, 1, 1, 2, 3))):
-        kind = random.randrange(10)
+        kind = random.randrange(11)
         names = list(sections)
         if kind < 3:
             header = document(random, header)
@@ -138,6 +138,9 @@ def model(random: random.Random, seeds: Sequence[bytes]) -> bytes:
             form = random.choice("bBhHiIqQfd")
             size = array(form).itemsize
             sections[random.choice(names)] = array(form, view[: len(view) // size * size].cast(form).tolist())
+        elif kind == 5:
+            one, other = random.choice(names), random.choice(names)
+            sections[one], sections[other] = sections[other], sections[one]
         else:
             name = random.choice(names)
             sections[name] = numbers(random, memoryview(sections[name]))
