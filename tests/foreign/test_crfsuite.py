@@ -225,6 +225,13 @@ def test_weights_that_single_precision_does_not_hold(small, weight, message):
         foreign.load(small[:at] + struct.pack("<d", weight) + small[at + 8 :])
 
 
+def test_a_weight_that_single_precision_takes_for_zero_is_no_feature(small):
+    """The least positive number of single precision is 1.4e-45; less than half of it is zero."""
+    at = small.index(b"FEAT") + 12 + 12
+    n = [len(list(foreign.load(small[:at] + struct.pack("<d", weight) + small[at + 8 :]).features())) for weight in (1, 8e-46, -8e-46, 6e-46, -6e-46)]
+    assert n == [n[0], n[0], n[0], n[0] - 1, n[0] - 1]
+
+
 def test_a_label_that_is_no_utf8(small):
     data = small.replace(b"L1\0", b"\xff1\0")
     assert "\udcff1" in foreign.load(data).labels
