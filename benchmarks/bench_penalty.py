@@ -119,12 +119,12 @@ def main() -> None:
     parser.add_argument("--trainers", default="lbfgs", metavar="NAMES", help="default %(default)s")
     given = parser.parse_args()
     behind: dict[str, list[list[float]]] = {name: [] for name in given.trainers.split(",")}
-    for one in tasks():
-        whole = one.make()[: given.sentences] if given.only in one.name else []
+    for one in [one for one in tasks() if given.only in one.name]:
+        whole = one.make()[: given.sentences]
         end = min(1000 if one.template else 600, len(whole) // 4)
         pool, held_out = whole[: len(whole) - end], whole[len(whole) - end :]
         form: dict[str, Any] = {} if one.template else {"format": "crfsuite"}
-        for size in [n for n in map(int, given.sizes.split(",")) if n <= len(pool)]:
+        for size in [n for n in map(int, given.sizes.split(",")) if n <= len(pool)] or [len(pool)]:
             draws = [random.Random(f"{size} {draw}").sample(pool, size) for draw in range(given.rounds)]
             read = [read_corpus(Reader(train, one.template, Run(**form))) for train in draws]
             n = [each.dataset.n_incidences[0] for each in read]
