@@ -26,6 +26,7 @@ from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
 from crfkit.text.opening import check_readable
 from crfkit.text.sources import listed
+from crfkit.values import shown
 
 from . import streaming
 from .checkpoint import Checkpoint
@@ -101,6 +102,7 @@ class Training:
         expected = place.expected_memory(corpus, options)
         progress.summary({**corpus.summary, "memory": expected})
         progress.warn(value_warning(corpus.dataset.largest_value, self.algorithm, options))
+        progress.warn(_labels_warning(corpus, run))
         progress.warn(_slow_warning(self.algorithm, corpus, run))
         progress.warn(_few_steps_warning(self.algorithm, corpus.summary["sequences"], corpus.summary["tokens"]))
         check_memory(expected, options, run)
@@ -147,6 +149,15 @@ class Training:
             "algorithm": self.algorithm,
             "options": {**asdict(options), **{name: getattr(self.run, name) for name in _IN_HEADER}},
         }
+
+
+def _labels_warning(corpus: Corpus, run: Run) -> str | None:
+    """A warning if the labels seem to be words: if they are many, and few of their tokens share one."""
+    labels, tokens = corpus.dataset.labels, corpus.summary["tokens"]
+    if len(labels) <= 200 or 8 * len(labels) <= tokens:
+        return None
+    place = "the first field of a line" if run.format == "crfsuite" else "the last column" if run.label is None else f"column {run.label}"
+    return f"{len(labels):,} labels for {tokens:,} tokens, such as {', '.join(map(shown, labels[-3:]))}: is {place} the label?"
 
 
 def _slow_warning(algorithm: str, corpus: Corpus, run: Run) -> str | None:
