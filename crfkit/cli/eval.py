@@ -160,9 +160,9 @@ def _notes(scores: Scores, options: dict[str, Any]) -> None:
         note(f"{scores.path}: no tokens")
     elif of_chunks and not marks_chunks(label for label, count in scores.labels.items() if count.gold):
         note(f"{scores.path}: the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels")
-    begun = sum(count.gold for label, count in scores.labels.items() if label.partition("-")[0] in ("B", "S", "U", "W"))
-    if scores.strict and begun > scores.chunks.gold:
-        note(f"{scores.path}: {begun - scores.chunks.gold} of {begun} gold chunks are not well-formed {scores.scheme}, and do not count")
+    if scores.malformed_chunks:
+        begun = scores.malformed_chunks + scores.chunks.gold
+        note(f"{scores.path}: {scores.malformed_chunks} of {begun} gold chunks are not well-formed {scores.scheme}, and do not count")
     if scores.merged is not None:
         fb1 = percent(scores.merged)[2]
         segmented = not options["segments"] and not any("-" in label for label in scores.labels)

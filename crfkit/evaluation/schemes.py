@@ -187,6 +187,12 @@ def detect(gold: Iterable[str], predicted: Iterable[str], strict: bool) -> str:
     return "bio" if "B" in seen or "I" not in seen else "iob1"
 
 
+def beginnings(scheme: str) -> set[str]:
+    """The prefixes with which a well-formed chunk of this scheme begins, whatever stands before."""
+    table, width = SCHEMES[scheme].strict, 2 * N_PREFIXES
+    return {name for code, name in enumerate(PREFIXES) if all(table[row + 2 * code] & START for row in range(0, len(table), width))}
+
+
 def marks_chunks(labels: Iterable[str]) -> bool:
     """Whether labels mark chunks, rather than classify tokens: some look like B-NP, or all have a prefix of a
     scheme.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .schemes import beginnings
+
 
 @dataclass(frozen=True)
 class Count:
@@ -60,6 +62,13 @@ class Scores:
     unknown_words: Count | None = None
     """Gold words that are not in the lexicon (`gold`), and those of them that were segmented correctly (`correct`)."""
     path: str | None = field(default=None, compare=False)
+
+    @property
+    def malformed_chunks(self) -> int:
+        """With `strict`: how many gold chunks begin as the scheme requires, but are not well-formed and so do not count."""
+        begin = beginnings(self.scheme) if self.strict else ()
+        begun = sum(count.gold for label, count in self.labels.items() if label.partition("-")[0] in begin)
+        return max(0, begun - self.chunks.gold)
 
     @property
     def correct_tokens(self) -> int:

@@ -32,7 +32,7 @@ class Corpus:
     backward: bool = False
     """Sequences are stored in reverse order."""
     ambiguity: tuple[int, int] = (0, 0)
-    """How many unigram attributes occur in the data, rare ones included, and how many with more than one label."""
+    """How many unigram attributes occur in the data, rare ones included, and how many with more than one label; zeros if not counted."""
 
     @classmethod
     def of(
@@ -117,10 +117,10 @@ def no_feature(run: Run, path: str | None) -> DataError:
     return DataError(f"no feature is left: {how}", path)
 
 
-def read_corpus(reader: Reader, pairs: str | None = None, known: Known | None = None) -> Corpus:
+def read_corpus(reader: Reader, pairs: str | None = None, known: Known | None = None, *, ambiguity: bool = True) -> Corpus:
     """Read all training data, decide which features exist, and number their attributes in the order of the weights. `pairs`
     tells which plain label pairs are features, if not --features. `known`: allow no other labels and attributes
-    than these."""
+    than these. `ambiguity`: count the attributes that have several labels."""
     from crfkit.features.indexing import RULES
     from crfkit.weights.layout import Layout
 
@@ -131,7 +131,7 @@ def read_corpus(reader: Reader, pairs: str | None = None, known: Known | None = 
                 reader.builder.label_table.intern_bytes(as_bytes(label))
         reader.builder.add(rows)
     builder, dataset, usual = reader.builder, reader.finish(), RULES[run.features]
-    ambiguity = dataset.ambiguity()
+    ambiguous = dataset.ambiguity() if ambiguity else (0, 0)
     rules = builder.rules(False, usual, run.min_freq), builder.rules(True, usual, run.min_freq)
     if known is not None:
         _keep(builder, rules, known, reader.columns.path)
@@ -144,7 +144,7 @@ def read_corpus(reader: Reader, pairs: str | None = None, known: Known | None = 
         raise no_feature(run, reader.columns.path)
     builder.renumber(*new)
     dataset.nesting = builder.nesting()
-    return Corpus.of(reader, dataset, layout, dataset.n_sequences, time.perf_counter() - started, ambiguity)
+    return Corpus.of(reader, dataset, layout, dataset.n_sequences, time.perf_counter() - started, ambiguous)
 
 
 def _select(dataset: Any, rules: tuple[bytearray, bytearray], n: int) -> None:

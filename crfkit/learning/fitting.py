@@ -57,11 +57,16 @@ def fitting_passes(attributes: int, occurrences: int) -> int:
     return PASSES_OF_RARE if occurrences < RARE * attributes else PASSES
 
 
+def chooses_l2(options: Any) -> bool:
+    """Whether the penalty is to be chosen, which takes the counts of `Corpus.ambiguity`."""
+    return getattr(options, "l2", USUAL) is None
+
+
 def fitted(options: Any, corpus: Corpus) -> tuple[Any, dict[str, Any]]:
     """A trainer's options, where those not given are chosen for these data; and the chosen ones alone."""
     data, attributes = corpus.dataset, corpus.layout.n_attributes
     chosen: dict[str, Any] = {}
-    if getattr(options, "l2", USUAL) is None:
+    if chooses_l2(options):
         many = MANY_OF_PATHS if isinstance(options, Sapo) else MANY
         of_a_token, often = (data.n_incidences[0] / max(n, 1) for n in (data.n_tokens, attributes[0]))
         chosen["l2"] = fitting_l2(share_of_ambiguous(corpus), of_a_token, often, many)

@@ -33,7 +33,7 @@ from .checkpoint import Checkpoint
 from .corpus import Corpus, read_corpus
 from .development import DevSet
 from .divergence import Divergence, value_warning
-from .fitting import REASONS, fitted
+from .fitting import REASONS, chooses_l2, fitted
 from .judging import check_stream
 from .memory import check_data_dir, check_memory, expected_memory
 from .passes import Passes
@@ -89,7 +89,7 @@ class Training:
     def _place(self) -> Any:
         """Where the data are held and processed."""
         if not self.run.distributed:
-            return nullcontext(Local(self.algorithm, self.run))
+            return nullcontext(Local(self.algorithm, self.run, chooses_l2(self.options)))
         from .shards.place import Distributed
 
         return Distributed(self.train, self.algorithm, self.run, self.progress)
@@ -218,12 +218,12 @@ def _taken_over(model: Model, corpus: Corpus, progress: Progress) -> array.array
 class Local:
     """This process reads the data and trains on them."""
 
-    def __init__(self, algorithm: str, run: Run):
-        self.algorithm, self.run = algorithm, run
+    def __init__(self, algorithm: str, run: Run, ambiguity: bool):
+        self.algorithm, self.run, self.ambiguity = algorithm, run, ambiguity
 
     def corpus(self, reader: Reader) -> Corpus:
         """The data."""
-        return read_corpus(reader)
+        return read_corpus(reader, ambiguity=self.ambiguity)
 
     def expected_memory(self, corpus: Corpus, options: Any) -> int:
         """Estimated peak memory of training; 0 if it is not known."""
