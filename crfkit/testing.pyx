@@ -19,6 +19,7 @@ from crfkit.template.patterns cimport Patterns
 from crfkit.template.regex cimport Regex
 from crfkit.text.rows cimport Rows
 from crfkit.text.writing cimport Output, write_tagged
+from crfkit.trainers.batch.dual cimport DualAscent
 from crfkit.trainers.batch.edges cimport Edges
 
 from array import array
@@ -307,6 +308,15 @@ def attributes_of(Extractor extractor not None, Rows rows not None) -> list[tupl
         for t in range(sent.T):
             of_pairs = [sent.b_id[k] for k in range(sent.b_ptr[t], sent.b_ptr[t + 1])] if sent.b_ptr != NULL else []
             found.append(([sent.u_id[k] for k in range(sent.u_ptr[t], sent.u_ptr[t + 1])], of_pairs))
+    return found
+
+
+def curvature_of(DualAscent ascent not None) -> array:
+    """The curvature along each weight, as the ascent estimates it."""
+    found = array("f", bytes(4 * ascent.layout.c.n_cells))
+    cdef float[::1] cells = found
+    if cells.shape[0]:
+        ascent.add_curvature(&cells[0])
     return found
 
 

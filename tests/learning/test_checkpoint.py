@@ -44,7 +44,7 @@ VARIANTS = [
     ("perceptron", {"average": False}),
     ("sapo", {"nbest": 2}),
     ("lbfgs", {"memory": 2}),
-    ("lbfgs", {"delta": 0.05, "period": 3}),  # converges
+    ("lbfgs", {"delta": 0.05, "period": 3, "warm_up": 0}),  # converges
 ]
 variants = pytest.mark.parametrize(("algorithm", "chosen"), VARIANTS, ids=[" ".join([name, *more]) for name, more in VARIANTS])
 
@@ -150,6 +150,7 @@ def test_a_state_holds_all(algorithm, chosen):
         return {name: bytes(value) if isinstance(value, memoryview) else value for name, value in state.items()}
 
     first, second = trainer(), trainer()
+    list(first.prepare())
     for _ in range(3):
         first.run_pass()
     state = plain(first.state())
@@ -163,7 +164,7 @@ def test_a_state_holds_all(algorithm, chosen):
         with pytest.raises(KeyError):
             third.restore({key: value for key, value in first.state().items() if key != name})
     for name, value in first.state().items():
-        if isinstance(value, memoryview):
+        if isinstance(value, memoryview) and value.nbytes:
             with pytest.raises(ValueError):
                 third.restore({**first.state(), name: bytes(value)[:-1]})
     if "order" in state:

@@ -14,6 +14,7 @@ from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.options import Run
 from crfkit.template.parsing import Template
+from crfkit.testing import curvature_of
 from crfkit.trainers.batch.dual import DualAscent, dual_bytes
 from crfkit.trainers.batch.lbfgs import Lbfgs, warm_up_bytes
 
@@ -53,6 +54,22 @@ class Twin:
                         add(("T", i, j), sample.weight * pairs[t][i][j])
                         for b, v in sample.bigrams[t]:
                             add(("B", b, i, j), sample.weight * v * pairs[t][i][j])
+        return found
+
+    def curvature(self):
+        """The variance of each feature under the marginals, those of pairs as if labels were independent; by feature."""
+        found = dict.fromkeys(self.features, 0.0)
+        labels = range(self.corpus.n_labels)
+        for sample, nodes in zip(self.corpus.samples, self.nodes, strict=True):
+            marginals = [[min(max(x + (y == j), 0.0), 1.0) for j, x in enumerate(row)] for y, row in zip(sample.labels, nodes, strict=True)]
+            for t, row in enumerate(marginals):
+                terms = [(("U", a, j), row[j], v) for a, v in sample.unigrams[t] for j in labels]
+                for i, j in itertools.product(labels, labels) if t else ():
+                    both = marginals[t - 1][i] * row[j]
+                    terms += [(("T", i, j), both, 1.0), *((("B", b, i, j), both, v) for b, v in sample.bigrams[t])]
+                for feature, p, v in terms:
+                    if feature in found:
+                        found[feature] += sample.weight * p * (1 - p) * v * v
         return found
 
     def way(self, s):
@@ -128,6 +145,20 @@ def test_every_pass_is_that_of_the_twin(corpus, l2, seed, recursions):
         assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights(), rel=1e-2, abs=1e-2)
 
 
+@given(corpora(), st.sampled_from([0.1, 2.0]), st.sampled_from(["dense", "sparse"]))
+def test_the_curvature_is_that_of_the_twins_marginals(corpus, l2, recursions):
+    built = Built(corpus)
+    trainer = DualAscent(built.dataset, built.layout, options.Lbfgs(l2=l2), recursions=recursions)
+    twin = Twin(corpus, l2)
+    for _ in range(2):
+        trainer.run_pass()
+        twin.run_pass(list(trainer.state()["order"]))
+    found, expected = curvature_of(trainer), twin.curvature()
+    most = max(expected.values(), default=0.0)
+    for feature, cell in built.cells.items():
+        assert found[cell] == pytest.approx(expected[feature], rel=2e-2, abs=1e-2 * (1 + most))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("l2", [0.3, 1.0, 10.0])
 @pytest.mark.parametrize(("rules", "recursions"), [("chunking", "dense"), ("chunking-rich", "dense"), ("chunking-rich", "sparse")])
@@ -186,6 +217,25 @@ def test_the_first_step_after_a_warm_up_has_the_right_length_at_once(l2):
         trainer.run_pass()
         tried.append(trainer.trials)
     assert sum(tried) <= 4
+
+
+@pytest.mark.parametrize("rules", ["chunking", "chunking-rich"])
+def test_the_curvature_that_a_warm_up_tells_saves_iterations_where_the_penalty_is_small(rules):
+    """Compared with L-BFGS from the same weights, which does not know it."""
+    corpus = read("chunking", sentences=300, rules=rules)
+    own = options.Lbfgs(l2=0.03, delta=0.0, epsilon=1e-9, warm_up=20)
+    trainer = Lbfgs(corpus.dataset, corpus.layout, own)
+    list(trainer.prepare())
+    unaware = Lbfgs(corpus.dataset, corpus.layout, own, initial=array.array("f", trainer.weights()))
+    knowing = [trainer.run_pass()["objective"] for _ in range(6)][-1]
+    assert min(unaware.run_pass()["objective"] for _ in range(9)) > knowing
+
+
+def test_a_history_of_one_pair_has_no_room_for_the_curvature():
+    corpus = read("chunking", sentences=60, rules="chunking")
+    prepared, values = all_passes(corpus.dataset, corpus.layout, options.Lbfgs(l2=0.3, memory=1))
+    assert prepared
+    assert values[-1] == pytest.approx(corpus.optimum(0.3), rel=1e-3)
 
 
 def test_the_warm_up_ends_when_asked_to():

@@ -15,7 +15,7 @@ cdef class DualAscent(OnlineTrainer):
         public double ways                  # sum of the squared distances met in this pass
         double enough                       # the smallest one that is not left out
         public int64_t visited
-        BufferC way
+        BufferC way, labels
         uint16_t* best                      # room for a path, where wrong labels are counted
         float* left                         # by sequence: its squared distance at its last visit,
         float* told                         # its negative log-likelihood then,
@@ -33,4 +33,6 @@ cdef class DualAscent(OnlineTrainer):
     cdef void advance(self, const SentenceC* sent, const DualC* dual, double part) noexcept nogil
     cdef void score(self, const SentenceC* sent) noexcept nogil
     cdef double remaining(self) noexcept nogil
+    cdef int add_curvature(self, float* curvature) except -1
+    cdef void add_curvature_of(self, const SentenceC* sent, const float* node, double* marginal, int32_t* likely, float* curvature) noexcept nogil
     cdef double best_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil

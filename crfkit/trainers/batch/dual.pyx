@@ -28,8 +28,9 @@ from crfkit.loops.numbers cimport fmax, fmin
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport Layout
+from crfkit.weights.cells cimport feature_cell
 from crfkit.memory cimport Arena, arena_reserve, arena_zeros, data_zeros, memcpy
-from crfkit.loops.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC, WayC
+from crfkit.loops.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC, WayC, dataset_sentence
 from crfkit.trainers.base cimport accuracies, wrong_labels
 
 cdef enum:
@@ -49,6 +50,7 @@ cdef double CURVATURE = 0.5     # before the first secant
 cdef double TRUST = 2.0         # change of a node's score, at most
 cdef double TYPICAL = 2.0
 cdef double GROWTH = 3.0
+cdef double UNLIKELY = 1e-6     # marginals below this add no curvature
 
 
 cdef int64_t rich_expectations(const DatasetC* data, const LayoutC* layout, int64_t first, int64_t last) noexcept nogil:
@@ -163,6 +165,64 @@ cdef class DualAscent(OnlineTrainer):
         for s in range(self.data.c.n_seq):
             total += self.left[s]
         return total
+
+    cdef int add_curvature(self, float* curvature) except -1:
+        """Add the curvature of the likelihood along each weight: the sum of p (1 - p) x squared value over all tokens, where p is the
+        marginal under mu. That of a pair is taken for the product of its labels' marginals, since only sums over positions are kept."""
+        cdef:
+            int64_t s
+            SentenceC sent
+            DualC dual
+            double* marginal
+            int32_t* likely
+        arena_reserve(self, &self.way, 2 * self.layout.c.P, sizeof(double))
+        arena_reserve(self, &self.labels, 2 * self.layout.c.P, sizeof(int32_t))
+        marginal, likely = <double*>self.way.data, <int32_t*>self.labels.data
+        for s in range(self.data.c.n_seq):
+            sent, dual = dataset_sentence(&self.data.c, s), self.dual_of(s)
+            self.add_curvature_of(&sent, dual.node, marginal, likely, curvature)
+        return 0
+
+    cdef void add_curvature_of(self, const SentenceC* sent, const float* node, double* marginal, int32_t* likely, float* curvature) noexcept nogil:
+        """The same of one sequence, whose dual variables are `node`. `marginal` and `likely` have room for two positions."""
+        cdef:
+            const LayoutC* layout = &self.layout.c
+            int32_t P = layout.P, t, i, j, a, n_before = 0, n = 0
+            int64_t u, f
+            double weight, p
+            double* before = marginal + P
+            double* now = marginal
+            int32_t* likely_before = likely + P
+            int32_t* likely_now = likely
+        for t in range(sent.T):
+            before, now, likely_before, likely_now = now, before, likely_now, likely_before
+            n_before, n = n, 0
+            for j in range(layout.L):
+                now[j] = fmin(fmax(node[<int64_t>t * P + j] + (j == sent.label[t]), 0), 1)
+                likely_now[n] = j
+                n += now[j] > UNLIKELY
+            for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
+                a, weight = sent.u_id[u], sent.weight
+                if sent.u_val != NULL:
+                    weight *= <double>sent.u_val[u] * sent.u_val[u]
+                if a < layout.H:
+                    for i in range(n):
+                        p = now[likely_now[i]]
+                        curvature[<int64_t>a * P + likely_now[i]] += <float>(weight * p * (1 - p))
+                else:
+                    for f in range(layout.u_ptr[a], layout.u_ptr[a + 1]):
+                        p = now[layout.u_label[f]]
+                        curvature[feature_cell(layout, a, f)] += <float>(weight * p * (1 - p))
+            for i in range(n_before if layout.has_tau else 0):
+                for j in range(n):
+                    p = before[likely_before[i]] * now[likely_now[j]]
+                    curvature[layout.tau0 + <int64_t>likely_before[i] * P + likely_now[j]] += <float>(sent.weight * p * (1 - p))
+            if t == 0 or sent.b_ptr == NULL:
+                continue
+            for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
+                for f in range(layout.b_ptr[sent.b_id[u]], layout.b_ptr[sent.b_id[u] + 1]):
+                    p = before[layout.b_prev[f]] * now[layout.b_label[f]]
+                    curvature[layout.rich0 + f] += <float>(sent.weight * p * (1 - p))
 
     cdef int begin_pass(self) except -1:
         self.enough = 0

@@ -4,7 +4,8 @@ The line search enforces the strong Wolfe conditions (Nocedal & Wright, algorith
 first trial, the full step, nearly always satisfies them.
 
 Most iterations are spent far from the optimum. Dual coordinate ascent gets close to it in fewer
-passes, but has no stopping criterion; so it serves as a warm-up (`prepare`), and L-BFGS continues from there.
+passes, but has no stopping criterion; so it serves as a warm-up (`prepare`), and L-BFGS continues from there. The marginals that
+it ends with tell the curvature along each weight (steps.pyx), without which L-BFGS is slow where the penalty is small.
 """
 
 from crfkit.memory cimport memcpy
@@ -83,8 +84,7 @@ cdef class Lbfgs(QuasiNewton):
             self.near = left < WARM * objective
             if (should_stop is not None and should_stop()) or self.near or since == PATIENCE:
                 break
-        self.take_over(ascent)
-        if not self.f < nothing:
+        if not self.take_over(ascent, nothing):
             self.near = self.evaluated = False
             self.history.forget()
             self.set_weights(None)
@@ -93,18 +93,26 @@ cdef class Lbfgs(QuasiNewton):
         """Few iterations after a warm-up that came near the optimum: it soon shows that the objective hardly falls any more."""
         return min(SOON, self.options.period) if self.near else self.options.period
 
-    cdef int take_over(self, DualAscent ascent) except -1:
-        """Move to the weights of the ascent. The step of its last pass, from w_old, is the first pair of the history, which
-        sets the scale of the next step."""
+    cdef bint take_over(self, DualAscent ascent, double nothing) except -1:
+        """Move to the weights of the ascent, if their objective is below `nothing`; returns whether it is. The step of its last pass, from
+        w_old, is the first pair of the history, which sets the length of the next step."""
+        cdef float* curvature
         self.exchange()
         self.evaluate()
         self.history.direction(self.g, self.g)
         self.exchange()
         memcpy(self.w, ascent.w, self.n * sizeof(weight_t))
         self.evaluate()
+        if not self.f < nothing:
+            return False
+        # Far from the optimum, marginals of large values are near 0 and 1, and show no curvature.
+        curvature = self.history.curvature() if self.near or not self.data.has_values else NULL
+        if curvature != NULL:
+            ascent.add_curvature(curvature)
+            self.history.use_curvature(self.options.l2)
         self.history.add(self.w, self.w_old, self.g, self.g)
         self.evaluated = True
-        return 0
+        return True
 
     cdef double trial(self, double step) except? -1:
         """Move to w_old + step d; returns the slope along d there."""

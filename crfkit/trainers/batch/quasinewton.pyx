@@ -35,7 +35,7 @@ cdef class QuasiNewton(Trainer):
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
-        scales = 12 if data.has_values else 0
+        scales = 5 if data.has_values else 0        # of the history, and room for a sixteenth of a gradient for each of two threads
         return layout.c.n_cells * (cls.bytes_per_cell(options, threads) + scales) + bytes_of_visits(data, layout, threads)
 
     @staticmethod

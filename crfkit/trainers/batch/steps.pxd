@@ -29,9 +29,12 @@ cdef class History(Arena):
         double c[128]
         double c_g
         float* scale                        # by weight, or NULL: all 1
-        double* scaled                      # gradient / scale
+        double* scaled                      # gradient / scale, of the part in work: room for two, as there are two threads
 
     cdef int use_scales(self, Layout layout, double l2, tuple extent) except -1
+    cdef int64_t most_in_part(self) noexcept nogil
+    cdef float* curvature(self) noexcept nogil
+    cdef void use_curvature(self, double l2) noexcept nogil
     cdef double first_step(self) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* gradient) except *

@@ -10,8 +10,10 @@ them. So is the history, which steers the search and does not enter the result: 
 and y belongs to it. Once the direction is known, the oldest pair is no longer needed: the direction overwrites its s and
 the gradient at the start of the step its y, until the new pair overwrites both.
 
-Where attributes have values, some may be thousands of times as large as others, and the curvature along their weights
-differs as much. The history is then kept for weights times `scale` (use_scales), and the direction is divided by it.
+The curvature along weights differs: frequent attributes have more of it, certain ones less, and where attributes have values, some may
+be thousands of times as large as others. The history can be kept for weights times `scale`, roots of the curvature; the direction is
+then divided by it. This is a diagonal preconditioner. The scales follow from the sizes of values at the start (use_scales), or from
+marginals near the optimum (curvature, use_curvature), where they save half of the iterations or more if the penalty is small.
 """
 
 
@@ -50,7 +52,7 @@ cdef class History:
             double value, more
             const double[::1] largest = extent[0], sums = extent[1]
         self.scale = <float*>arena_zeros(self, self.n, sizeof(float))
-        self.scaled = <double*>arena_zeros(self, self.n, sizeof(double))
+        self.scaled = <double*>arena_zeros(self, 2 * self.most_in_part(), sizeof(double))
         for k in range(c.n_cells):
             self.scale[k] = 1
         for k in range(n):
@@ -60,6 +62,25 @@ cdef class History:
                 for f in range(first, first + size):
                     self.scale[f] = <float>sqrt((l2 + more * value) / (l2 + more / value))
         return 0
+
+    cdef int64_t most_in_part(self) noexcept nogil:
+        return self.n // PARTS + 1
+
+    cdef float* curvature(self) noexcept nogil:
+        """Room for the curvature along each weight, all zero; then call use_curvature. If there are no scales yet, they take the place of
+        the last pair, so that they cost no memory. NULL if there is only one. The history must be empty."""
+        if self.scale == NULL and self.m > 1:
+            self.m -= 1
+            self.scale, self.scaled = <float*>self.row[2 * self.m], <double*>self.row[2 * self.m + 1]
+        if self.scale != NULL:
+            memset(self.scale, 0, self.n * sizeof(float))
+        return self.scale
+
+    cdef void use_curvature(self, double l2) noexcept nogil:
+        """Turn the curvature of the likelihood into scales, which count that of the penalty too."""
+        cdef int64_t k
+        for k in range(self.n):
+            self.scale[k] = <float>sqrt(l2 + self.scale[k])
 
     cdef void forget(self) noexcept nogil:
         self.used, self.newest = 0, -1
@@ -103,14 +124,18 @@ cdef class History:
             int part
             float* s = <float*>self.row[2 * slot]
             float* y = <float*>self.row[2 * slot + 1]
-            const double* gradient = self.gradient if self.scale == NULL else self.scaled
+            const double* gradient = self.gradient
+            double* scaled
             const float** points = [self.w, self.w_old]
             double* one_minus_one = [1, -1]
         with nogil:
             for part in range(first_part, last_part):
                 first, last = self.n * part // PARTS, self.n * (part + 1) // PARTS
-                for i in range(first, last if self.scale != NULL else first):
-                    self.scaled[i] = self.gradient[i] / self.scale[i]
+                if self.scale != NULL:
+                    scaled = self.scaled + (self.most_in_part() if first_part else 0) - first
+                    for i in range(first, last):
+                        scaled[i] = self.gradient[i] / self.scale[i]
+                    gradient = scaled
                 if what == ADD:
                     K.combine(first, last, 2, points, one_minus_one, 0, NULL, s)
                     K.combine(first, last, 1, &self.row[2 * slot + 1], one_minus_one + 1, 1, self.g, y)
@@ -158,8 +183,14 @@ cdef class History:
 
     cdef double first_step(self) noexcept nogil:
         """The first step along the direction of steepest descent: scores change by about 1."""
-        cdef const double* gradient = self.gradient if self.scale == NULL else self.scaled
-        return fmin(1.0, 1 / sqrt(K.dot_doubles(self.n, gradient, gradient)))
+        cdef double squares = 0
+        cdef int64_t i
+        if self.scale == NULL:
+            squares = K.dot_doubles(self.n, self.gradient, self.gradient)
+        else:
+            for i in range(self.n):
+                squares += (self.gradient[i] / self.scale[i]) ** 2
+        return fmin(1.0, 1 / sqrt(squares))
 
     cdef dict vectors(self):
         """As of `Trainer`."""
@@ -167,6 +198,7 @@ cdef class History:
             "pairs": vector(self, "f", self.row[0], 2 * self.used * self.stride),
             "gram": vector(self, "d", &self.gram[0][0], 128 * 128),
             "by_g": vector(self, "d", &self.by_g[0], 128),
+            "scale": vector(self, "f", self.scale, self.n if self.scale != NULL else 0),
         }
 
     def state(self):
@@ -175,6 +207,8 @@ cdef class History:
 
     def restore(self, dict state):
         """As of `Trainer`."""
+        if len(state["scale"]):
+            self.curvature()
         self.used, self.newest = state["used"], state["newest"]
         self.touched = max(self.touched, self.used)
         if not 0 <= self.used <= self.m or not -(self.used == 0) <= self.newest < max(self.used, 1):
