@@ -57,7 +57,7 @@ cdef class LookaheadSearch(Arena):
 
     cdef int refresh(self) except -1 nogil
     cdef bint is_shared(self, int32_t b) noexcept nogil
-    cdef int add_bounds(self, int32_t b, double value, double* matrix) noexcept nogil
+    cdef int add_bounds(self, int32_t b, double* matrix) noexcept nogil
     cdef int score_to(self, int32_t last) except -1 nogil
     cdef int bound_to(self, int32_t last) except -1 nogil
     cdef const double* steps(self, int32_t t) noexcept nogil

@@ -28,12 +28,12 @@ cdef enum:
     AHEAD = 8           # tokens scored at a time: their weights are fetched while others are summed
 
 
-cdef inline void add_features(const LayoutC* layout, const weight_t* w, int32_t b, double value, int64_t before,
-                              int64_t previous, double* row) noexcept nogil:
-    """row[label] += value * weight of the features of attribute b after these labels."""
+cdef inline void add_features(const LayoutC* layout, const weight_t* w, int32_t b, int64_t before, int64_t previous,
+                              double* row) noexcept nogil:
+    """row[label] += weight of the features of attribute b after these labels."""
     cdef int64_t f = history_begin(layout, b, key_of(before, previous, 0)), last = layout.b_ptr[b + 1]
     while f < last and layout.b_prev[f] == previous and (layout.b_prev2 == NULL or layout.b_prev2[f] == before):
-        row[layout.b_label[f]] += value * w[layout.rich0 + f]
+        row[layout.b_label[f]] += w[layout.rich0 + f]
         f += 1
 
 
@@ -197,7 +197,7 @@ cdef class LookaheadSearch:
             for j in range(lat.L):
                 pairs[j * P + i] = lat.shared.score[i * P + j] if i < lat.L else 0
         for k in range(self.n_shared):
-            self.add_bounds(self.shared[k], 1.0, pairs)
+            self.add_bounds(self.shared[k], pairs)
         self.stale = False
         return 0
 
@@ -208,7 +208,7 @@ cdef class LookaheadSearch:
                 return True
         return False
 
-    cdef int add_bounds(self, int32_t b, double value, double* matrix) noexcept nogil:
+    cdef int add_bounds(self, int32_t b, double* matrix) noexcept nogil:
         """matrix[j][i] += the maximum that the features of attribute b add to the step from i to j."""
         cdef:
             const LayoutC* layout = &self.layout.c
@@ -217,7 +217,7 @@ cdef class LookaheadSearch:
             int64_t* touched = self.touched
             double x
         for f in range(layout.b_ptr[b], layout.b_ptr[b + 1]):
-            x = value * self.w[layout.rich0 + f]
+            x = self.w[layout.rich0 + f]
             i, j = layout.b_prev[f], layout.b_label[f]
             if layout.b_prev2 == NULL or layout.b_prev2[f] == ANY:
                 if i < L:
@@ -276,7 +276,7 @@ cdef class LookaheadSearch:
                 memcpy(matrix, self.pairs, size * sizeof(double))
                 for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
                     if not self.is_shared(sent.b_id[u]):
-                        self.add_bounds(sent.b_id[u], sent.b_val[u] if sent.b_val != NULL else 1.0, matrix)
+                        self.add_bounds(sent.b_id[u], matrix)
         self.bounded = max(self.bounded, last + 1)
         return 0
 
@@ -310,18 +310,16 @@ cdef class LookaheadSearch:
             const SentenceC* sent = self.sent
             int64_t P = layout.P, j, u
             const double* tau = self.lattice.c.shared.score + previous * P
-            double value
         memcpy(row, self.lattice.c.score + t * P, P * sizeof(double))
         if previous < layout.L:
             for j in range(layout.L):
                 row[j] += tau[j]
         if sent.b_ptr != NULL:
             for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                value = sent.b_val[u] if sent.b_val != NULL else 1.0
-                add_features(layout, self.w, sent.b_id[u], value, ANY, previous, row)
+                add_features(layout, self.w, sent.b_id[u], ANY, previous, row)
                 if self.second:
-                    add_features(layout, self.w, sent.b_id[u], value, before, previous, row)
-                    add_features(layout, self.w, sent.b_id[u], value, before, ANY, row)
+                    add_features(layout, self.w, sent.b_id[u], before, previous, row)
+                    add_features(layout, self.w, sent.b_id[u], before, ANY, row)
         return 0
 
     # ------------------------------------------------------------------------------- two labels back

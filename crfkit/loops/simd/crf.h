@@ -60,7 +60,7 @@ typedef struct {
     const float *u_val;      /* or NULL */
     const int64_t *b_ptr;    /* [T+1] or NULL */
     const int32_t *b_id;
-    const float *b_val;      /* or NULL; only scales of a trainer */
+    const float *b_val;      /* or NULL; the scales of an online trainer (calibrated.pyx), which only scores and stochastic steps need */
     const uint16_t *label;   /* [T] or NULL */
     double weight;           /* of the instance, 1 unless the input says otherwise */
 } SentenceC;
@@ -233,7 +233,7 @@ typedef struct {
     real_t *tops;       /* [P] room for the shared step's row_top */
     double logz;
     double quantum;     /* expectations are rounded to multiples of this: their sums are exact in any order */
-    const double *quanta; /* [A+B] the same for each attribute, and */
+    const double *quanta; /* [A] the same for each unigram attribute, and */
     const double *cold_quanta; /* for each cell that is not of a dense row; both only where attributes have values */
 } LatticeC;
 

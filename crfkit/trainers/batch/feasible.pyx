@@ -120,9 +120,8 @@ cdef class Feasible:
                 if t == 0 or sent.b_ptr == NULL:
                     continue
                 for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                    x = sent.weight * (sent.b_val[u] if sent.b_val != NULL else 1)
                     for f in range(c.b_ptr[sent.b_id[u]], c.b_ptr[sent.b_id[u] + 1]):
-                        self.sum[c.rich0 + f] += x * rich[0]
+                        self.sum[c.rich0 + f] += sent.weight * rich[0]
                         rich += 1
             for k in range(dual.n_pairs):
                 self.sum[c.tau0 + dual.pair_cell[k]] += sent.weight * dual.pair[k]

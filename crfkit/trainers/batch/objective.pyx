@@ -88,7 +88,7 @@ cdef class Objective:
             self.extent = (largest, sums) if data.has_values else None
         else:
             sums = whole.sums
-        self.quanta = <double*>arena_zeros(self, <int64_t>layout.c.A + layout.c.B, sizeof(double))
+        self.quanta = <double*>arena_zeros(self, layout.c.A, sizeof(double))
         quantum = find_quanta(data, layout, sums, self.quanta)
         if data.c.u_val != NULL:
             cold_quanta = spread_quanta(layout, self.quanta, self)

@@ -93,7 +93,7 @@ cdef class Proximal(DualAscent):
                     for u in range(sent.b_ptr[t] if t and sent.b_ptr != NULL else 0, sent.b_ptr[t + 1] if t and sent.b_ptr != NULL else 0):
                         r = c.A + sent.b_id[u]
                         count[r] += sent.weight / c.L
-                        square[r] += sent.weight * (sent.b_val[u] ** 2 if sent.b_val != NULL else 1) / c.L
+                        square[r] += sent.weight / c.L
                         k = self.cell_of(r, sent.label[t - 1], sent.label[t])
                         if k >= 0:
                             seen[k] += sent.weight

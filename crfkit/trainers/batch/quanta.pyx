@@ -87,7 +87,7 @@ def sums_of_terms(Dataset data not None, const double[::1] largest) -> array.arr
 
 
 cdef double find_quanta(Dataset data, Layout layout, object sums_of_all, double* quantum) except -1:
-    """The quantum of all cells of attributes without values, and one for each attribute where attributes have values.
+    """The quantum of all cells of attributes without values, and one for each unigram attribute where these have values.
 
     A cell's sum of absolute terms is at most the sum over all positions, for a label pair, or over all values of its
     attribute. An attribute may occur several times at a position, so occurrences are counted where there are no values.
@@ -101,7 +101,6 @@ cdef double find_quanta(Dataset data, Layout layout, object sums_of_all, double*
         raise ValueError("the sums of other attributes")
     most = fmax(sums[0], 1.0)
     for u in range(n):
-        quantum[u] = 0
         if c.u_val == NULL or u >= layout.c.A:
             most = fmax(most, sums[1 + u])
         else:

@@ -78,17 +78,16 @@ cdef class Lookahead(AveragedTrainer):
                 self.change_pair(b, wrong[k], -gain)
             if sent.b_ptr != NULL and (right[k] != wrong[k] or a != b or a2 != b2):
                 for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                    by = gain * (sent.b_val[u] if sent.b_val != NULL else 1.0)
                     if right[k] != wrong[k] or a != b:
-                        self.change_history(sent.b_id[u], ANY, a, right[k], by)
-                        self.change_history(sent.b_id[u], ANY, b, wrong[k], -by)
+                        self.change_history(sent.b_id[u], ANY, a, right[k], gain)
+                        self.change_history(sent.b_id[u], ANY, b, wrong[k], -gain)
                     if layout.b_prev2 == NULL:
                         continue
-                    self.change_history(sent.b_id[u], a2, a, right[k], by)
-                    self.change_history(sent.b_id[u], b2, b, wrong[k], -by)
+                    self.change_history(sent.b_id[u], a2, a, right[k], gain)
+                    self.change_history(sent.b_id[u], b2, b, wrong[k], -gain)
                     if right[k] != wrong[k] or a2 != b2:
-                        self.change_history(sent.b_id[u], a2, ANY, right[k], by)
-                        self.change_history(sent.b_id[u], b2, ANY, wrong[k], -by)
+                        self.change_history(sent.b_id[u], a2, ANY, right[k], gain)
+                        self.change_history(sent.b_id[u], b2, ANY, wrong[k], -gain)
             a2, a = a, right[k]
             b2, b = b, wrong[k]
         return 0

@@ -113,7 +113,7 @@ cdef class Differences:
                 self.add(layout, sent, paths, t, PAIR, 0, 1)
             if edges and sent.b_ptr != NULL:
                 for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                    self.add(layout, sent, paths, t, RICH, sent.b_id[u], sent.b_val[u] if sent.b_val != NULL else 1)
+                    self.add(layout, sent, paths, t, RICH, sent.b_id[u], 1)
         return 0
 
     cdef int add(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t t, int kind, int32_t id,
