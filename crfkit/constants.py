@@ -1,6 +1,8 @@
 """Facts about options and trainers that others know, too: who only labels need not wait for every option to be declared."""
 
 MOST_THREADS = 1024  # each has scratch of its own
+CHUNK_TOKENS = 2048  # that a thread of a batch trainer takes at once
+BLOCK_SEQUENCES = 16  # that a thread of an online trainer takes at once
 FORMATS = ("columns", "conllu", "crfsuite")
 COMMENTS_OF_CONLLU = "--comments is of no use with CoNLL-U, where lines that begin with # are comments anyway"
 WEIGHTS = ("float32", "float16", "int8")

@@ -10,7 +10,7 @@ from crfkit import modelfile
 from crfkit.template import dialects
 from crfkit.template.parsing import Template
 
-from .constants import WITH_HISTORY, WITHOUT_PROBABILITIES
+from .constants import FORMATS, WITH_HISTORY, WITHOUT_PROBABILITIES
 from .errors import ModelFileError, OptionError, TemplateError, UnsupportedError
 from .values import copied
 
@@ -71,7 +71,7 @@ def checked(header: dict[str, Any]) -> dict[str, Any]:
         raise ModelFileError("the header's names of columns are not different names")
     if label is not None and not 0 <= label < len(names or ()):
         raise ModelFileError("the header names a column of labels that does not exist")
-    if header["format"] not in ("columns", "conllu", "crfsuite"):
+    if header["format"] not in FORMATS:
         raise ModelFileError(f"the header names an unknown format, {header['format']!r}")
     return header
 

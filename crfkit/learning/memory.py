@@ -7,6 +7,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from crfkit.constants import BLOCK_SEQUENCES, CHUNK_TOKENS
 from crfkit.errors import FileError, TrainingError
 from crfkit.options import Run
 from crfkit.trainers import trainer_class
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from .corpus import Corpus
 
 DOUBLE = 8
-TOKENS, SEQUENCES = 2048, 16  # a thread takes so many tokens (batch trainers) or sequences (others) at once: small data need fewer threads
 INDEX = 32  # about this many bytes for each attribute when the model is made: its tables and its string
 
 
@@ -78,7 +78,8 @@ def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, 
     if not now:
         return 0
     batch = hasattr(options, "max_iter")
-    threads = min(threads, 1 + (corpus.dataset.n_tokens // TOKENS if batch else corpus.dataset.n_sequences // SEQUENCES))
+    shares = corpus.dataset.n_tokens // CHUNK_TOKENS if batch else corpus.dataset.n_sequences // BLOCK_SEQUENCES
+    threads = min(threads, 1 + shares)  # small data need fewer
     own = trainer_class(algorithm).expected_bytes(corpus.dataset, corpus.layout, options, threads)
     own += sum(corpus.layout.n_attributes) * INDEX
     if in_files and not batch:  # what is in memory of them, twice while it is put in order

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.errors import DataError, OptionError
 from crfkit.foreign import load_any
 from crfkit.modelfile import check_header
-from crfkit.parser.model import ParserModel, actions, build, check_search
+from crfkit.parser.model import MOST_RELATIONS, ParserModel, actions, build, check_search
 from crfkit.parser.places import features_of
 from crfkit.template.parsing import line_fault
 from crfkit.text.faults import plural
@@ -75,8 +75,8 @@ class Trees:
         if not self.bank.n_sequences:
             raise DataError("no tree without crossing arcs to learn from")
         self.relations = [] if self.table is None else [name.decode() for name in self.table]
-        if len(self.relations) > 30000:
-            raise DataError(f"{len(self.relations)} different relations in column deprel, expected at most 30,000")
+        if len(self.relations) > MOST_RELATIONS:
+            raise DataError(f"{len(self.relations)} different relations in column deprel, expected at most {MOST_RELATIONS:,}")
         self.seconds = time.perf_counter() - started
 
     def digest(self) -> str:

@@ -43,6 +43,8 @@ _FIELDS: dict[str, Any] = {
     "relations": list, "root_relation": int, "template": str,
 }  # fmt: skip
 
+MOST_RELATIONS = 30_000  # two actions for each, whose numbers have 16 bits
+
 Heads = list[int] | list[tuple[int, str]]
 
 
@@ -54,8 +56,8 @@ def checked(header: dict[str, Any]) -> dict[str, Any]:
         raise ModelFileError("the header's column names are not different strings")
     if len(set(relations)) < len(relations) or any(map(misfits_column, relations)):
         raise ModelFileError("the header's relations are not different names")
-    if not 0 <= header["root_relation"] < max(len(relations), 1) or len(relations) > 30000:
-        raise ModelFileError("the header has more than 30,000 relations, or no relation of the root")
+    if not 0 <= header["root_relation"] < max(len(relations), 1) or len(relations) > MOST_RELATIONS:
+        raise ModelFileError(f"the header has more than {MOST_RELATIONS:,} relations, or no relation of the root")
     if header["format"] != "conllu" or not {"id", "head", "deprel"} <= set(names):
         raise ModelFileError("the header is not of a parser of CoNLL-U with columns id, head and deprel")
     return header

@@ -30,12 +30,14 @@ from crfkit.weights.cells cimport layout_row
 from crfkit.weights.layout cimport Layout
 from .base cimport Trainer, all_cells_finite
 
+from crfkit import constants
 from crfkit.errors import ImpossibleError, TrainingError
 
 cdef enum:
     STEPS_BETWEEN_SIGNALS = 64
-    BLOCK = 16              # sequences that a thread takes at once
     PIECE = 256             # sequences a thread between two checks for signals
+
+cdef int64_t BLOCK = constants.BLOCK_SEQUENCES
 
 
 cdef class OnlineTrainer(Trainer):

@@ -141,7 +141,7 @@ def test_where_all_sequences_are_the_same_shards_are_so_many_machines(tmp_path, 
     penalty = [{"l2": 8.0 / parts} if hasattr(algorithms.TRAINERS[algorithm], "l2") else {} for parts in (1, shards)]
     given = {"passes": 4, **options}
     alone = crfkit.learn(tmp_path / "part", "U:%x[0,0]\nU:%x[-1,0]\nB\n", algorithm, **given, **penalty[1])
-    monkeypatch.setattr(driver, "CHUNK", 7)
+    monkeypatch.setattr(driver, "CHUNK_TOKENS", 7)
     with_workers(monkeypatch, str(tmp_path / "all"), "U:%x[0,0]\nU:%x[-1,0]\nB\n", algorithm, 1, shards=shards, **given, **penalty[0])
     assert weights_of(crfkit.load("model").model) == pytest.approx(weights_of(alone), rel=1e-4, abs=1e-6)
 
@@ -167,7 +167,7 @@ def test_the_largest_shard_has_no_large_values(tmp_path, monkeypatch):
     (tmp_path / "train.txt").write_text("".join(lines))
     asked = []
     monkeypatch.setattr(Mixing, "_changed", lambda self, shard, own=Mixing._changed: asked.append(self.shares) or own(self, shard))
-    monkeypatch.setattr(driver, "CHUNK", 1)
+    monkeypatch.setattr(driver, "CHUNK_TOKENS", 1)
     with_workers(monkeypatch, str(tmp_path / "train.txt"), None, "adf", 1, format="crfsuite", passes=2, shards=2)
     assert all(asked)
 

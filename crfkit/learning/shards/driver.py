@@ -18,6 +18,7 @@ from typing import Any
 from xxhash import xxh3_128
 
 from crfkit.cluster.crew import Crew
+from crfkit.constants import CHUNK_TOKENS
 from crfkit.data.dataset import Dataset
 from crfkit.errors import DataError
 from crfkit.features.indexing import RULES
@@ -31,8 +32,6 @@ from crfkit.weights.observed import Evidence
 from ..corpus import Corpus, no_feature
 from ..reader import Reader
 from .files import Piece, Shard, cut, shards_of
-
-CHUNK = 2048  # tokens, as in trainers/batch/objective.pyx
 
 
 class DistributedData:
@@ -151,7 +150,7 @@ class DistributedCorpus:
 
         def arguments(job: int) -> dict[str, Any]:
             stretch = stretches[job]
-            return {"stretch": [stretch.path, stretch.start, stretch.end], "most": CHUNK}
+            return {"stretch": [stretch.path, stretch.start, stretch.end], "most": CHUNK_TOKENS}
 
         self.ask(len(stretches), "count", arguments, accept)
         tokens: Counter[str] = Counter()
@@ -162,7 +161,7 @@ class DistributedCorpus:
                 raise DataError("no tokens: expected one token per line and a blank line after each sentence", path)
         self.reader.progress.warn(marks.warning)
         self.counted = sum(tokens.values())
-        self.shards = shards_of([pieces[job] for job in range(len(stretches))], CHUNK)
+        self.shards = shards_of([pieces[job] for job in range(len(stretches))], CHUNK_TOKENS)
 
     def _tables(self) -> tuple[Evidence, Evidence, set[tuple[int, int]]]:
         """The tables of all shards, added in their order."""

@@ -2,13 +2,15 @@
 
     f(x) = sum_i weight_i (log Z(x_i) - score(x_i, y_i)) + l2/2 |x|^2
 
-The data are cut into chunks of whole sequences: a chunk has the sequences that begin within one range of CHUNK_TOKENS tokens. Threads take
-chunks from a common counter and add to gradients of their own. Which thread takes which chunk changes no bits: gradient terms are
+The data are cut into chunks of whole sequences: a chunk has the sequences that begin within one range of CHUNK_TOKENS tokens
+(constants.py). Threads take chunks from a common counter and add to gradients of their own. Which thread takes which chunk changes no bits: gradient terms are
 rounded so that their sums are exact (loops/simd/scatter.inc), and the likelihoods of chunks are added in order at the end.
 """
 
 import array
 from typing import NamedTuple
+
+from crfkit import constants
 
 from libc.stdint cimport uint16_t
 
@@ -25,16 +27,15 @@ from .nests import Survey
 from .quanta import largest_factors, sums_of_terms
 
 cdef enum:
-    CHUNK_TOKENS = 2048
     COLUMNS = 8         # labels of a row of doubles that share a cache line
 
 
 def chunk_starts(Dataset data not None, int64_t before=0) -> array.array:
     """The first sequence of each chunk, and at the end the number of sequences. `before`: how many tokens of all data precede these."""
-    cdef int64_t s, last = -1, place
+    cdef int64_t s, last = -1, place, tokens = constants.CHUNK_TOKENS
     starts = array.array("q")
     for s in range(data.c.n_seq):
-        place = (before + data.c.seq_ptr[s]) // CHUNK_TOKENS
+        place = (before + data.c.seq_ptr[s]) // tokens
         if place != last or s == 0:
             starts.append(s)
         last = place
