@@ -26,7 +26,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC
 from crfkit.memory cimport arena_zeros, data_zeros, memcpy, memset, vector
 from crfkit.rng cimport RngC, rng_below, rng_seed, rng_shuffle
-from crfkit.weights.cells cimport layout_row
+from crfkit.weights.cells cimport layout_row, pairs_row
 from crfkit.weights.layout cimport Layout
 from .base cimport Trainer, all_cells_finite
 
@@ -115,7 +115,7 @@ cdef class OnlineTrainer(Trainer):
             if sent.b_ptr != NULL:
                 for u in range(sent.b_ptr[0], sent.b_ptr[sent.T]):
                     self.carry_row(<int64_t>self.layout.c.A + sent.b_id[u])
-        self.carry_row(<int64_t>self.layout.c.A + self.layout.c.B)
+        self.carry_row(pairs_row(&self.layout.c))
         self.pairs_known = False
 
     cdef int update(self, const int32_t* which, int64_t n, double* loss) except -1 nogil:

@@ -28,6 +28,11 @@ cdef inline int64_t feature_cell(const LayoutC* layout, int32_t a, int64_t f) no
     return layout.cold0 + f - layout.u_ptr[layout.H]
 
 
+cdef inline int64_t pairs_row(const LayoutC* layout) noexcept nogil:
+    """The last row, that of all plain label pairs together."""
+    return <int64_t>layout.A + layout.B
+
+
 cdef inline int64_t layout_row(const LayoutC* layout, int64_t r, int64_t* first) noexcept nogil:
     """The first cell of a row, and how many it has. Rows are unigram attributes, then rich bigram attributes, then all
     plain label pairs together.

@@ -28,7 +28,7 @@ from crfkit.loops.numbers cimport fabs, fmax, fmin, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence
 from crfkit.memory cimport arena_zeros, data_zeros, vector
-from crfkit.weights.cells cimport layout_cell, layout_row
+from crfkit.weights.cells cimport layout_cell, layout_row, pairs_row
 from crfkit.weights.history cimport ANY, layout_history_cell
 from crfkit.weights.layout cimport Layout
 
@@ -56,7 +56,7 @@ cdef class Proximal(DualAscent):
         self.typical = TYPICAL
         self.sum, self.pull = <float*>arena_zeros(self, n, sizeof(float)), <float*>arena_zeros(self, n, sizeof(float))
         self.inverse, self.moved = <float*>arena_zeros(self, n, sizeof(float)), <float*>arena_zeros(self, n, sizeof(float))
-        self.unit = <float*>arena_zeros(self, <int64_t>layout.c.A + layout.c.B + 1, sizeof(float))
+        self.unit = <float*>arena_zeros(self, pairs_row(&layout.c) + 1, sizeof(float))
         self.kept_ptr = <int64_t*>data_zeros(self, data.c.n_tok, sizeof(int64_t))
         self.kept_id = <int32_t*>data_zeros(self, n_visits, sizeof(int32_t))
         if data.c.u_val != NULL:
@@ -71,7 +71,7 @@ cdef class Proximal(DualAscent):
             const DatasetC* data = &self.data.c
             const LayoutC* c = &self.layout.c
             SentenceC sent
-            int64_t s, u, r, k, first, n, pairs = <int64_t>c.A + c.B
+            int64_t s, u, r, k, first, n, pairs = pairs_row(c)
             int32_t t
             float* seen = self.moved            # by feature: its count; borrows memory that is not used yet
             double seen_at, stiffness, total = 0, pulled = 0
@@ -118,7 +118,7 @@ cdef class Proximal(DualAscent):
             return r * c.P + label
         if r < c.A:
             return layout_cell(c, <int32_t>r, label)
-        if r == <int64_t>c.A + c.B:
+        if r == pairs_row(c):
             return c.tau0 + <int64_t>before * c.P + label
         return layout_history_cell(c, <int32_t>(r - c.A), ANY, before, label)
 
@@ -167,7 +167,7 @@ cdef class Proximal(DualAscent):
     cdef void move_centers(self) noexcept nogil:
         """Move the centres to the weights, and adapt each stiffness."""
         cdef:
-            int64_t r, k, first, n, rows = <int64_t>self.layout.c.A + self.layout.c.B + 1
+            int64_t r, k, first, n, rows = pairs_row(&self.layout.c) + 1
             double l2 = self.penalty_l2, old, new, center, way, wish
         for r in range(rows):
             n = layout_row(&self.layout.c, r, &first)

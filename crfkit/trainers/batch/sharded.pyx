@@ -13,7 +13,7 @@ from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, memcpy, memset, vector
 from crfkit.threads cimport Threads
-from crfkit.weights.cells cimport layout_row
+from crfkit.weights.cells cimport layout_row, pairs_row
 from crfkit.weights.layout cimport Layout
 from .objective cimport Objective
 
@@ -64,7 +64,7 @@ cdef class Share(Arena):
             int64_t u, f, first
             Objective objective
         cdef uint8_t[::1] bits = bytearray((c.n_cells + 7) // 8 + 1)
-        mark_row(c, <int64_t>c.A + c.B, &bits[0])
+        mark_row(c, pairs_row(c), &bits[0])
         for number in which:
             objective = self.groups[number]
             data = &objective.data.c

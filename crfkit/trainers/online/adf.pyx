@@ -31,7 +31,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fabs
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_load_weights
-from crfkit.weights.cells cimport layout_row
+from crfkit.weights.cells cimport layout_row, pairs_row
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros, memset, vector
 from crfkit.loops.powers cimport shrunk
@@ -92,7 +92,7 @@ cdef class Adf(CalibratedTrainer):
         """For a window of a stream: `sequences` are those up to its end, `rates` those of all rows at its start. `found`: whether the
         rate in the options was chosen by a trial, not by the user; `shares`: whether attributes with values above 1 may then
         have a lower one."""
-        cdef int64_t k, n = <int64_t>layout.c.A + layout.c.B + 1
+        cdef int64_t k, n = pairs_row(&layout.c) + 1
         self.penalty = options.l2 / self.updates_of(data.c.n_seq)
         self.alpha, self.beta = options.alpha, options.beta
         self.part = 1
@@ -126,7 +126,7 @@ cdef class Adf(CalibratedTrainer):
         cdef int64_t k
         self.q = max(1, self.given_window // self.batch if self.given_window else updates // WINDOWS_A_PASS)
         self.part, self.tried = 1, rate
-        for k in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
+        for k in range(pairs_row(&self.layout.c) + 1):
             self.rows[k].rate, self.rows[k].scale = self.first_rate(k, rate), 1
             self.rows[k].step = self.rows[k].window = self.rows[k].count = 0
         return 0
@@ -298,7 +298,7 @@ cdef class Adf(CalibratedTrainer):
         cdef const LayoutC* c = &self.layout.c
         if c.has_tau and sent.T > 1:
             K.add_pairs(lat, 1.0)
-            K.update_pairs(c, sent, lat, sent.weight * self.gain_of(<int64_t>c.A + c.B), self.out)
+            K.update_pairs(c, sent, lat, sent.weight * self.gain_of(pairs_row(c)), self.out)
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:
@@ -307,7 +307,7 @@ cdef class Adf(CalibratedTrainer):
         self.window = <int32_t>(self.steps // self.q)
         self.sample += 1
         self.load_values(sent, False, &valued)
-        lattice_load_weights(lat, &self.layout.c, self.w, self.scale_of(<int64_t>self.layout.c.A + self.layout.c.B))
+        lattice_load_weights(lat, &self.layout.c, self.w, self.scale_of(pairs_row(&self.layout.c)))
         loss[0] += self.expect(self.w, 1.0, &valued)
         self.load_values(sent, True, &valued)
         K.update_expected(&self.layout.c, &valued, lat, sent.weight, self.out)
@@ -322,16 +322,16 @@ cdef class Adf(CalibratedTrainer):
 
     def rates(self):
         """The current rates of all rows."""
-        return array.array("d", [self.caught_up(r).rate for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1)])
+        return array.array("d", [self.caught_up(r).rate for r in range(pairs_row(&self.layout.c) + 1)])
 
     cdef dict vectors(self):
-        cdef int64_t n = <int64_t>self.layout.c.A + self.layout.c.B + 1
+        cdef int64_t n = pairs_row(&self.layout.c) + 1
         return {**CalibratedTrainer.vectors(self), "rows": vector(self, "B", self.rows, n * sizeof(RowC))}
 
     def restore(self, dict state):
         cdef int64_t r
         CalibratedTrainer.restore(self, state)
-        for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
+        for r in range(pairs_row(&self.layout.c) + 1):
             if not 0 <= self.rows[r].window <= self.steps // self.q or not 0 <= self.rows[r].step <= self.steps:
                 raise ValueError("rows: one is ahead of the steps")
 
@@ -347,5 +347,5 @@ cdef class Adf(CalibratedTrainer):
     cdef void carry_scales_out(self, weight_t* w) noexcept nogil:
         """Multiply copied weights by the scales of their rows; leaves the rows unchanged."""
         cdef int64_t r
-        for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
+        for r in range(pairs_row(&self.layout.c) + 1):
             self.multiply(r, self.caught_up(r).scale, w)

@@ -21,6 +21,7 @@ from crfkit.loops.numbers cimport INFINITY, fabs, fmax, sqrt
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, SentenceC
+from crfkit.weights.cells cimport pairs_row
 from crfkit.weights.layout cimport Layout
 
 from crfkit.errors import TrainingError
@@ -84,7 +85,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
         """Find the factor of the rate of each row (`shares`); none are kept where no value is above 1, and all factors are 1."""
         cdef:
             const DatasetC* c = &self.data.c
-            int64_t r, u, n = <int64_t>self.layout.c.A + self.layout.c.B + 1
+            int64_t r, u, n = pairs_row(&self.layout.c) + 1
             Arena room = Arena()
             MagnitudeC* of
             double square

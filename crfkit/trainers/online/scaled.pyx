@@ -13,7 +13,7 @@ from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
-from crfkit.weights.cells cimport layout_row
+from crfkit.weights.cells cimport layout_row, pairs_row
 from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from crfkit.trainers.stepwise cimport OnlineTrainer
@@ -139,7 +139,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
             for k in range(self.layout.c.n_cells):
                 self.w[k] = <weight_t>(self.w[k] * scale)
         else:
-            for r in range(<int64_t>self.layout.c.A + self.layout.c.B + 1):
+            for r in range(pairs_row(&self.layout.c) + 1):
                 scale = self.scale if self.shares[r] == 1 else K.exp(self.shares[r] * K.log(self.scale))
                 n = layout_row(&self.layout.c, r, &first)
                 for k in range(first, first + n):

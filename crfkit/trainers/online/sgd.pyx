@@ -18,7 +18,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fabs
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_load_weights
-from crfkit.weights.cells cimport layout_row
+from crfkit.weights.cells cimport layout_row, pairs_row
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros, memset, vector
 from crfkit.loops.structs cimport LayoutC, SentenceC
@@ -82,7 +82,7 @@ cdef class Sgd(ScaledTrainer):
             for u in range(sent.b_ptr[0], sent.b_ptr[sent.T]):
                 self.clip_row(<int64_t>c.A + sent.b_id[u])
         if sent.T > 1:
-            self.clip_row(<int64_t>c.A + c.B)
+            self.clip_row(pairs_row(c))
 
     cdef void clip_row(self, int64_t r) noexcept nogil:
         cdef int64_t first, n = layout_row(&self.layout.c, r, &first)
