@@ -167,7 +167,7 @@ cdef extern from "crf.h" nogil:
         void (*max_plus)(int32_t, int32_t, const double*, const double*, double*) noexcept nogil
         double (*pair_marginal)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil
         double (*forward_step)(int32_t, const EdgeC*, const double*, const double*, double*) noexcept nogil
-        void (*backward_step)(const EdgeC*, const double*, const double*, double*, double*) noexcept nogil
+        void (*chain_backward)(const EdgeC*, const double*, const double*, double*, double*) noexcept nogil
         void (*merge_list)(const LayoutC*, const weight_t*, double, const SentenceC*, int32_t, const EdgeC*, EdgeC*,
                            PairC**) noexcept nogil
         double (*exp_changed)(EdgeC*, const EdgeC*) noexcept nogil

@@ -283,7 +283,7 @@ typedef struct {
     void (*node_marginals)(LatticeC *);
     /* adds this sequence's pair marginals, times gain, to outer and pair */
     void (*add_pairs)(LatticeC *, double gain);
-    /* pair = pair + outer * etau; outer = 0: the expected label pairs of all sequences added so far */
+    /* pair = pair + outer * potentials; outer = 0: the expected label pairs of all sequences added so far */
     void (*finish_pairs)(LatticeC *);
     /* score, of a sequence whose visits are listed */
     void (*score_visits)(const LayoutC *, const VisitsC *, const weight_t *w, const double *sums, const SentenceC *,
@@ -331,14 +331,14 @@ typedef struct {
     /* one step of the recursions. alpha = (before E) o pot, scaled to the sum 1; returns the sum before scaling. At the first position
      * edge and before are NULL */
     double (*forward_step)(int32_t P, const EdgeC *, const double *before, const double *pot, double *alpha);
-    /* right = pot o next, beta = E right, scaled to the sum 1 */
-    void (*backward_step)(const EdgeC *, const double *pot, const double *next, double *right, double *beta);
-    /* a list of plain label pairs with the weights of a position's rich attributes added, in the room that the step has for it;
-     * potentials of a list, divided by exp(max); potentials, or scores, of a list as a matrix */
+    /* and back: right = pot o next, beta = E right, scaled to the sum 1 */
+    void (*chain_backward)(const EdgeC *, const double *pot, const double *next, double *right, double *beta);
+    /* a list of plain label pairs with the weights of a position's rich attributes added, in the room that the step has for it */
     void (*merge_list)(const LayoutC *, const weight_t *w, double scale, const SentenceC *, int32_t t, const EdgeC *plain,
                        EdgeC *, PairC **merged);
     /* potentials of such a list, with the max of the plain one; the largest score */
     double (*exp_changed)(EdgeC *, const EdgeC *plain);
+    /* potentials, or scores, of a list as a matrix */
     const double *(*unfold)(const EdgeC *, int potentials, double *matrix);
     /* row o= by, scaled to the sum 1; the sum before that */
     double (*chain_times)(int32_t P, const double *by, double *row);

@@ -204,7 +204,7 @@ cdef class Chains:
         cdef double* beta = self.beta + k * self.row
         self.steps += 1
         self.fetch_row(max(k - STEPS_FETCHED, 0))
-        K.backward_step(self.edges.of(k + 1), self.pot + (k + 1) * self.row, beta + self.row, self.right, self.fresh)
+        K.chain_backward(self.edges.of(k + 1), self.pot + (k + 1) * self.row, beta + self.row, self.right, self.fresh)
         return K.replace_row(<int32_t>self.P, self.fresh, beta)
 
     cdef double dot(self, int64_t k) noexcept nogil:

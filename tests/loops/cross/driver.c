@@ -11,7 +11,7 @@ static void run_steps(const EdgeC *edge, const double *x, const double *pot, con
     double *out = ROOM(double, edge->P), *out2 = ROOM(double, edge->P);
     add_double(K->forward_step(edge->P, edge, x, pot, out));
     ADD(out, edge->P);
-    K->backward_step(edge, pot, x, out, out2);
+    K->chain_backward(edge, pot, x, out, out2);
     ADD(out, edge->P);
     ADD(out2, edge->P);
     say(loop);
@@ -234,8 +234,8 @@ static void run_chains(int32_t L)
     EdgeC edge = {.L = L, .P = P, .E = E, .ET = ET};
     add_double(K->forward_step(P, NULL, NULL, y, out2));
     SAY_ROWS("forward_step");
-    K->backward_step(&edge, x, y, out, out2);
-    SAY_ROWS("backward_step");
+    K->chain_backward(&edge, x, y, out, out2);
+    SAY_ROWS("chain_backward");
     const int32_t pairs = L > 1 ? 11 : 1;
     uint16_t from[11], to[11];
     for (int32_t k = 0; k < pairs; k++)
