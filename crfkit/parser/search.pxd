@@ -44,6 +44,7 @@ cdef class Search(Arena):
     cdef void forget(self) noexcept nogil
     cdef void score_actions(self, int32_t number) noexcept nogil
     cdef double explore(self, int32_t number, int32_t depth) noexcept nogil
+    cdef double ahead(self, NodeC* node, int32_t kind, int32_t depth) noexcept nogil
     cdef void choose(self, int32_t correct, double margin, ChoiceC* choice) noexcept nogil
     cdef int32_t best_actions(self, int32_t action, int32_t* actions) noexcept nogil
     cdef void take(self, int32_t action) noexcept nogil

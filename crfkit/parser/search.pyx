@@ -131,7 +131,6 @@ cdef class Search(Arena):
             NodeC* node = &self.node[number]
             int32_t kind
             double value, best = -INFINITY
-            StepC step
         node.choice = NOBODY
         if state_ended(&self.state):
             return 0
@@ -140,17 +139,24 @@ cdef class Search(Arena):
         for kind in range(KINDS):
             if not state_allows(&self.state, kind):
                 continue
-            value = node.top[kind]
-            if depth > 0:
-                if node.child[kind] < 0:
-                    node.child[kind] = self.new_node()
-                step = state_do(&self.state, kind, 0)
-                value += self.explore(node.child[kind], depth - 1)
-                state_undo(&self.state, kind, step)
+            value = node.top[kind] + self.ahead(node, kind, depth)
             if value > best:
                 best = value
                 node.choice = kind
         return best
+
+    cdef double ahead(self, NodeC* node, int32_t kind, int32_t depth) noexcept nogil:
+        """The best sum of scores of the `depth` actions after one of this kind."""
+        cdef StepC step
+        cdef double value
+        if depth == 0:
+            return 0
+        if node.child[kind] < 0:
+            node.child[kind] = self.new_node()
+        step = state_do(&self.state, kind, 0)
+        value = self.explore(node.child[kind], depth - 1)
+        state_undo(&self.state, kind, step)
+        return value
 
     # ------------------------------------------------------------------------------------------ decisions
 
@@ -163,20 +169,13 @@ cdef class Search(Arena):
             const float* score = self.scores + <int64_t>self.root * self.tables.n_actions
             int32_t kind, a, first, last, R = self.tables.n_relations
             double ahead, value
-            StepC step
         choice.action, choice.value, choice.correct = NOBODY, -INFINITY, -INFINITY
         if not node.known:
             self.score_actions(self.root)
         for kind in range(KINDS):
             if not state_allows(&self.state, kind):
                 continue
-            ahead = 0
-            if self.depth > 0:
-                if node.child[kind] < 0:
-                    node.child[kind] = self.new_node()
-                step = state_do(&self.state, kind, 0)
-                ahead = self.explore(node.child[kind], self.depth - 1)
-                state_undo(&self.state, kind, step)
+            ahead = self.ahead(node, kind, self.depth)
             first, last = node.best[kind], node.best[kind] + 1
             if correct == first and correct >= 0 and kind != SHIFT:
                 first, last = (1, 1 + R) if kind == LEFT else (1 + R, 1 + 2 * R)
