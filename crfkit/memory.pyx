@@ -21,8 +21,9 @@ cdef extern from *:
     #include <sys/mman.h>
     #include <unistd.h>
 
-    /* Bytes first .. last of a file on the disk, so that writing to them through a mapping cannot fail: 0, or why
-    not. */ static int crfkit_take_room(int file, long long first, long long last) {
+    /* Bytes first .. last of a file on the disk, so that writing to them through a mapping cannot fail: 0, or why not. */
+    static int crfkit_take_room(int file, long long first, long long last)
+    {
         static const char zeros[1 << 16];
     #ifdef __linux__
         int failed;

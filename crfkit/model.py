@@ -1,9 +1,8 @@
 """A trained model: labels, template, index of attributes, layout and weights, and how they lie in a file.
 
-The header of the file says what the model is (`describe`); its sections are those of the index
+The header of the file says what the model is (header.py); its sections are those of the index
 (features/packing.pyx), the arrays of the layout (weights/layout.pyx), each with the prefix "layout.", and "weights", or
-what stands for it in fewer bytes (weights/precision.pyx).
-docs/model-format.md describes them all.
+what stands for it in fewer bytes (weights/precision.pyx). docs/model-format.md describes them all.
 """
 
 from __future__ import annotations
@@ -42,6 +41,7 @@ LAYOUT_ARRAYS = {"u_ptr": "int64", "u_label": "uint16", "b_ptr": "int64", "b_pre
 
 # Sections in the place of "weights".
 _FEWER_BYTES = ("weights.half", "weights.scaled")
+
 
 class Stored(Described):
     """What models have in common: each is kept in a file, and can be shown as text."""
@@ -184,7 +184,7 @@ class Model(Stored):
         return modelfile.numbers(self.sections, "weights", "float32")
 
     def quantised(self, form: str) -> Model:
-        """The same model with its weights kept as "float16" or "int8", or as "float32" again, which does not undo rounding."""
+        """This model with its weights kept as "float16" or "int8", or as "float32" again, which does not undo rounding."""
         from crfkit.weights.precision import halves, scaled
 
         if not isinstance(form, str) or form not in WEIGHTS:

@@ -261,7 +261,7 @@ cdef int64_t extend(NBest s, const LatticeC* lat, int64_t t, const PartC* before
 
 
 cdef int64_t begin(NBest s, const LatticeC* lat, PartC* beam, int64_t width) except -1 nogil:
-    """The same with one label."""
+    """The partial paths of one label, for the first token: keep the best."""
     cdef:
         PartC nothing = PartC(0, 0, 0, 0, 0)
         StepC step = StepC(&nothing, 1, NULL, lat.score, NULL, NULL, -DBL_MAX)

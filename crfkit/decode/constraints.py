@@ -1,6 +1,6 @@
 """Which labels may follow each other, and begin and end a sentence.
 
-A scheme defines it by its strict table (crfkit.schemes): a step from one label to the next is allowed if no chunk is
+A scheme defines it by its strict table (crfkit.evaluation.schemes): a step from one label to the next is allowed if no chunk is
 left unfinished by it and none begins in the middle.
 
 A text defines it line by line: `A B` allows B after A, and what is not listed is forbidden. `<start> B` allows B at the

@@ -15,11 +15,12 @@ cdef enum:
 cdef class Decoder:
     """The parts of a model that tagging needs.
 
-    `depth` and `backward` are those of a model with history (lookahead.pyx); depth -1: the labels are found together.
-    With verified=False the features of each sentence are checked before they are scored. `constraints` has the
-    bytes transitions[L*L], starts[L] and ends[L], 1 for what is allowed (crfkit.constraints). `recursions` is "sparse" or
-    "dense" to have one kind of loops (lattice.pyx) whatever it costs: paths are the same, marginals but for rounding. `rest` is what single precision left over of weights that
-    were doubles.
+    verified=False: the features of each sentence are checked before they are scored.
+    `constraints`: the bytes transitions[L*L], starts[L] and ends[L], 1 for what is allowed (constraints.py).
+    `depth`, `backward`: of a model with history (lookahead.pyx); depth -1: the labels are found together.
+    `recursions`: "sparse" or "dense" forces one kind of loops (lattice.pyx). Paths are the same, marginals except for rounding.
+    `columns`: the places in which the data have the columns of the index.
+    `rest`: what single precision left over of weights that were doubles.
     """
 
     def __init__(self, Features index not None, Layout layout not None, const float[::1] weights not None, labels, *,
@@ -70,7 +71,7 @@ cdef class Decoder:
         self.index, self.columns = index, columns
 
     def with_columns(self, columns):
-        """The same decoder for data with the columns of the index in these places."""
+        """A decoder like this for data with the columns of the index in these places."""
         return Decoder(self.index, self.layout, self.owner, self.labels, verified=self.verified,
                        constraints=self.constraints, depth=self.depth, backward=self.backward,
                        recursions=self.recursions, columns=columns, rest=self.rest_owner)

@@ -45,12 +45,13 @@ cdef int out_number(OutC* out, int64_t n) except -1 nogil:
 
 
 cdef class Printer:
-    """A layout.
+    """A layout of labelled text.
 
-    verbose (0, 1, 2) and nbest (0: none) are -v and -n of CRF++; with `cells` its layout is taken without them, too. With posterior, labels are decoded by marginals. With
-    probability, a line gets the marginal probability of its label and the probability of the sentence's labels. With
-    partial, the input says in an extra column which labels are possible. separator (bytes) stands between the columns
-    added to a line.
+    verbose (0, 1, 2), nbest (0: none): -v and -n of CRF++; with `cells` its layout is taken without them, too.
+    posterior: labels are decoded by marginals.
+    probability: a line gets the marginal probability of its label, and that of the sentence's labels.
+    partial: the input says in an extra column which labels are possible.
+    separator (bytes): between the columns added to a line.
     """
 
     cdef HowC how

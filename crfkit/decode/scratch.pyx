@@ -304,7 +304,7 @@ cdef inline bint is_number(double score, const LatticeC* lat) noexcept nogil:
 
 
 cdef bint all_numbers(const double* rows, int64_t n, const LatticeC* lat) noexcept nogil:
-    """The same for n rows of L cells."""
+    """Whether all scores of n rows of L cells are numbers (is_number)."""
     cdef int64_t r, j
     for r in range(n):
         for j in range(lat.L):

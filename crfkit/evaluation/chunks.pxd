@@ -7,18 +7,18 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from crfkit.memory cimport Arena, BufferC
 
 cdef enum:
-    START = 1   # bits of the tables, see crfkit.schemes
+    START = 1   # bits of the tables, see crfkit.evaluation.schemes
     END = 2
     INSIDE = 4
 
 cdef enum:
-    N_PREFIXES = 13     # that of crfkit.schemes
+    N_PREFIXES = 13     # that of crfkit.evaluation.schemes
 
 
 # A label as the tables of a scheme see it.
 cdef struct LabelC:
     int32_t type        # id of what follows the first hyphen
-    int32_t prefix      # of what precedes it, as numbered in crfkit.schemes
+    int32_t prefix      # of what precedes it, as numbered in crfkit.evaluation.schemes
 
 
 # One column's chunk under way, in strict counting.

@@ -25,11 +25,11 @@ cdef int reserve_zeroed(Arena arena, BufferC* buffer, int64_t* n, int64_t wanted
 
 @cython.final
 cdef class Counter:
-    """Chunks of both columns by one table of crfkit.schemes, and those they have in common."""
+    """Chunks of both columns by one table of crfkit.evaluation.schemes, and those they have in common."""
 
     def __cinit__(self, const unsigned char[::1] rules, bint strict, bint keep):
         if rules.shape[0] != <Py_ssize_t>sizeof(self.rules):
-            raise ValueError("not a table of crfkit.schemes")
+            raise ValueError("not a table of crfkit.evaluation.schemes")
         memcpy(self.rules, &rules[0], sizeof(self.rules))
         self.strict, self.keep = strict, keep
         self.gold.start = self.found.start = -1

@@ -71,11 +71,13 @@ def evaluate(
 class Outputs:
     """Labelled files, read and counted, all by the same scheme.
 
-    `inputs` is a file or a list of files: paths, '-' or open binary files. Gold and predicted labels are the
-    last two columns. `label` is the name of the column of gold labels: with format "conllu", and where the first line of a file names the
-    columns. With "crfsuite" gold labels are the first column, and nothing has a name. delimiter is a character or a regular expression; without it, columns end at tabs, or at blanks where a
-    line has no tab. segments counts words, too, and lexicon says which of them are known. `compare` needs
-    keep. comments: lines that begin with '#' and stand before a sentence are no tokens.
+    `inputs`: a file or a list of files, which are paths, '-' or open binary files. Gold and predicted labels are the last two columns.
+    `label`: the column of gold labels by name, with format "conllu" and where the first line of a file names the columns. With
+    "crfsuite" gold labels are the first column, and nothing has a name.
+    `delimiter`: a character or a regular expression. Without it columns end at tabs, or at blanks where a line has no tab.
+    `segments`: count words, too; `lexicon` says which of them are known.
+    `comments`: lines that begin with '#' and stand before a sentence are no tokens.
+    `keep`: what `compare` needs.
     """
 
     def __init__(

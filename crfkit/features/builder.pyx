@@ -21,6 +21,7 @@ from .cells cimport VIEW_CELL, View, has_separator
 from crfkit.errors import DataError
 from .plan import Plan
 
+
 cdef class TableBuilder(Features):
     """Base of IndexBuilder (indexing.py), which says what the arguments are."""
 

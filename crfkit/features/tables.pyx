@@ -256,7 +256,7 @@ cdef class Names:
         cdef const NodeC* node
         cdef const char* s
         cdef int64_t n
-        cdef BufferC values, line           # of this call: threads may ask at once
+        cdef BufferC values = empty_buffer(), line = empty_buffer()     # of this call: threads may ask at once
         if not 0 <= a < len(self.grams):
             raise IndexError(f"attribute {a} of {len(self.grams)}")
         cdef int32_t place = self.nodes[a], gram = self.grams[a]
@@ -266,8 +266,6 @@ cdef class Names:
         node = &self.f.node[place % self.f.n_nodes] if gram >= 0 else NULL
         if node == NULL:
             return b""  # an unchecked table
-        memset(&values, 0, sizeof(BufferC))
-        memset(&line, 0, sizeof(BufferC))
         try:
             buffer_reserve(&values, self.longest, sizeof(int32_t))
             buffer_reserve(&line, 1, 1)

@@ -128,7 +128,7 @@ def _ranges(characters: Iterable[int]) -> Iterable[str]:
 
 @cache
 def _python_regex(pattern: str) -> re.Pattern[str]:
-    """The same regular expression for Python: character classes as sets, other escapes as literals."""
+    """A pattern of ours as one of Python: character classes as sets, other escapes as literals."""
     translated, at, set_begin = "", 0, -1  # set_begin: where the members of the set begin that we are in
     while at < len(pattern):
         c = pattern[at]

@@ -158,7 +158,7 @@ class Template:
         return cls.parse(read_text(name), name)
 
     def resolve(self, columns: Mapping[str, int]) -> Template:
-        """The same template with column names replaced by their numbers."""
+        """This template with column names replaced by their numbers."""
         if not self.column_names:
             return self
         return replace(self, lines=tuple(self._resolve_line(line, columns) for line in self.lines))

@@ -1,10 +1,11 @@
-# What the template macros make of a cell, on UTF-8 bytes.
-#
-# All take the cell s[0..n) and write to `out`, which has room for text_bound(n) bytes and is not `s`; they
-# return the number of bytes written, or -1 where the cell gives no value and thereby no feature.
-#
-# None of them knows paddings: a cell for which text_is_padding holds must be handled before (x, lower, shape,
-# normalise: the padding itself; prefix, suffix: no value; regex: false or empty).
+"""What the template macros make of a cell, on UTF-8 bytes.
+
+All take the cell s[0..n) and write to `out`, which has room for text_bound(n) bytes and is not `s`; they
+return the number of bytes written, or -1 where the cell gives no value and thereby no feature.
+
+None of them knows paddings: a cell for which text_is_padding holds must be handled before (x, lower, shape,
+normalise: the padding itself; prefix, suffix: no value; regex: false or empty).
+"""
 
 from libc.stdint cimport int64_t, uint32_t
 

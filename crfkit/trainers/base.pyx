@@ -192,7 +192,7 @@ def mistakes(Dataset data not None, Layout layout not None, const float[::1] wei
 
 
 def _some_mistakes(Dataset data, Layout layout, const float[::1] weights, int64_t first):
-    """The same for some sequences."""
+    """The mistakes in AT_ONCE sequences from `first` on."""
     cdef:
         const weight_t* w = &weights[0]
         uint16_t[::1] room = array.array("H", [0]) * (data.c.longest + 1)

@@ -163,7 +163,7 @@ cdef class Layout:
 
     @staticmethod
     def of_evidence(Evidence u not None, Evidence b not None, pairs, int32_t labels, int plain, u_rules, b_rules, b_reach=None):
-        """The same for data in several parts, from what was observed in all of them (`pairs`: plain label pairs)."""
+        """As `build`, for data in several parts, from what was observed in all of them (`pairs`: plain label pairs)."""
         check_labels(labels, b_reach)
         return Layout.of_observed(
             labels, plain, Observed(None, labels, False, u_rules, evidence=u), Observed(None, labels, True, b_rules, b_reach, evidence=b),
@@ -171,8 +171,7 @@ cdef class Layout:
 
     @staticmethod
     def of_observed(int32_t labels, int plain, Observed u not None, Observed b not None, pairs):
-        """The layout of these features; `pairs`: the plain label pairs that were seen, if these are features.
-        """
+        """The layout of these features; `pairs`: the plain label pairs that were seen, if these are features."""
         cdef Layout self
         cdef int32_t P = padded(labels), i, j
         u_new, n_u, hot = u.number(least_hot(P))
@@ -276,8 +275,8 @@ cdef class Layout:
         return layout_history_cell(&self.c, attribute, ANY, previous, label) if 0 <= attribute < self.c.B else -1
 
     def history_cell(self, int32_t attribute, int32_t before, int32_t previous, int32_t label) -> int:
-        """The same for a feature that looks at the label `previous` and at the one `before` it: numbers of labels, L
-        and L+1 for positions before the sentence, -1 for any."""
+        """The cell of a feature that looks at the label `previous` and at the one `before` it, or -1. Both are numbers of
+        labels, L and L+1 for positions before the sentence, -1 for any."""
         self.verify()
         if not 0 <= attribute < self.c.B:
             return -1

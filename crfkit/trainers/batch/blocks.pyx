@@ -199,7 +199,7 @@ cdef class Blocks:
 
     cdef double one_sequence(self, int32_t b, int64_t s, bint look, const int32_t* token, const float* value,
                              int64_t n) except? -1 nogil:
-        """The same for one sequence, at its n tokens with the block (all but the first, if none are given)."""
+        """What `visit` does in one sequence, at its n tokens with the block (all but the first, if none are given)."""
         cdef:
             int64_t begin = self.data.c.seq_ptr[s], k, t
             double v = 1, weight = self.data.c.seq_weight[s] if self.data.c.seq_weight != NULL else 1

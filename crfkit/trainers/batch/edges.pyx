@@ -62,7 +62,7 @@ cdef class Edges:
             self.end = <int64_t*>arena_zeros(self, layout.c.B, sizeof(int64_t))
 
     cdef int64_t most_features(self) noexcept nogil:
-        """A key of the rich attributes of one token."""
+        """The most features that the rich attributes of one token have."""
         cdef int64_t most = 0, t, u, n
         if self.data.c.b_ptr == NULL:
             return 0

@@ -229,7 +229,7 @@ cdef class Adf(CalibratedTrainer):
         return row.scale
 
     cdef double shared_scale(self, int64_t r) noexcept nogil:
-        """The same with threads. They wait for each other at the end of a window, so when a row occurs for the first
+        """`scale_of` with threads. They wait for each other at the end of a window, so when a row occurs for the first
         time in a window, no other thread uses its scale."""
         cdef:
             RowC* row = &self.rows[r]
@@ -264,7 +264,7 @@ cdef class Adf(CalibratedTrainer):
         self.fold(r)
 
     cdef double stamped_gain(self, int64_t r) noexcept nogil:
-        """The same in a batch, where the weight decay comes with the update; and with threads, where the row may have occurred
+        """`gain_of` in a batch, where the weight decay comes with the update; and with threads, where the row may have occurred
         in other samples meanwhile."""
         cdef:
             RowC* row = &self.rows[r]
