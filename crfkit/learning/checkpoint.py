@@ -22,6 +22,7 @@ from crfkit import modelfile
 from crfkit.errors import FileError, ModelFileError, OptionError
 from crfkit.options import Run
 from crfkit.replacing import check_writable
+from crfkit.trainers import trainer_class
 from crfkit.values import flag, interval
 from crfkit.version import __version__
 
@@ -75,8 +76,6 @@ class Checkpoint:
     def __init__(self, path: str, run: Run, algorithm: str, chosen: Any, source: str | None = None):
         """FileError, ModelFileError or OptionError if it cannot be used, before any data are read. `source`: the file to
         resume from, if it is a different one."""
-        from crfkit.trainers import trainer_class
-
         self.path, self.source = path, source or path
         self.every_passes, self.every_seconds = interval(run.checkpoint_every) or (1, 0.0)
         self.written = time.monotonic()

@@ -26,6 +26,7 @@ from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
 from crfkit.text.opening import check_readable
 from crfkit.text.sources import listed
+from crfkit.trainers import trainer_class
 from crfkit.values import shown
 
 from . import streaming
@@ -239,8 +240,6 @@ def at_work(algorithm: str, run: Run) -> int:
     """How many threads a trainer may use. Lock-free trainers give different weights with more than one, so they
     get one unless more are requested.
     """
-    from crfkit.trainers import trainer_class
-
     cls = trainer_class(algorithm)
     if cls.lock_free:
         return max(run.threads, 1)
@@ -249,7 +248,5 @@ def at_work(algorithm: str, run: Run) -> int:
 
 def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run, initial: array.array | None = None) -> Any:
     """The trainer of that name, ready for its first pass."""
-    from crfkit.trainers import trainer_class
-
     threads, shared = at_work(algorithm, run), corpus.builder.shared()
     return trainer_class(algorithm)(corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=threads, shared=shared)
