@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from crfkit.learning.learn import learn, learn_path
 
     from . import errors
-    from .decode.constraints import Source
+    from .decode.constraints import ConstraintSource
     from .errors import CrfkitError, CrfkitWarning, Interrupted
     from .estimator import CRF
     from .model import Model
@@ -66,7 +66,7 @@ _PLACES = {
 }
 
 
-def load(path_or_bytes: Any, *, constraints: Source | None = None, verify: bool = True) -> Tagger:
+def load(path_or_bytes: Any, *, constraints: ConstraintSource | None = None, verify: bool = True) -> Tagger:
     """Open a model file (its path, an open file, or its bytes) for tagging; `load(path).model` is the model itself.
     It also opens models of CRFsuite, CRF++ and Wapiti.
 

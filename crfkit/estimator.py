@@ -20,7 +20,7 @@ from .values import lists, shown
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-    from .decode.constraints import Source
+    from .decode.constraints import ConstraintSource
     from .learning.progress import Progress
     from .model import Model
     from .options.given import OfEstimator
@@ -144,7 +144,7 @@ class CRF(Estimator):
         template: str | os.PathLike[str] | Template | None = None,
         *,
         progress: bool | str | Callable[[dict[str, Any]], Any] | Progress | None = None,
-        constraints: Source | None = None,
+        constraints: ConstraintSource | None = None,
         **given: Unpack[OfEstimator],
     ):
         own = {"algorithm": algorithm, "template": template, "progress": progress, "constraints": constraints}

@@ -27,7 +27,7 @@ from .version import __version__
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from crfkit.decode.constraints import Source
+    from crfkit.decode.constraints import ConstraintSource
     from crfkit.features.index import Index
     from crfkit.weights.layout import Layout
 
@@ -207,7 +207,7 @@ class Model(Stored):
             raise ModelFileError(f"section {name!r} is not possible in a model of {self._header['algorithm']}")
         return modelfile.numbers(self.sections, name, "uint16")
 
-    def tagger(self, constraints: Source | None = None) -> Tagger:
+    def tagger(self, constraints: ConstraintSource | None = None) -> Tagger:
         """The model at work: `model.tagger().tag(rows)`."""
         return Tagger(self, constraints)
 

@@ -27,7 +27,7 @@ from .values import Expected, copied, shown
 if TYPE_CHECKING:
     import numpy
 
-    from crfkit.decode.constraints import Constraints, Source
+    from crfkit.decode.constraints import Constraints, ConstraintSource
     from crfkit.features.tables import Features
     from crfkit.text.reading import Block
     from crfkit.weights.layout import Layout
@@ -86,7 +86,7 @@ class Tagger(Described):
     impossible, and probabilities are conditional on that.
     """
 
-    def __init__(self, model: Trained | Tagger, constraints: Source | None = None):
+    def __init__(self, model: Trained | Tagger, constraints: ConstraintSource | None = None):
         trained = model.model if isinstance(model, Tagger) else model
         if not isinstance(trained, Trained):
             raise OptionError(f"model: found {shown(model)}, expected a Model; crfkit.load opens a file and returns a Tagger or a Parser")
@@ -103,7 +103,7 @@ class Tagger(Described):
         return self
 
     def _set_up(
-        self, header: dict[str, Any], index: Features, layout: Layout, weights: Any, verified: bool, limits: Source | None, rest: Any = None
+        self, header: dict[str, Any], index: Features, layout: Layout, weights: Any, verified: bool, limits: ConstraintSource | None, rest: Any = None
     ) -> None:
         self._header = header
         self.constraints: Constraints | None = None

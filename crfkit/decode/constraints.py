@@ -24,7 +24,7 @@ from crfkit.text.faults import plural
 from crfkit.values import lists, named, shown
 
 START_MARK, END_MARK = "<start>", "<end>"
-SCHEME_NAMES = tuple(name for name, scheme in SCHEMES.items() if scheme.strict)
+STRICT_SCHEMES = tuple(name for name, scheme in SCHEMES.items() if scheme.strict)
 
 # Names that word segmentation gives to two roles of IOBES.
 _SEGMENTATION = {"M": "I", "W": "S"}
@@ -79,10 +79,10 @@ def _warn_of_lost(found: Constraints) -> None:
     warn_caller(CrfkitWarning(text))
 
 
-Source = str | os.PathLike[str] | Pairs | Constraints
+ConstraintSource = str | os.PathLike[str] | Pairs | Constraints
 
 
-def constraints_of(source: Source, labels: Sequence[str]) -> Constraints:
+def constraints_of(source: ConstraintSource, labels: Sequence[str]) -> Constraints:
     """The constraints of a scheme by name, of the labels' own scheme ("auto"), of the pairs in a file or a text, or of pairs."""
     labels = tuple(labels)
     if isinstance(source, Constraints):
@@ -90,7 +90,7 @@ def constraints_of(source: Source, labels: Sequence[str]) -> Constraints:
             raise DataError("the constraints are on other labels than those of the model")
         return source
     if isinstance(source, str):
-        if source == "auto" or source in SCHEME_NAMES:
+        if source == "auto" or source in STRICT_SCHEMES:
             name = _scheme_of(labels) if source == "auto" else source
             found = from_scheme(name, labels)
             _warn_of_lost(found)
@@ -104,7 +104,7 @@ def constraints_of(source: Source, labels: Sequence[str]) -> Constraints:
     return _from_pairs("pairs", _pairs_of_list(source), labels)
 
 
-_EXPECTED = f"a scheme ({', '.join(SCHEME_NAMES)}), auto, a file of pairs of labels, or the pairs themselves"
+_EXPECTED = f"a scheme ({', '.join(STRICT_SCHEMES)}), auto, a file of pairs of labels, or the pairs themselves"
 
 
 def from_scheme(name: str, labels: Sequence[str]) -> Constraints:

@@ -34,7 +34,7 @@ cdef struct SpellingC:
 
 
 # What is noted of a sentence to compare two inputs.
-cdef struct SentenceC:
+cdef struct CountedC:
     int64_t line, tokens, correct
     uint64_t gold               # hash of its gold labels
 
@@ -72,7 +72,7 @@ cdef class Tally(Arena):
     cdef BufferC by_label               # int64 [label][3] gold, found, correct tokens
     cdef BufferC gold, found            # int32: the labels of one block; 0 ends a sentence
     cdef BufferC cells                  # int64 [entry][2]: where a token's first cell is, if there is a lexicon
-    cdef BufferC by_sentence            # SentenceC, if kept
+    cdef BufferC by_sentence            # CountedC, if kept
 
     def __cinit__(self, tables=(), *, bytes word_starts=None, lexicon=None, bint keep=False, bint raw=False,
                   bytes outside=b"O", separator=None, path=None, form="columns", int64_t gold_column=-1,
@@ -197,8 +197,8 @@ cdef class Tally(Arena):
         return 0
 
     cdef int begin_row(self, int64_t line) except -1 nogil:
-        reserve_zeroed(self, &self.by_sentence, &self.n_rows, self.n_rows + 1, sizeof(SentenceC))
-        (<SentenceC*>self.by_sentence.data)[self.n_rows - 1].line = line
+        reserve_zeroed(self, &self.by_sentence, &self.n_rows, self.n_rows + 1, sizeof(CountedC))
+        (<CountedC*>self.by_sentence.data)[self.n_rows - 1].line = line
         return 0
 
     # Labels.
@@ -277,13 +277,13 @@ cdef class Tally(Arena):
         return 0
 
     cdef int end_sentence(self) except -1:
-        cdef SentenceC* row
+        cdef CountedC* row
         if self.sentence_tokens == 0:
             return 0
         self.sentences += 1
         self.sentences_correct += self.sentence_correct == self.sentence_tokens
         if self.keep:
-            row = <SentenceC*>self.by_sentence.data + (self.sentences - 1)
+            row = <CountedC*>self.by_sentence.data + (self.sentences - 1)
             row.tokens, row.correct, row.gold = self.sentence_tokens, self.sentence_correct, self.gold_hash
         self.sentence_tokens = self.sentence_correct = 0
         self.gold_hash = 0

@@ -51,7 +51,7 @@ cdef void place_attributes(const DatasetC* data, int64_t t, AttributeC* attribut
             at[slot] = a
 
 
-def in_order(list within) -> list[int]:
+def inner_first(list within) -> list[int]:
     """The slots, each one before the one that it lies within."""
     def depth(slot):
         return 0 if within[slot] < 0 else 1 + depth(within[slot])
@@ -75,7 +75,7 @@ cdef class Survey:
             self.within + n, self.within + 2 * n, self.within + 3 * n, self.within + 4 * n)
         for slot, a in enumerate(nesting[1]):
             self.within[slot] = <int32_t>a
-        for slot, a in enumerate(in_order(nesting[1])):
+        for slot, a in enumerate(inner_first(nesting[1])):
             self.order[slot] = <int32_t>a
         for slot in range(n):
             if self.within[slot] >= 0:

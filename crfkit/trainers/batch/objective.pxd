@@ -12,7 +12,7 @@ from .nests cimport Nests
 from .visits cimport Visits
 
 
-cdef enum Share:                # of the work on cells
+cdef enum Work:                 # on cells, in parts
     ADD_UP                      # sum the weights of nests
     HAND_DOWN                   # add the gradient of nests to their parts
     GATHER                      # add up the gradients of all workers
@@ -62,7 +62,7 @@ cdef class Objective(Arena):
     cdef double w_squares[16]   # sums of each part
     cdef double g_squares[16]
 
-    cdef int in_columns(self, Share what) except -1
+    cdef int in_columns(self, Work what) except -1
     cdef void gather(self, int part) noexcept nogil
     cdef void complete(self, int part) noexcept nogil
 

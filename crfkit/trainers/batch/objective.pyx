@@ -153,7 +153,7 @@ cdef class Objective:
             total += self.nll[k]
         return total
 
-    cdef int in_columns(self, Share what) except -1:
+    cdef int in_columns(self, Work what) except -1:
         """Work on the rows of nests; threads share the labels by cache lines, where there are at least two."""
         cdef int64_t lines = self.layout.c.P // COLUMNS
         if self.nests.n == 0:
@@ -245,7 +245,7 @@ cdef class Objective:
                 self.nll[c] = nll
                 lost += nll
 
-    def take_share(self, Share what, int64_t first, int64_t last):
+    def take_share(self, Work what, int64_t first, int64_t last):
         """One thread's share of the work on cells: lines of columns first .. last - 1, or these parts of vectors."""
         cdef:
             const LayoutC* layout = &self.layout.c
