@@ -8,6 +8,7 @@ label pairs, or a list of those with a weight. Paths are the same with either, t
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_reserve, arena_zeros, memset
+from crfkit.weights.cells cimport padded
 from crfkit.loops.structs cimport (
     EdgeC, PairC, crfkit_edge_score, crfkit_most_places, crfkit_row_top, crfkit_set_score, crfkit_sums_bytes
 )
@@ -168,7 +169,7 @@ cdef class Lattice:
         if not 1 <= labels <= 65535:
             raise ValueError(f"a lattice needs 1 to 65,535 labels, not {labels}")
         lat.L = lat.shared.L = labels
-        lat.P = lat.shared.P = (labels + 7) // 8 * 8
+        lat.P = lat.shared.P = padded(labels)
         matrix = <int64_t>lat.L * lat.P
         lat.shared.score = <double*>arena_zeros(self, 5 * matrix + lat.P + lat.L * max(lat.P, 64), sizeof(double))
         lat.shared.E = lat.shared.score + matrix

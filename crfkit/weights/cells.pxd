@@ -10,6 +10,11 @@ cdef inline int32_t padded(int32_t labels) noexcept nogil:
     return (labels + 7) // 8 * 8
 
 
+cdef inline int64_t pairs_begin(int64_t n) noexcept nogil:
+    """The first cell of the plain label pairs, after the n cells of unigram features: on the boundary of a vector."""
+    return (n + 15) // 16 * 16
+
+
 cdef inline bint is_hot(int64_t n, int32_t P) noexcept nogil:
     """Whether an attribute with this many features gets a dense row. That pays from about a sixth of the labels on: with
     fewer, most of the row would be zeros.

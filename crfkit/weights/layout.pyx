@@ -12,7 +12,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.features.reach cimport RULE_ALL, RULE_DROPPED, RULE_OBSERVED
 from crfkit.memory cimport arena_zeros, memset
-from .cells cimport feature_cell, layout_cell, least_hot, padded
+from .cells cimport feature_cell, layout_cell, least_hot, padded, pairs_begin
 from .history cimport ANY, MOST_HISTORY_LABELS, history_exists, history_key, layout_history_cell
 from .observed cimport TOKENS_AT_ONCE, Evidence, Observed
 from crfkit.errors import DataError, ModelFileError
@@ -134,8 +134,7 @@ cdef class Layout:
         if not 0 <= c.u_ptr[c.H] <= u_label.shape[0]:
             raise ModelFileError("layout: the dense rows do not end within the features")
         c.cold0 = <int64_t>c.H * c.P
-        # dense parts start on a vector boundary
-        c.tau0 = (c.cold0 + c.u_ptr[c.A] - c.u_ptr[c.H] + 15) // 16 * 16
+        c.tau0 = pairs_begin(c.cold0 + c.u_ptr[c.A] - c.u_ptr[c.H])
         c.rich0 = c.tau0 + (<int64_t>c.L * c.P if c.has_tau else 0)
         c.n_cells = c.rich0 + c.b_ptr[c.B]
         self.n_features = u_label.shape[0] + b_label.shape[0] + (<int64_t>labels * labels if has_tau else 0)

@@ -13,7 +13,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t, uint32_t
 from crfkit.loops.numbers cimport fabs, fmax, fmin, rint
 from crfkit.loops.structs cimport LayoutC
 from crfkit.memory cimport memcpy
-from .cells cimport feature_cell
+from .cells cimport feature_cell, padded, pairs_begin
 from .layout cimport Layout
 
 cdef enum:
@@ -39,9 +39,8 @@ def cells(const double[::1] u_weight not None, const double[::1] pairs, int64_t 
     """The cells of a layout without dense rows: unigram features, label pairs (None: there are none), bigram features.
     `rest`: the weights minus their values in single precision, never zero where the weights are not."""
     cdef:
-        int64_t i, j, padded = (labels + 7) // 8 * 8
-        int64_t tau0 = (u_weight.shape[0] + 15) // 16 * 16
-        int64_t rich0 = tau0 + (0 if pairs is None else labels * padded)
+        int64_t i, j, P = padded(<int32_t>labels), tau0 = pairs_begin(u_weight.shape[0])
+        int64_t rich0 = tau0 + (0 if pairs is None else labels * P)
     if pairs is not None and pairs.shape[0] != labels * labels:
         raise ValueError(f"{pairs.shape[0]} label pairs of {labels} labels")
     found = array.array("f", bytes(4 * (rich0 + b_weight.shape[0])))
@@ -51,7 +50,7 @@ def cells(const double[::1] u_weight not None, const double[::1] pairs, int64_t 
     if pairs is not None:
         for i in range(labels):
             for j in range(labels):
-                cell[tau0 + i * padded + j] = single(pairs[i * labels + j], rest)
+                cell[tau0 + i * P + j] = single(pairs[i * labels + j], rest)
     for i in range(b_weight.shape[0]):
         cell[rich0 + i] = single(b_weight[i], rest)
     return found
