@@ -283,7 +283,8 @@ def test_what_predict_raises_before_fit():
 def test_a_model_that_is_not_there_yet_can_be_shown(tmp_path):
     for crf in (CRF(), CRF(model_filename=str(tmp_path / "later"))):
         assert {"fit", "tagger_", "classes_"} <= set(dir(crf)) and crf.classes_ is None
-        assert all(getattr(crf, name, None) is None or True for name in dir(crf))
+        for name in dir(crf):
+            getattr(crf, name, None)  # of all errors only an AttributeError may come of it, as a debugger expects
     with pytest.raises(FileNotFoundError):
         crf.predict([ITEMS])
 
