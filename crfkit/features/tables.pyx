@@ -33,13 +33,6 @@ cdef class Features(Arena):
         """Lay the plan out in structs. `columns` and `literals` are set already, empty or mapped."""
         plan = self.plan
         cdef int32_t i, k
-        cdef NodeC* node
-        cdef SlotC* slot
-        cdef TextC* text
-        cdef TextC* first_text
-        cdef int32_t* path
-        cdef const int32_t* numbers
-        cdef const int32_t* flags
         cdef StringTable table
         cdef View view
         self.n_columns, self.n_views = len(plan.columns), len(plan.views)
@@ -64,7 +57,28 @@ cdef class Features(Arena):
             self.views.append(view)
             self.view[i] = <void*>view
 
-        uses, nodes, paths, slots, literals = plan.packed()
+        self.adopt_nodes()
+        for k in range(1, self.padding + 1):
+            self.paddings.intern_bytes(b"_B-%d" % k)
+        for k in range(1, self.padding + 1):
+            self.paddings.intern_bytes(b"_B+%d" % k)
+        for i in range(2):
+            table = self.literals[i]
+            self.space[i].literal = &table.c
+            self.literal_table[i] = <void*>table
+        return 0
+
+    cdef int adopt_nodes(self) except -1:
+        """Nodes with their slots, what uses them, and the strings of the template."""
+        cdef int32_t i, k
+        cdef NodeC* node
+        cdef SlotC* slot
+        cdef TextC* text
+        cdef TextC* first_text
+        cdef int32_t* path
+        cdef const int32_t* numbers
+        cdef const int32_t* flags
+        uses, nodes, paths, slots, literals = self.plan.packed()
         self.use = <UseC*>arena_zeros(self, self.n_uses, sizeof(UseC))
         self.constant_attr = <int32_t*>arena_zeros(self, self.n_constants, sizeof(int32_t))
         self.node = <NodeC*>arena_zeros(self, self.n_nodes, sizeof(NodeC))
@@ -87,14 +101,6 @@ cdef class Features(Arena):
         for literal in literals:
             text[0] = TextC(<const char*><bytes>literal, len(literal))  # the plan keeps it alive
             text += 1
-        for k in range(1, self.padding + 1):
-            self.paddings.intern_bytes(b"_B-%d" % k)
-        for k in range(1, self.padding + 1):
-            self.paddings.intern_bytes(b"_B+%d" % k)
-        for i in range(2):
-            table = self.literals[i]
-            self.space[i].literal = &table.c
-            self.literal_table[i] = <void*>table
         return 0
 
     def shared(self):

@@ -40,6 +40,30 @@ cdef inline int32_t* free_slot(int32_t* slot, const int32_t* key, int32_t arity,
     return slot + at * (1 + arity)
 
 
+cdef packed_table(const LineC* line, int64_t n, const int32_t[::1] new_row, numbers):
+    """The table of a line with the new numbers of rows, of which n are left, and of values."""
+    cdef:
+        int64_t j, n_slots = n + n // 2 + 1
+        int32_t k
+        const int32_t* slot
+        int32_t* to
+        int32_t[MOST_CELLS] key
+    table = array.array("i", [-1]) * (n_slots * (1 + line.arity))
+    cdef int32_t[::1] entry = table
+    for j in range(line.n_slots):
+        slot = line.slot + j * (1 + line.arity)
+        if slot[0] < 0 or new_row[slot[0]] < 0:
+            continue
+        for k in range(line.arity):
+            key[k] = slot[1 + k]
+            if is_value(&line.cell[k]) and key[k] > 0:
+                key[k] = 1 + <int32_t>numbers[line.cell[k].view][key[k] - 1]
+        to = free_slot(&entry[0], key, line.arity, n_slots)
+        to[0] = new_row[slot[0]]
+        memcpy(to + 1, key, line.arity * sizeof(int32_t))
+    return table
+
+
 cdef class StateTables(Arena):
     """The tables of these lines (crfkit.parser.places.Features): empty, or those in the `sections` of a model file."""
 
@@ -146,13 +170,10 @@ cdef class StateTables(Arena):
         of these values, and their new numbers.
         """
         cdef int32_t i, k, r
-        cdef int64_t j, n = 0, n_slots
+        cdef int64_t j, n = 0
         cdef const LineC* line
         cdef const int32_t* slot
-        cdef int32_t* to
-        cdef int32_t key[MOST_CELLS]
         cdef int32_t[::1] new_row = array.array("i", [-1]) * (self.n_rows or 1)
-        cdef int32_t[::1] entry
         if weights.shape[0] < self.n_cells:
             raise ValueError(f"{weights.shape[0]} weights for {self.n_cells} cells")
         rows, actions, kept = array.array("i"), array.array("H"), array.array("f")
@@ -183,23 +204,7 @@ cdef class StateTables(Arena):
         attributes, numbers = renumber(marks)
         sections = {"rows": rows, "actions": actions, "weights": kept}
         for i in range(self.n_lines):
-            line = &self.line[i]
-            n = ends[i + 1] - ends[i]
-            n_slots = n + n // 2 + 1
-            table = array.array("i", [-1]) * (n_slots * (1 + line.arity))
-            entry = table
-            for j in range(line.n_slots):
-                slot = line.slot + j * (1 + line.arity)
-                if slot[0] < 0 or new_row[slot[0]] < 0:
-                    continue
-                for k in range(line.arity):
-                    key[k] = slot[1 + k]
-                    if is_value(&line.cell[k]) and key[k] > 0:
-                        key[k] = 1 + <int32_t>numbers[line.cell[k].view][key[k] - 1]
-                to = free_slot(&entry[0], key, line.arity, n_slots)
-                to[0] = new_row[slot[0]]
-                memcpy(to + 1, key, line.arity * sizeof(int32_t))
-            sections[f"line.{i}"] = table
+            sections[f"line.{i}"] = packed_table(&self.line[i], ends[i + 1] - ends[i], new_row, numbers)
         return attributes, sections
 
     cdef int map(self, sections, bint verify, sizes) except -1:

@@ -27,7 +27,6 @@ def pruned(Layout layout not None, const float[::1] w):
     """
     cdef:
         const LayoutC* old = &layout.c
-        const LayoutC* c
         Layout new
         int64_t f, k, n_pairs = 0
         int32_t a, hot = 0, n_u = 0, n_b = 0
@@ -78,26 +77,32 @@ def pruned(Layout layout not None, const float[::1] w):
     new = Layout(old.L, n_pairs > 0, hot, cut(u_ptr, n_u + 1), cut(u_label, u_ptr[n_u]), cut(b_ptr, n_b + 1), cut(b_prev, k), cut(b_label, k),
                  None if b_prev2 is None else cut(b_prev2, k), verify=False)
     new.unverified = False      # it was just made
-    c = &new.c
-    new.n_features = c.u_ptr[c.A] + c.b_ptr[c.B] + n_pairs
+    new.n_features = new.c.u_ptr[new.c.A] + new.c.b_ptr[new.c.B] + n_pairs
+    return new, carried(old, w, &new.c, u_ids), u_ids, b_ids
 
+
+cdef carried(const LayoutC* old, const float[::1] w, const LayoutC* c, const int32_t[::1] new_id):
+    """The weights other than zero, in the cells of the layout that has only their features."""
+    cdef:
+        int64_t f, k
+        int32_t a
+        float[::1] v
     cells = zeros("f", c.n_cells)
-    cdef float[::1] v = cells
-    new_id = u_ids
+    v = cells
     for a in range(old.A):
-        k = c.u_ptr[new_id[a]] if size[a] else 0
+        k = c.u_ptr[new_id[a]] if new_id[a] >= 0 else 0
         for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
             if w[feature_cell(old, a, f)] != 0:
                 v[feature_cell(c, new_id[a], k)] = w[feature_cell(old, a, f)]
                 k += 1
-    for f in range(<int64_t>c.L * c.P if n_pairs else 0):
+    for f in range(<int64_t>c.L * c.P if c.has_tau else 0):
         v[c.tau0 + f] = w[old.tau0 + f]
     k = c.rich0
     for f in range(old.b_ptr[old.B]):
         if w[old.rich0 + f] != 0:
             v[k] = w[old.rich0 + f]
             k += 1
-    return new, cells, u_ids, b_ids
+    return cells
 
 
 def frequent(Layout layout not None, Dataset data not None, double least):
