@@ -117,10 +117,9 @@ def no_feature(run: Run, path: str | None) -> DataError:
     return DataError(f"no feature is left: {how}", path)
 
 
-def read_corpus(reader: Reader, pairs: str | None = None, known: Known | None = None, *, ambiguity: bool = True) -> Corpus:
-    """Read all training data, decide which features exist, and number their attributes in the order of the weights. `pairs`
-    tells which plain label pairs are features, if not --features. `known`: allow no other labels and attributes
-    than these. `ambiguity`: count the attributes that have several labels."""
+def read_corpus(reader: Reader, known: Known | None = None, *, ambiguity: bool = True) -> Corpus:
+    """Read all training data, decide which features exist, and number their attributes in the order of the weights.
+    `known`: allow no other labels and attributes than these. `ambiguity`: count the attributes that have several labels."""
     from crfkit.features.indexing import RULES
     from crfkit.weights.layout import Layout
 
@@ -137,9 +136,7 @@ def read_corpus(reader: Reader, pairs: str | None = None, known: Known | None = 
         _keep(builder, rules, known, reader.columns.path)
     if run.n_selected is not None:
         _select(dataset, rules, run.n_selected)
-    layout, *new = Layout.build(
-        dataset, len(dataset.labels), builder.plain_rule(RULES[pairs or run.features]), *rules, builder.reaches()
-    )
+    layout, *new = Layout.build(dataset, len(dataset.labels), builder.plain_rule(usual), *rules, builder.reaches())
     if not layout.n_features:
         raise no_feature(run, reader.columns.path)
     builder.renumber(*new)
