@@ -75,6 +75,13 @@ def test_partial_fit_is_learn_with_init(algorithm):
     assert crf.fit(ROWS[:30], LABELS[:30]).model_.to_bytes() == first.to_bytes()  # fit forgets
 
 
+def test_partial_fit_with_development_data():
+    first = CRF("sgd", TEMPLATE, passes=3).fit(ROWS[:30], LABELS[:30])
+    before, data = first.model_, [[[*row, label] for row, label in zip(*both, strict=True)] for both in zip(ROWS, LABELS, strict=True)]
+    own = first.set_params(patience=2).partial_fit(ROWS[:40], LABELS[:40], ROWS[40:], LABELS[40:]).model_
+    assert own.to_bytes() == crfkit.learn(data[:40], TEMPLATE, "sgd", init=before, dev=data[40:], passes=3, patience=2).to_bytes()
+
+
 def test_partial_fit_learns_labels_and_says_what_it_forgets():
     crf = CRF("perceptron", **FEW).fit([[["a"], ["b"]]], [["A", "B"]])
     crf.partial_fit([[["a"], ["b"], ["c"]]], [["A", "B", "C"]])

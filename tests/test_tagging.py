@@ -59,6 +59,9 @@ def test_allowed_labels_are_a_condition(data):
     tagger, oracle = Tagger(trained), problem(trained, rows, mask)
     assert tagger.tag(rows, allowed=allowed) == names(trained, oracle.best()[1])
     assert tagger.marginals(rows, allowed=allowed) == pytest.approx(numpy.array(oracle.node_marginals()), abs=1e-9)
+    edges = tagger.edge_marginals(rows, allowed=allowed)
+    for t in range(1, len(rows)):
+        assert edges[t - 1] == pytest.approx(numpy.array(oracle.pair_marginals(t)), abs=1e-9)
     free = tagger.tag(rows)
     expected = oracle.probability([trained.labels.index(label) for label in free])
     assert tagger.probability(rows, free, allowed=allowed) == pytest.approx(expected, abs=1e-9)
