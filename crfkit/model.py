@@ -58,6 +58,9 @@ class Stored(Described):
 
         def _set_up(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str, verify: bool) -> None: ...
 
+    def __init__(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str = "model", verify: bool = True):
+        self._set_up(header, sections, name, verify)
+
     def __reduce__(self):
         others = {name: value for name, value in vars(self).copy().items() if name not in self._own}
         return _again, (type(self), self.to_bytes(), self.name), others or None
@@ -125,9 +128,6 @@ class Model(Stored):
 
     rest: array.array | None = None  # what single precision leaves over of the weights of another program's model
     _own = Stored._own | {"search", "layout", "_attribute_names"}
-
-    def __init__(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str = "model", verify: bool = True):
-        self._set_up(header, sections, name, verify)
 
     def _set_up(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str, verify: bool) -> None:
         from crfkit.features.index import Index

@@ -84,9 +84,6 @@ class ParserModel(Stored):
 
     _own = Stored._own | {"depth", "parts", "sizes", "tables"}
 
-    def __init__(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str = "model", verify: bool = True):
-        self._set_up(header, sections, name, verify)
-
     def _set_up(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str, verify: bool) -> None:
         from crfkit.features.index import Index
         from crfkit.trainers.base import all_finite
