@@ -220,6 +220,7 @@ def test_several_files(run):
     assert table[2].split() == ["overall:", "57.14", "57.14", "57.14", "71.43", "71.43", "71.43"]
     assert table[4].split() == ["CONJP:", "0.00", "0.00", "0.00", "100.00", "100.00", "100.00"]
     assert table[-1].split() == ["accuracy:", "60.00", "80.00"]
+    assert {line.index(":") for line in table[2:]} == {17} and {len(line) for line in table} == {18 + 2 * 24}
     assert run("-l", "a.out", "b.out").stdout.startswith("==> a.out <==\n        & Precision")
     result = run("a.out", "b.out", "--compare", "--shuffles", "99", "--seed", "5")
     assert "b.out against a.out: 99 shuffles of 2 sentences, seed 5\n" in result.stdout

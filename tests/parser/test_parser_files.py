@@ -340,6 +340,27 @@ def test_punctuation_is_known_by_its_tag_or_characters():
     assert (scores.all_words.words, scores.without_punctuation.words) == (5, 3)
 
 
+PRINTED = """\
+2 sentences, 5 words, 4 without punctuation
+                         all words  without punctuation
+unlabelled attachment        80.00               100.00
+labelled attachment          60.00                75.00
+all heads right              50.00
+"""
+
+
+def test_scores_as_they_are_printed(tmp_path):
+    """A wrong relation in the second sentence, and a full stop with a wrong head."""
+    gold = ["0 r", "1 r", "", "0 r", "1 r", "1 r", ""]
+    found = ["0 r", "1 r", "", "0 r", "1 s", "2 r", ""]
+    words = [("1", "a"), ("2", "b"), (), ("1", "c"), ("2", "d"), ("3", "."), ()]
+    for name, trees in ("gold", gold), ("found", found):
+        lines = ["\t".join([*word, *("_" * 4), *tree.split(), "_", "_"]) if word else "" for word, tree in zip(words, trees, strict=True)]
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    done = run("eval", "--format", "conllu", "--heads", "--gold", tmp_path / "gold", tmp_path / "found")
+    assert done.stdout == PRINTED
+
+
 def test_several_files_stay_apart(tmp_path):
     model = learned()
     model.save(tmp_path / "m")
