@@ -97,7 +97,7 @@ class Crew:
                 fault = ""
                 errors[own[0]] = error
                 waiting[:] = [job for job in waiting if job < min(errors)]
-            except ValueError:
+            except ValueError:  # only here, as some of crfkit's own errors are ValueErrors
                 fault = "answers nonsense"
             if fault:
                 self._give_up(worker, waiting, busy, fault, gone=fault != "was started anew")
