@@ -107,7 +107,7 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
         return
     if log_to_file:
         try:
-            log = click.get_current_context().with_resource(open("_".join([logbase, algorithm, *given]), "w", encoding="utf-8", errors="surrogateescape"))  # noqa: SIM115
+            log = click.get_current_context().with_resource(open("_".join([logbase, trainer._algorithm, *given]), "w", encoding="utf-8", errors="surrogateescape"))  # noqa: SIM115
         except OSError as error:
             raise FileError(f"{logbase}: cannot be written: {error.strerror}") from None
     if model and not cross_validate:

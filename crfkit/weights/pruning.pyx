@@ -108,12 +108,13 @@ cdef carried(const LayoutC* old, const float[::1] w, const LayoutC* c, const int
 def frequent(Layout layout not None, Dataset data not None, double least):
     """The layout that `Layout.build` made of these data, without features whose count is less than `least`: (layout, new ids
     of the unigram attributes, of the bigram ones). None if there are no such features. Features of bigram
-    attributes stay. Counts are CRFsuite's: each occurrence counts its value, a label pair counts one.
+    attributes stay. Counts are CRFsuite's: each occurrence counts its value, a label pair counts one, times the weight of the sequence.
     """
     cdef:
         int64_t s, t, u, k, cell, pairs, n_pairs = <int64_t>layout.c.L * layout.c.P
         int64_t left = 0
         bint negative = False
+        double weight = 1
     for u in range(data.c.u_ptr[data.c.n_tok] if data.c.u_val != NULL else 0):
         negative = negative or data.c.u_val[u] < 0
     if (least <= 0 and not negative) or not layout.c.n_cells:
@@ -123,13 +124,15 @@ def frequent(Layout layout not None, Dataset data not None, double least):
     cdef float[::1] keep = kept
     pairs = layout.c.tau0
     for s in range(data.c.n_seq):
+        if data.c.seq_weight != NULL:
+            weight = data.c.seq_weight[s]
         for t in range(data.c.seq_ptr[s], data.c.seq_ptr[s + 1]):
             for u in range(data.c.u_ptr[t], data.c.u_ptr[t + 1]):
                 cell = layout_cell(&layout.c, data.c.u_id[u], data.c.label[t]) if data.c.u_id[u] >= 0 else -1
                 if cell >= 0:
-                    count[cell] += 1 if data.c.u_val == NULL else data.c.u_val[u]
+                    count[cell] += weight * (1 if data.c.u_val == NULL else data.c.u_val[u])
             if layout.c.has_tau and t > data.c.seq_ptr[s]:
-                count[pairs + <int64_t>data.c.label[t - 1] * layout.c.P + data.c.label[t]] += 1
+                count[pairs + <int64_t>data.c.label[t - 1] * layout.c.P + data.c.label[t]] += weight
     for k in range(layout.c.n_cells):
         count[k] = k >= layout.c.rich0 or count[k] >= least
     layout_clear_absent(&layout.c, &count[0], 0, layout.c.n_cells)

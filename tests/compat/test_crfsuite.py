@@ -82,7 +82,7 @@ def test_names_of_options_may_be_cut_short_before_their_values(tmp_path):
     assert run("tag", "--mod=model", "train").stdout == run("tag", "-m", "model", "train").stdout
     run("learn", "--algorithm=ap", "--set=max_iterations=1", "--log=ignored", "train", code=2)  # --log-to-file, before --logbase
     run("learn", "--algorithm=ap", "--set=max_iterations=1", "--logb=named", "-l", "train")
-    assert (tmp_path / "named_ap_max_iterations=1").is_file()
+    assert (tmp_path / "named_averaged-perceptron_max_iterations=1").is_file()
     assert "Holdout group: 1\n" in run("learn", "--h=1.0", "-pmax_iterations=1", "train", "test").stdout
     for words in (["--mod", "model"], ["--x=model"]):
         assert f"No such option '{words[0].partition('=')[0]}'" in run("learn", *words, "train", code=2).stderr
@@ -172,8 +172,8 @@ def test_groups_are_learned_from_in_the_order_of_crfsuite(tmp_path, algorithm, a
 
 
 def test_cross_validation_and_log_file(tmp_path):
-    assert run("learn", "-g3", "-x", "-a", "ap", "-l", "train").stdout == ""
-    log = (tmp_path / "log.crfsuite_ap").read_text()
+    assert run("learn", "-g3", "-x", "-a", "ap", "-p", "max_iterations=9", "-l", "train").stdout == ""
+    log = (tmp_path / "log.crfsuite_averaged-perceptron_max_iterations=9").read_text()
     assert "===== Cross validation (3/3) =====" in log and log.count("Item accuracy") >= 3
     assert "float c1 = 0.000000;" in run("learn", "-H").stdout
 

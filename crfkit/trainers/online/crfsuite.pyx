@@ -8,7 +8,7 @@ e is the number of wrong labels, b how much the best path's score exceeds the tr
                                       l = b + sqrt(e), or b + 1 where it is not error_sensitive
     arow          w_k += a s_k d_k    a = (b + e) / (gamma + sum_k s_k d_k^2),   1 / s_k += d_k^2 / gamma
 
-Averages include the weights before the first step. Sequences are visited in CRFsuite's order with the rand() of glibc, since the
+The step of a sequence with a weight is that many times as long; for arow, d is. Averages include the weights before the first step. Sequences are visited in CRFsuite's order with the rand() of glibc, since the
 order affects the result.
 """
 
@@ -17,7 +17,7 @@ import array
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.loops.numbers cimport fmin, sqrt
+from crfkit.loops.numbers cimport fmin, log, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_follow, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport Layout
@@ -125,20 +125,20 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
             short = <double>wrong / sent.T
         elif self.rule == PASSIVE:
             short = more + (sqrt(<double>wrong) if self.sensitive else 1)
-            by = self.pace(short, self.squares())
+            by = self.pace(short, self.squares(1))
         else:
             short = more + wrong
-            by = short / (self.gamma + self.squares())
+            by = short / (self.gamma + self.squares(sent.weight))
         loss[0] += sent.weight * short
-        self.take_step(by * sent.weight)
+        self.take_step(by, sent.weight)
         return 0
 
-    cdef double squares(self) noexcept nogil:
-        """|d|^2, or the variance of the difference."""
+    cdef double squares(self, double weight) noexcept nogil:
+        """|d|^2, or the variance of the difference, where d counts `weight` times."""
         cdef double total = 0
         cdef int64_t f
         for f in range(self.differences.size):
-            total += self.differences.values[f] ** 2 * (1 if self.s == NULL else self.s[self.differences.features[f].cell])
+            total += (weight * self.differences.values[f]) ** 2 * (1 if self.s == NULL else self.s[self.differences.features[f].cell])
         return total
 
     cdef double pace(self, double short, double squares) noexcept nogil:
@@ -149,12 +149,12 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
             return 0
         return fmin(self.c, short / squares) if self.kind == 1 else short / squares
 
-    cdef void take_step(self, double by) noexcept nogil:
+    cdef void take_step(self, double by, double weight) noexcept nogil:
         cdef:
             int64_t f, cell
             double x, variance = 1
         for f in range(self.differences.size):
-            cell, x = self.differences.features[f].cell, self.differences.values[f]
+            cell, x = self.differences.features[f].cell, weight * self.differences.values[f]
             if self.s != NULL:
                 variance = self.s[cell]
                 self.s[cell] = 1 / (1 / variance + x * x / self.gamma)
@@ -177,9 +177,12 @@ cdef class CrfsuiteSgd(ScaledTrainer):
         self.orders = Orders(order, self.data.c.n_seq, drawn)
 
     def draw(self, int64_t samples):
-        """Draw a new order of the sequences. Returns the loss of the first n of them with zero weights."""
+        """Draw a new order of the sequences. Returns the loss of the first n of them with zero weights: as in CRFsuite, each counts once."""
+        cdef int64_t k, tokens = 0
         self.orders.draw()
-        return self.nll(self.w, 1.0, self.orders.last, min(self.data.c.n_seq, max(samples, 0)))
+        for k in range(min(self.data.c.n_seq, max(samples, 0))):
+            tokens += self.data.c.seq_ptr[self.orders.last[k] + 1] - self.data.c.seq_ptr[self.orders.last[k]]
+        return tokens * log(self.layout.c.L)
 
     def begin_at(self, double rate):
         """Start from zero weights, with this rate."""
