@@ -25,6 +25,33 @@ def test_attribute_lines(tmp_path):
     assert names == {"a", "b", "c", "*"}
 
 
+NAMES = "word\ttag\n"
+TOKENS = "a\tX\nb\tY\n\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "found"),
+    [
+        ([NAMES + 50 * TOKENS], "one:1: the label 'tag' of this line occurs nowhere else: if the line names the columns, begin it with '# columns ='"),
+        (["\n\n" + NAMES + "\n" + 50 * TOKENS], "one:3: the label 'tag' of this line occurs nowhere else"),
+        ([NAMES + 50 * TOKENS, NAMES + TOKENS], "one:1: the label 'tag' of this line occurs once for each file"),
+        ([50 * TOKENS, TOKENS], None),
+        ([NAMES + 50 * TOKENS + NAMES], None),  # a label like others
+        ([NAMES + 49 * TOKENS], None),  # less than a hundred tokens
+        ([NAMES + 99 * TOKENS + "a\tZ\n"], "the label 'tag'"),  # one label in a hundred tokens is as rare, no more
+        ([NAMES + 99 * TOKENS + "a\tZ\na\tV\n"], None),
+        (["# columns = word tag\nb\tZ\n" + 50 * TOKENS], None),  # the columns have names
+    ],
+)
+def test_a_first_line_that_seems_to_name_the_columns(tmp_path, files, found):
+    (tmp_path / "template").write_text("U:%x[0,0]\nB\n")
+    names = ["one", "two"][: len(files)]
+    for name, text in zip(names, files, strict=True):
+        (tmp_path / name).write_text(text)
+    said = crfkit("learn", "-a", "perceptron", "--passes", 1, "template", *names, "model").stderr
+    assert found in said if found else "names the columns" not in said
+
+
 def test_conllu_words_are_learned_from(tmp_path):
     rows = [("1-2", "_", "_"), ("1", "the", "DET"), ("2", "dog", "NOUN"), ("2.1", "x", "X"), ("3", "barks", "VERB")]
     lines = ["# sent_id = 1", *("\t".join([i, form, "_", upos, *["_"] * 6]) for i, form, upos in rows)]

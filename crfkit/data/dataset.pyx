@@ -331,6 +331,15 @@ cdef class Dataset:
                 most = fmax(most, fabs(self.c.u_val[u]))
         return most
 
+    def first_label(self):
+        """The label of the first token, how often it occurs, and how many labels occur no more often."""
+        cdef int64_t t
+        cdef int64_t[::1] count = array.array("q", [0]) * len(self.labels)
+        for t in range(self.c.n_tok):
+            count[self.c.label[t]] += 1
+        first = self.c.label[0]
+        return self.labels[first], count[first], sum(n <= count[first] for n in count)
+
     def checksum(self) -> str:
         """32 hexadecimal digits that two corpora have in common if all their numbers and labels are the same."""
         from xxhash import xxh3_128

@@ -130,6 +130,7 @@ def read_corpus(reader: Reader, known: Known | None = None, *, ambiguity: bool =
                 reader.builder.label_table.intern_bytes(as_bytes(label))
         reader.builder.add(rows)
     builder, dataset, usual = reader.builder, reader.finish(), RULES[run.features]
+    reader.progress.warn(reader.names_warning(dataset))
     ambiguous = dataset.ambiguity() if ambiguity else (0, 0)
     rules = builder.rules(False, usual, run.min_freq), builder.rules(True, usual, run.min_freq)
     if known is not None:

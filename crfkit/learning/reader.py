@@ -38,6 +38,7 @@ class Reader:
         self.columns: Any = None
         self.builder: Any = None
         self.tokens = 0
+        self.first: tuple[str | None, int | None] = (None, None)
         if direction is None and template is not None and template.history_line is not None:
             line = template.history_line
             what = "T lines see" if line.kinds == "T" else "%y macros see"
@@ -56,6 +57,7 @@ class Reader:
                 continue
             if self.builder is None:
                 self.begin()
+                self.first = rows.where(0)
             yield rows
             self.tokens += rows.n_tokens
             attributes[rows.where(0)[0]] += rows.n_attributes
@@ -107,6 +109,21 @@ class Reader:
         if len(dataset.labels) < 2:
             raise DataError(f"only one label, {dataset.labels[0]!r}: there is nothing to learn", path)
         return dataset
+
+    def names_warning(self, dataset: Any) -> str | None:
+        """What to say, if anything, of a first line that seems to name the columns: no other token has its label, unless all files begin
+        with such a line, and hardly any label is as rare.
+        """
+        path, line = self.first
+        dialect = self.template is not None and self.template.dialect  # the other programs know no such names
+        if path is None or self.run.format != "columns" or self.columns.names is not None or self.backward or dialect:
+            return None
+        label, times, rare = dataset.first_label()
+        files = len(self.train) if isinstance(self.train, (list, tuple)) else 1
+        if times not in (1, files) or 100 * rare > dataset.n_tokens:
+            return None
+        where = "nowhere else" if times == 1 else "once for each file"
+        return f"{path}:{line}: the label {shown(label)} of this line occurs {where}: if the line names the columns, begin it with '# columns ='"
 
     def header(self) -> dict[str, Any]:
         """What a model says of the data that it was learned from."""
