@@ -16,6 +16,8 @@ from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from cpython.dict cimport PyDict_CheckExact
 from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
+from cpython.set cimport PyAnySet_CheckExact
+from cpython.tuple cimport PyTuple_CheckExact
 
 from crfkit.loops.numbers cimport fabs
 from crfkit.loops.atomic cimport crfkit_prefetch
@@ -258,7 +260,7 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
     if not isinstance(name, (str, bytes)):
         raise fault(place, shown(name), "the name of an attribute: a str")
     if prefix is not None:
-        copy_text(rows, prefix, place)
+        put(rows, prefix, len(prefix))
     copy_text(rows, name, place)
     if isinstance(value, (float, int)):
         return add_attribute(rows, begin, 1 if value is True else 0 if value is False else number_of(value, value, "a number", place), place)
@@ -266,7 +268,7 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
         put(rows, b":", 1)
         copy_text(rows, value, place)
         return add_attribute(rows, begin, 1, place)
-    if not is_container(value):
+    if not is_plain(value) and not is_container(value):
         wanted = f"for {shown(name)} a number, a text, or a list, set or mapping of them"
         return add_attribute(rows, begin, number_of(value, value, wanted, place), place)
     if depth == DEEPEST:
@@ -274,14 +276,14 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
     put(rows, b":", 1)
     prefix = rows.c.arena[begin:rows.n_arena]
     rows.n_arena = begin
-    if isinstance(value, Mapping):
+    if PyDict_CheckExact(value) or (not is_plain(value) and isinstance(value, Mapping)):
         for inner, its_value in value.items():
             add_named(rows, prefix, inner, its_value, place, depth + 1)
         return 0
     for inner in in_order(value):
         begin = rows.n_arena
         if isinstance(inner, (str, bytes)):
-            copy_text(rows, prefix, place)
+            put(rows, prefix, len(prefix))
             copy_text(rows, inner, place)
             add_attribute(rows, begin, 1, place)
         elif is_container(inner):
@@ -291,9 +293,16 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
     return 0
 
 
+cdef inline bint is_plain(value) noexcept:
+    """Whether it is one of Python's own containers, which is known without asking the classes in collections.abc."""
+    return PyDict_CheckExact(value) or PyList_CheckExact(value) or PyTuple_CheckExact(value) or PyAnySet_CheckExact(value)
+
+
 cdef inline in_order(values):
     """The values; those of a set in an order that is the same in every run."""
-    return ordered(values) if type(values) is not list and type(values) is not tuple and isinstance(values, Set) else values
+    if PyAnySet_CheckExact(values):
+        return ordered(values) if len(values) > 1 else values
+    return ordered(values) if not is_plain(values) and isinstance(values, Set) else values
 
 
 cdef double number_of(value, found, expected, const PlaceC* place) except? -1:
