@@ -195,13 +195,14 @@ def convert(
     """
     check_weights(weights, to)
     held, foreign = _opened(source)
-    try:
-        if foreign is None and template is None and to == CRFKIT:
-            data = model.load(held).to_bytes()
-        else:
-            data = model_bytes(_with_template(_parts(held, foreign), template), to)
-    except UnsupportedError as error:
-        raise UnsupportedError(f"{os.fspath(source)}: {error.message}") from None
+    if foreign is None and template is None and to == CRFKIT:
+        data = model.load(held).to_bytes()
+    else:
+        parts = _parts(held, foreign)  # its errors name the file themselves
+        try:
+            data = model_bytes(_with_template(parts, template), to)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{os.fspath(source)}: {error.message}") from None
     if weights is not None:
         data = load(data).quantised(weights).to_bytes()
     with replacing(target) as file:

@@ -1,0 +1,43 @@
+"""`crfkit convert`: what a format cannot hold is an error that names the file once, and nothing is written."""
+
+import pytest
+from commands import crfkit, error
+
+ROWS = "".join(f"{word}\t{label}\n" for word, label in ("aX", "bY", "cX", "aX")) + "\n"
+ITEMS = "X\ta\nY\tb\nX\tc:2\n\n"
+
+
+@pytest.fixture(autouse=True)
+def models(tmp_path):
+    (tmp_path / "rows").write_text(ROWS)
+    (tmp_path / "items").write_text(ITEMS)
+    (tmp_path / "template").write_text("U:%x[0,0]\nB\n")
+    (tmp_path / "shapes").write_text("U:%S[0,0]\nB\n")
+    short = ("-q", "-a", "perceptron", "--passes", 1)
+    crfkit("learn", *short, "template", "rows", "plain")
+    crfkit("learn", *short, "shapes", "rows", "shaped")
+    crfkit("learn", *short, "--format", "crfsuite", "items", "attributes")
+    crfkit("learn", "-q", "-a", "lookahead", "--passes", 1, "template", "rows", "ahead")
+
+
+@pytest.mark.parametrize("to", ["crfpp", "crfpp-text", "wapiti"])
+def test_templates_are_kept(to):
+    crfkit("convert", "--to", to, "plain", "other")
+    assert crfkit("tag", "other", "rows").stdout == crfkit("tag", "plain", "rows").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "model", "reason"),
+    [
+        (["--to", "crfpp"], "ahead", "trained by lookahead, whose search for labels no other program has"),
+        (["--to", "crfsuite"], "plain", "a CRFsuite model has no template: only models of attribute lines (--format crfsuite) can become one"),
+        (["--to", "wapiti"], "shaped", "line 1 of the template: %S[0,0] has another meaning in Wapiti; only %x[row,column] is the same"),
+        (["--template", "template"], "plain", "the model has a template already"),
+        ([], "rows", "not a crfkit model: a text file; the model is what crfkit learn writes"),
+        ([], "absent", "cannot be read: No such file or directory"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_converted(tmp_path, arguments, model, reason):
+    assert error("convert", *arguments, model, "other") == f"{model}: {reason}"
+    assert not (tmp_path / "other").exists()
