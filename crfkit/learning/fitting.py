@@ -1,5 +1,5 @@
-"""The L2 penalty, and the passes of `cw`, where none are given: from how often attributes occur, and with how many labels. docs/defaults.md
-has the trials.
+"""The L2 penalty, the passes of `cw` and the margin of `lookahead`, where none are given: from how often attributes occur, and with how many
+labels, and from how many a token has. docs/defaults.md has the trials.
 
 An attribute that was always seen with the same label tells much, and needs a large weight to tell it; the gradient of one that occurs
 once is at most 1, so its weight cannot exceed 1 / l2. Attributes with several labels, as letters have, let large weights follow noise. So the
@@ -11,6 +11,9 @@ token that takes large weights; with many, small ones, and a small penalty would
 
 CW has no penalty: its weights do not follow noise because variances fall with every step, and because it ends early. Rare
 attributes get few steps in a pass, so they need more passes.
+
+A step of `lookahead` changes the weights of all attributes of a token by 1. So the more attributes a token has, the sooner a margin is reached, and
+the larger it has to be.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from dataclasses import replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-from crfkit.options.trainers import Cw, Sapo
+from crfkit.options.trainers import Cw, Lookahead, Sapo
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -32,16 +35,30 @@ MANY_OF_PATHS = 25.0  # the same for SAPO
 SOME, OFTEN = 20.0, 12.0  # mean attributes of a token, and mean occurrences of an attribute, which together make it the usual one
 RARE = 4.0  # mean occurrences of an attribute below which CW makes more passes
 PASSES, PASSES_OF_RARE = 10, 20
-REASONS = {"l2": "by how often attributes occur, and with how many labels", "passes": "by how often attributes occur"}
+MARGIN, LARGEST_MARGIN = 3.0, 100.0  # of lookahead: for each attribute of a token, and at most
+REASONS = {
+    "l2": "by how often attributes occur, and with how many labels",
+    "passes": "by how often attributes occur",
+    "margin": "by how many attributes a token has",
+}
 
 
 def fitting_l2(ambiguous: float, of_a_token: float, often: float, many: float = MANY) -> float:
     """The penalty for data with this share of attributes that have more than one label, so many attributes of a token, and so many occurrences of an
-    attribute, both in the mean. Unigram attributes alone are meant: those that form features with label pairs mostly repeat them. The penalty has two
-    digits, so that the printed value is exact."""
+    attribute, both in the mean. Unigram attributes alone are meant: those that form features with label pairs mostly repeat them."""
     frequent = min(1, of_a_token / SOME) ** 2 * min(1, often / OFTEN) ** 4
     found = max(LEAST, (ambiguous / AMBIGUOUS) ** 2, of_a_token / many, frequent)
-    return float(f"{min(USUAL, found):.2g}")
+    return _short(min(USUAL, found))
+
+
+def fitting_margin(of_a_token: float) -> float:
+    """The margin of lookahead for data with this mean number of unigram attributes of a token."""
+    return _short(min(LARGEST_MARGIN, MARGIN * max(1, of_a_token)))
+
+
+def _short(number: float) -> float:
+    """With two digits, so that the printed value is exact."""
+    return float(f"{number:.2g}")
 
 
 def share_of_ambiguous(corpus: Corpus) -> float:
@@ -65,11 +82,13 @@ def chooses_l2(options: Any) -> bool:
 def fitted(options: Any, corpus: Corpus) -> tuple[Any, dict[str, Any]]:
     """A trainer's options, where those not given are chosen for these data; and the chosen ones alone."""
     data, attributes = corpus.dataset, corpus.layout.n_attributes
+    of_a_token, often = (data.n_incidences[0] / max(n, 1) for n in (data.n_tokens, attributes[0]))
     chosen: dict[str, Any] = {}
     if chooses_l2(options):
         many = MANY_OF_PATHS if isinstance(options, Sapo) else MANY
-        of_a_token, often = (data.n_incidences[0] / max(n, 1) for n in (data.n_tokens, attributes[0]))
         chosen["l2"] = fitting_l2(share_of_ambiguous(corpus), of_a_token, often, many)
     if isinstance(options, Cw) and options.passes is None:
         chosen["passes"] = fitting_passes(sum(attributes), sum(data.n_incidences))
+    if isinstance(options, Lookahead) and options.margin is None:
+        chosen["margin"] = fitting_margin(of_a_token)
     return replace(options, **chosen), chosen

@@ -248,7 +248,8 @@ class Lookahead:
     depth: int = option(1, "Labels to look ahead before each decision; 0: only at the label itself.", low=0, high=100)
     margin: float | None = option(
         None,
-        "By how much the correct label, or the correct action of a parser, must score above all others. By default 30, for a parser 100.",
+        "By how much the correct label, or the correct action of a parser, must score above all others. By default 3 for each attribute of a "
+        "token, at most 100; for a parser 100.",
         kind=float,
         low=0.0,
     )

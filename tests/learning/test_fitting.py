@@ -1,4 +1,4 @@
-"""The L2 penalty, and the passes of `cw`, where none are given."""
+"""The L2 penalty, the passes of `cw` and the margin of `lookahead`, where none are given."""
 
 from collections import Counter, defaultdict
 from math import sqrt
@@ -7,7 +7,7 @@ import pytest
 from trainers.samples import sentences, template
 
 from crfkit import learn
-from crfkit.learning.fitting import fitting_l2, fitting_passes
+from crfkit.learning.fitting import fitting_l2, fitting_margin, fitting_passes
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 
@@ -101,3 +101,27 @@ def test_passes_that_are_given_are_kept():
     records = []
     model = learn(sentences("chunking", limit=5), template("chunking"), "cw", passes=3, progress=records.append)
     assert len(records) == model.header["options"]["passes"] == 3 and "chosen" not in model.header
+
+
+def test_the_margin_grows_with_the_attributes_of_a_token():
+    assert [fitting_margin(of_a_token) for of_a_token in (0, 0.5, 1, 2.5, 6.75, 30, 40, 400)] == [3, 3, 3, 7.5, 20, 90, 100, 100]
+
+
+@pytest.mark.parametrize("rules", ["U:%x[0,0]\nB\n", "U1:%x[0,0]\nU2:%x[-1,0]\nU3:%x[0,1]/%x[1,1]\nU:%y[-1]\n", "B:%x[0,0]\n"])
+def test_lookahead_has_the_margin_that_fits(rules):
+    """That of the unigram attributes, as counted from their strings; features of earlier labels are none of them."""
+    data = sentences("chunking", limit=40)
+    counts = occurrences(data, Template.parse("".join(line + "\n" for line in rules.split("\n") if "%y" not in line)), kinds="U")
+    model = learn(data, rules, "lookahead", passes=2)
+    margin = model.header["chosen"]["margin"]
+    assert margin == fitting_margin(sum(counts) / sum(map(len, data))) and model.header["options"]["margin"] is None
+    assert list(model.weights) == list(learn(data, rules, "lookahead", passes=2, margin=margin).weights)
+    assert list(model.weights) != list(learn(data, rules, "lookahead", passes=2, margin=30.0).weights)
+
+
+def test_lookahead_learns_names_by_their_words_alone():
+    """With a margin of 30, right for ten attributes of a token, one label of twelve would still be wrong after all passes."""
+    data = sentences("ner", limit=200)
+    found = learn(data, "U:%x[0,0]\nB\n", "lookahead").tagger().tag_many([[row[:-1] for row in rows] for rows in data])
+    right = [label == row[-1] for labels, rows in zip(found, data, strict=True) for label, row in zip(labels, rows, strict=True)]
+    assert sum(right) > 0.98 * len(right)

@@ -31,4 +31,4 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef int start_trial(self, object start, double rate, int64_t n) except -1
     cdef double trial_loss(self, start, double rate, bint held_out) except? -1
     cdef double loss_after(self, start, double rate, bint held_out) except? -1
-    cdef double train_at(self, start, const int32_t* which, int64_t n, double rate, int rounds) except? -1
+    cdef double train_at(self, start, const int32_t* which, int64_t n, double rate, int rounds, int falling) except? -1

@@ -2,7 +2,12 @@
 
 A rate is judged by the held-out loss. A trainer that minimises a penalised likelihood (sgd) is different: its penalties
 regularise, so the best rate is the one that reaches the lowest training objective. With few sequences and many attributes the
-held-out loss would choose rates with which training never comes near the optimum.
+held-out loss would choose rates with which training never comes near the optimum. In such a trial the rate falls from its first round on:
+in a single round the noise of a high rate would not disappear, where tokens have few attributes, and rates too low would look best.
+
+A trainer that learns from the best paths (sapo) does not care how sure its answers are. The held-out loss does, and is the lower the smaller weights
+are, although more answers are wrong. A high rate makes them small, as the penalty then takes away in a pass what was learned. So its rate is at
+most 1 / l2.
 
 A subclass calls `find_rate` once it is ready to make steps, and defines how a trial begins and ends.
 
@@ -29,7 +34,7 @@ from crfkit.errors import TrainingError
 cdef enum:
     SAMPLES = 1000          # sequences of a trial that is judged by held-out loss
     TRAINING_SAMPLES = 750  # of a trial that is judged by the training objective: as many as the others train on
-    ROUNDS = 3              # passes over the sample at a constant rate, before one in which it falls
+    ROUNDS = 3              # passes over the sample, before a last one
     ENOUGH = 1000           # held-out tokens to judge a rate by
     AHEAD = 16              # rows are prefetched so many attributes ahead
 
@@ -153,6 +158,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
         self.penalised = (self.penalty > 0 or getattr(options, "l1", 0) > 0) and self.penalties(1) == 0
         held_out = self.data.c.n_seq > 1 and not (self.seeks_optimum and self.penalised)
         highest = 64 if options.l2 == 0 else min(64, updates / (2 * options.l2))
+        if self.looks_for_paths and options.l2 > 0:
+            highest = min(highest, 1 / options.l2)
         rate = self.best_rate(start, highest, held_out)
         if rate == 0 and held_out:
             rate = self.search(start, highest, False)
@@ -217,16 +224,18 @@ cdef class CalibratedTrainer(OnlineTrainer):
             int64_t n = min(self.data.c.n_seq, SAMPLES if held_out else TRAINING_SAMPLES), quarter, first, last, k, judged = 0, tokens = 0
             int32_t[2 * SAMPLES] sample
             double loss = 0, scale
+            int rounds
         self.draw_sample(sample, n)
         if not held_out:
-            scale = self.train_at(start, sample, n, rate, ROUNDS if self.penalised else 0)
+            rounds = ROUNDS if self.penalised else 0
+            scale = self.train_at(start, sample, n, rate, rounds, rounds + 1)
             loss = self.nll(self.w, scale, sample, n)
             return (loss + (self.updates_of(n) * self.penalties(scale) if self.penalised else 0)) / n
         for quarter in range(4):
             first, last = n * quarter // 4, n * (quarter + 1) // 4
             if first == last:
                 continue
-            scale = self.train_at(start, sample + last, n - last + first, rate, ROUNDS)
+            scale = self.train_at(start, sample + last, n - last + first, rate, ROUNDS, 1)
             loss += self.nll(self.w, scale, sample + first, last - first)
             judged += last - first
             for k in range(first, last):
@@ -235,20 +244,20 @@ cdef class CalibratedTrainer(OnlineTrainer):
                 break
         return loss / judged
 
-    cdef double train_at(self, start, const int32_t* which, int64_t n, double rate, int rounds) except? -1:
-        """Train on these sequences: some passes at this rate, and one in which it falls to zero, as in a run: the noise that a high rate
-        leaves in the weights disappears again, and should not count against it. Returns the scale of the weights."""
+    cdef double train_at(self, start, const int32_t* which, int64_t n, double rate, int rounds, int falling) except? -1:
+        """Train on these sequences: some passes and one more, over the last `falling` of which the rate falls to zero, as in a run: the noise
+        that a high rate leaves in the weights disappears again, and should not count against it. Returns the scale of the weights."""
         cdef:
             int round
             int64_t k
             double own = 0
         self.start_trial(start, rate, self.updates_of(n))
-        for round in range(rounds + 1 if rate > 0 else 0):
+        for round in range(rounds, -1 if rate > 0 else rounds, -1):
             k = 0
             while k < n:
                 PyErr_CheckSignals()
-                if round == rounds:
-                    self.fall_to(rate * (n - k) / n)
+                if round < falling:
+                    self.fall_to(rate * (n * (round + 1) - k) / (n * falling))
                 self.update(which + k, min(self.batch, n - k), &own)
                 k += self.batch
         return self.end_trial()

@@ -20,8 +20,6 @@ from crfkit.memory cimport arena_zeros
 from crfkit.loops.structs cimport LayoutC, SentenceC
 from .paths cimport AveragedTrainer, change
 
-cdef double USUAL_MARGIN = 30
-
 
 cdef class Lookahead(AveragedTrainer):
     """Options: depth, margin, average (crfkit.options.Lookahead); `direction` was applied when the data were read.
@@ -38,7 +36,7 @@ cdef class Lookahead(AveragedTrainer):
     def __init__(self, Dataset data, Layout layout, options, shared=(), **unused):
         self.search = LookaheadSearch(layout, self.lattice, options.depth, shared)
         self.search.w = self.w
-        self.margin = USUAL_MARGIN if options.margin is None else options.margin
+        self.margin = options.margin
         self.right = <uint16_t*>arena_zeros(self, options.depth + 1, sizeof(uint16_t))
         self.wrong = <uint16_t*>arena_zeros(self, options.depth + 1, sizeof(uint16_t))
 

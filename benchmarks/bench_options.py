@@ -1,0 +1,245 @@
+"""How far the default of an option is behind the best of other values: the trials behind the defaults.
+
+    CRFKIT_CORPORA=FOLDER python benchmarks/bench_options.py [--trainers NAMES] [--option NAME] [--values X,X] [--only WORDS] [--sizes N,N] [--rounds N] [--records FILE]
+
+On the tasks of bench_passes.py, and on PLAIN ones, most of which have templates of one to eight lines (without corpora, on data/): sentences drawn from the training
+part without its end, scored on that end. The best is chosen on the same end, so it is a little lucky. A line for each setting: unigram attributes of a token,
+occurrences of one, the share of attributes with more than one label, from which the default of --l2 follows; the best score; what was chosen;
+and how far the default and each value are behind the best. In the end the mean and the most of these. --records: a line of JSON for each run;
+runs that the file has are not repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import bench_strangers
+import common
+from bench_defaults import PAIRS, THREE, WINDOW, WORDS
+from bench_passes import DENSE, KINDS, Data, data, reviews
+from bench_strangers import corpus, scored, trees
+
+import crfkit
+from crfkit.learning.corpus import read_corpus
+from crfkit.learning.fitting import share_of_ambiguous
+from crfkit.learning.reader import Reader
+from crfkit.options import Run
+from crfkit.template.parsing import Template
+
+VALUES: dict[str, tuple[float | bool, ...]] = {
+    "l2": (0.03, 0.1, 0.3, 1.0, 3.0),
+    "rate": (0.01, 0.03, 0.1, 0.3, 1.0),
+    "passes": (5, 10, 20, 40, 60),
+    "nbest": (1, 5),
+    "aggressiveness": (0.003, 0.01, 0.03, 0.1, 1.0),
+    "regularization": (3.0, 30.0, 300.0, 3000.0, 10000.0),
+    "confidence": (0.5001, 0.501, 0.51, 0.52, 0.55, 0.6, 0.7),
+    "margin": (3.0, 10.0, 30.0, 100.0, 300.0),
+    "depth": (0, 1, 2),
+}
+WORD, TWO, THREE_COLUMNS = "U00:%x[0,0]\nB\n", "U00:%x[0,0]\nU01:%x[0,1]\nB\n", "U00:%x[0,0]\nU01:%x[0,1]\nU02:%x[0,2]\nB\n"
+TAGS, TAGS_AND_WORD = "*00:%x[-1,1]\n*01:%x[0,1]\n*02:%x[1,1]\n", "U00:%x[-1,1]\nU01:%x[0,1]\nU02:%x[1,1]\nU03:%x[0,0]\nB\n"
+EACH = [f"*0{column}:%x[0,{column}]\n" for column in range(3)]  # with labels and with pairs of labels
+
+
+def columns(name: str, *kept: int) -> Callable[[], Any]:
+    return lambda: [[[row[k] for k in kept] for row in rows] for rows in corpus(name) if rows[0][0] != "-DOCSTART-"]
+
+
+def relations() -> Any:
+    return [[[row[1], row[4], row[7]] for row in rows] for rows in trees()]
+
+
+def proteins() -> Any:
+    return [[[row[0], row[1] if row[1].endswith("-protein") else "O"] for row in rows] for rows in corpus("jnlpba")]
+
+
+def slots() -> Any:
+    return [[[row[0], "O" if row[3] == "O" else "|".join(row[1:])] for row in rows] for rows in corpus("conll2003") if 3 <= len(rows) <= 12]
+
+
+def stressed_phonemes() -> Any:
+    """161 labels."""
+    folder = common.corpora("nettalk")
+    assert folder is not None
+    return common.rows_of(folder / "train.joint.txt")
+
+
+def clauses() -> Any:
+    """Characters up to a comma or full stop: more than 50,000 sequences."""
+    made: list[Any] = [[]]
+    for row in chain.from_iterable(corpus("cws-sxu")):
+        made[-1].append(row)
+        if row[0] in "，。；：！？、":
+            made.append([])
+    random.Random(1).shuffle(made)
+    return [rows for rows in made if rows]
+
+
+def all_reviews() -> Any:
+    made = [document for kind in KINDS for document in reviews(kind)]
+    random.Random(1).shuffle(made)
+    return made
+
+
+NAMES, CHUNKS = columns("conll2003", 0, 1, 2, 3), columns("conll2000", 0, 1, 2)
+PLAIN = [
+    *(
+        Data(f"names, {told}", NAMES, Template.parse(lines), "iob1")
+        for told, lines in [
+            ("word, tag, chunk and pairs", "".join(EACH)),
+            ("word, tag, chunk", THREE_COLUMNS),
+            ("word", WORD),
+            ("word and pairs", EACH[0]),
+            ("tags and pairs", TAGS),
+            ("tags and word", TAGS_AND_WORD),
+        ]
+    ),
+    *(
+        Data(f"chunks, {told}", CHUNKS, Template.parse(lines), "bio")
+        for told, lines in [
+            ("word, tag and pairs", "".join(EACH[:2])),
+            ("word, tag", TWO),
+            ("tags and pairs", TAGS),
+            ("tags and word", TAGS_AND_WORD),
+        ]
+    ),
+    Data("biomedical names, word", columns("jnlpba", 0, 1), Template.parse(WORD), "bio"),
+    Data("biomedical names, word and pairs", columns("jnlpba", 0, 1), Template.parse(EACH[0]), "bio"),
+    Data("proteins", proteins, Template.load(str(common.ROOT / "templates/ner-words.txt")), "bio"),
+    Data("slots", slots, Template.parse(WORDS)),
+    Data("tags, word", columns("ewt-pos", 0, 2), Template.parse(WORD)),
+    Data("tags, word and pairs", columns("ewt-pos", 0, 2), Template.parse(EACH[0])),
+    Data("tags of news, word", columns("conll2000", 0, 1), Template.parse(WORD)),
+    *(
+        Data(f"relations, {told}", relations, Template.parse(lines))
+        for told, lines in [
+            ("word, tag", TWO),
+            ("tags and word", TAGS_AND_WORD),
+            ("word, tag and pairs", "".join(EACH[:2])),
+            ("words and tags", PAIRS),
+        ]
+    ),
+    Data("phonemes, letter and pairs", columns("nettalk", 0, 1), Template.parse(EACH[0])),
+    Data("segmentation, character and pairs", columns("cws-sxu", 0, 1), Template.parse(EACH[0])),
+    Data("phonemes with stress, letters", stressed_phonemes, Template.parse(WINDOW)),
+    Data("phonemes with stress, letter and pairs", stressed_phonemes, Template.parse(EACH[0])),
+    Data("clauses, segmentation", clauses, Template.load(str(common.ROOT / "templates/segmentation.txt"))),
+    Data("clauses, characters", clauses, Template.parse(WINDOW)),
+    Data("reviews of all kinds", all_reviews, None),
+    Data("segmentation, three characters", columns("cws-sxu", 0, 1), Template.parse(THREE)),
+]
+
+
+def tasks() -> Iterator[Data]:
+    if all(common.corpora(name) for name in (*bench_strangers.CORPORA, "cws-sxu", "sentiment", "wsj-sample-pos")):
+        yield from PLAIN
+    for one in data():
+        if one.name not in DENSE:
+            yield one
+
+
+class Records:
+    """The runs that were made, in a file if there is one."""
+
+    def __init__(self, path: str | None):
+        self.path = path and Path(path)
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path and self.path.exists() else []
+        self.runs = {self.key(run): run for run in map(json.loads, lines)}
+
+    @staticmethod
+    def key(run: dict[str, Any]) -> str:
+        return json.dumps([run[name] for name in ("task", "sentences", "draw", "trainer", "options")])
+
+    def of(self, run: dict[str, Any], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The run with its results: as it was, or made now."""
+        found = self.runs.get(self.key(run))
+        if found is None:
+            found = self.runs[self.key(run)] = run | work()
+            if self.path:
+                with self.path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(found) + "\n")
+        return found
+
+
+def run(one: Data, train: Any, held_out: Any, name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """The score, and what was chosen for these data."""
+    if one.template is None:  # documents: (attributes, label)
+        model = crfkit.learn(train, None, name, threads=1, format="crfsuite", **options)
+        found = crfkit.Tagger(model).tag_many([[attributes for attributes, _ in document] for document in held_out], threads=1)
+        score = 100 * fmean(labels[0] == document[0][1] for labels, document in zip(found, held_out, strict=True))
+    else:
+        model = crfkit.learn(train, one.template, name, threads=1, **options)
+        found = crfkit.Tagger(model).tag_many([[row[:-1] for row in rows] for rows in held_out], threads=1)
+        score = scored(one, found, held_out)  # type: ignore[arg-type]
+    return {"score": score, "chosen": model.header.get("chosen", {})}
+
+
+def by_pass(one: Data, train: Any, held_out: Any, name: str, passes: int) -> dict[str, Any]:
+    """The scores after each pass of one run."""
+    form: dict[str, Any] = {} if one.template else {"format": "crfsuite"}
+    found: list[dict[str, Any]] = []
+    crfkit.learn(train, one.template, name, threads=1, passes=passes, dev=held_out, progress=found.append, **form)
+    return {"scores": [100 * each["dev_accuracy" if one.scheme == "none" else "dev_f1"] for each in found]}
+
+
+def tried(one: Data, size: int, draw: int, train: Any, held_out: Any, name: str, option: str, values: list[float], records: Records) -> list[Any]:
+    """The scores of the default and of each value; what was chosen."""
+    setting = {"task": one.name, "sentences": size, "draw": draw, "trainer": name}
+
+    def with_(options: dict[str, Any]) -> dict[str, Any]:
+        return records.of(setting | {"options": options}, lambda: run(one, train, held_out, name, options))
+
+    usual = with_({})
+    if option != "passes":
+        return [usual["score"], *(with_({option: x})["score"] for x in values), usual["chosen"]]
+    most = int(max(values))
+    each = records.of(setting | {"options": {"up to": most}}, lambda: by_pass(one, train, held_out, name, most))["scores"]
+    return [usual["score"], *(each[min(int(x), len(each)) - 1] for x in values), usual["chosen"]]
+
+
+def main() -> None:
+    parser = common.parser_for("How far the default of an option is behind the best of other values.", rounds=1)
+    parser.add_argument("--only", default="", metavar="WORDS", help="tasks with one of these words in their name, divided by semicolons; =NAME: that task")
+    parser.add_argument("--sizes", default="50,200,1000,5000", metavar="N,N", help="sentences to learn from (default %(default)s)")
+    parser.add_argument("--trainers", default="lbfgs", metavar="NAMES", help="default %(default)s")
+    parser.add_argument("--option", default="l2", choices=VALUES, help="default %(default)s")
+    parser.add_argument("--values", metavar="X,X", help="of the option, in place of VALUES")
+    parser.add_argument("--records", metavar="FILE", help="a line of JSON for each run")
+    given = parser.parse_args()
+    kind = int if given.option in ("nbest", "depth") else float
+    values = [kind(x) for x in given.values.split(",")] if given.values else list(VALUES[given.option])
+    behind: dict[str, list[list[float]]] = {name: [] for name in given.trainers.split(",")}
+    records = Records(given.records)
+    for one in [one for one in tasks() if any(one.name == word[1:] if word[:1] == "=" else word in one.name for word in given.only.split(";"))]:
+        whole = one.make()[: given.sentences]
+        end = min(1000 if one.template else 600, len(whole) // 4)
+        pool, held_out = whole[: len(whole) - end], whole[len(whole) - end :]
+        form: dict[str, Any] = {} if one.template else {"format": "crfsuite"}
+        for size in sorted({min(int(n), len(pool)) for n in given.sizes.split(",")}):
+            draws = [random.Random(f"{size} {draw}").sample(pool, size) for draw in range(given.rounds)]
+            read = [read_corpus(Reader(train, one.template, Run(**form))) for train in draws]
+            n = [each.dataset.n_incidences[0] for each in read]
+            of_a_token = fmean(a / each.dataset.n_tokens for a, each in zip(n, read, strict=True))
+            often = fmean(a / each.layout.n_attributes[0] for a, each in zip(n, read, strict=True))
+            share = fmean(map(share_of_ambiguous, read))
+            for name, found in behind.items():
+                rows = [tried(one, size, draw, train, held_out, name, given.option, values, records) for draw, train in enumerate(draws)]
+                found.append([fmean(max(row[:-1]) - row[k] for row in rows) for k in range(1 + len(values))])
+                print(f"{one.name} | {size} | {name} | {of_a_token:.1f} | {often:.1f} | {share:.2f} | {fmean(max(row[:-1]) for row in rows):.2f} | "
+                      f"{rows[0][-1]} | {' '.join(f'{x:.2f}' for x in found[-1])}", flush=True)  # fmt: skip
+    print(f"\n{parser.description}\n{common.machine()}")
+    common.table(["trainer, settings", "default", *(f"{given.option} {x:g}" for x in values)], [
+        [f"{name}, {len(found)}", *(f"{fmean(column):.2f}, at most {max(column):.2f}, {sum(x > 1 for x in column)} over a point" for column in zip(*found, strict=True))]
+        for name, found in behind.items() if found
+    ])  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
