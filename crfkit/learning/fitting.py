@@ -1,5 +1,5 @@
-"""The L2 penalty, the passes of `cw` and the margin of `lookahead`, where none are given: from how often attributes occur, and with how many
-labels, and from how many a token has. docs/defaults.md has the trials.
+"""The L2 penalty, the passes of `cw`, `perceptron` and `mira`, and the margin of `lookahead`, where none are given: from how often attributes
+occur, and with how many labels, and from how many a token has. docs/defaults.md has the trials.
 
 An attribute that was always seen with the same label tells much, and needs a large weight to tell it; the gradient of one that occurs
 once is at most 1, so its weight cannot exceed 1 / l2. Attributes with several labels, as letters have, let large weights follow noise. So the
@@ -12,8 +12,8 @@ token that takes large weights; with many, small ones, and a small penalty would
 CW has no penalty: its weights do not follow noise because variances fall with every step, and because it ends early. Rare
 attributes get few steps in a pass, so they need more passes.
 
-A step of `lookahead` changes the weights of all attributes of a token by 1. So the more attributes a token has, the sooner a margin is reached, and
-the larger it has to be.
+A step of `perceptron`, `mira` and `lookahead` changes the weights of all attributes of a token. So where a token has but one, it takes more passes
+to say what the label pairs do not. And the more attributes a token has, the sooner a margin is reached, and the larger it has to be.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-from crfkit.options.trainers import Cw, Lookahead, Sapo
+from crfkit.options.trainers import Cw, Lookahead, Mira, Perceptron, Sapo
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -35,10 +35,12 @@ MANY_OF_PATHS = 25.0  # the same for SAPO
 SOME, OFTEN = 20.0, 12.0  # mean attributes of a token, and mean occurrences of an attribute, which together make it the usual one
 RARE = 4.0  # mean occurrences of an attribute below which CW makes more passes
 PASSES, PASSES_OF_RARE = 10, 20
+USUAL_PASSES = 20  # of perceptron and mira
+PASSES_OF_ONE = {Perceptron: 60, Mira: 40}  # where a token has one attribute
 MARGIN, LARGEST_MARGIN = 3.0, 100.0  # of lookahead: for each attribute of a token, and at most
 REASONS = {
     "l2": "by how often attributes occur, and with how many labels",
-    "passes": "by how often attributes occur",
+    "passes": "by the number of attributes",
     "margin": "by how many attributes a token has",
 }
 
@@ -79,6 +81,11 @@ def chooses_l2(options: Any) -> bool:
     return getattr(options, "l2", USUAL) is None
 
 
+def enough_passes(of_one: int, of_a_token: float) -> int:
+    """The passes of perceptron and mira for data with this mean number of unigram attributes of a token; `of_one`: those for one."""
+    return max(USUAL_PASSES, round(of_one / max(1, of_a_token)))
+
+
 def fitted(options: Any, corpus: Corpus) -> tuple[Any, dict[str, Any]]:
     """A trainer's options, where those not given are chosen for these data; and the chosen ones alone."""
     data, attributes = corpus.dataset, corpus.layout.n_attributes
@@ -89,6 +96,8 @@ def fitted(options: Any, corpus: Corpus) -> tuple[Any, dict[str, Any]]:
         chosen["l2"] = fitting_l2(share_of_ambiguous(corpus), of_a_token, often, many)
     if isinstance(options, Cw) and options.passes is None:
         chosen["passes"] = fitting_passes(sum(attributes), sum(data.n_incidences))
+    if type(options) in PASSES_OF_ONE and options.passes is None:
+        chosen["passes"] = enough_passes(PASSES_OF_ONE[type(options)], of_a_token)
     if isinstance(options, Lookahead) and options.margin is None:
         chosen["margin"] = fitting_margin(of_a_token)
     return replace(options, **chosen), chosen

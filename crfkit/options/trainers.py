@@ -28,7 +28,8 @@ def _path() -> Any:
 def _passes(default: int | None) -> Any:
     return option(
         default,
-        "Passes over the training data. By default, cw makes 20 if an attribute occurs fewer than 4 times on average, else 10.",
+        "Passes over the training data. By default, cw makes 20 if an attribute occurs fewer than 4 times on average, else 10; perceptron and "
+        "mira make 20, and more where a token has one or two attributes.",
         low=1,
         kind=int,
     )
@@ -192,7 +193,7 @@ class Sapo:
 class Perceptron:
     """The averaged structured perceptron: fast to train, no probabilities."""
 
-    passes: int = _passes(20)
+    passes: int | None = _passes(None)
     average: bool = _average()
     batch_size: int = _batch_size()
 
@@ -201,7 +202,7 @@ class Perceptron:
 class Mira:
     """MIRA: the smallest change that gives the true labels a margin over the best others; no probabilities."""
 
-    passes: int = _passes(20)
+    passes: int | None = _passes(None)
     nbest: int = option(1, "Candidates, the best paths, to learn from at each step.", low=1, high=1000, short="-n")
     aggressiveness: float = option(
         1.0, "C: the largest multiple of one path that a step adds to the weights or takes from them.", above=0.0

@@ -1,4 +1,4 @@
-"""The L2 penalty, the passes of `cw` and the margin of `lookahead`, where none are given."""
+"""The L2 penalty, the passes of `cw`, `perceptron` and `mira`, and the margin of `lookahead`, where none are given."""
 
 from collections import Counter, defaultdict
 from math import sqrt
@@ -7,7 +7,7 @@ import pytest
 from trainers.samples import sentences, template
 
 from crfkit import learn
-from crfkit.learning.fitting import fitting_l2, fitting_margin, fitting_passes
+from crfkit.learning.fitting import enough_passes, fitting_l2, fitting_margin, fitting_passes
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 
@@ -95,6 +95,32 @@ def test_cw_makes_as_many_passes_as_fit(limit, rules, passes):
     model = learn(data, rules, "cw", progress=records.append)
     assert len(records) == model.header["chosen"]["passes"] == passes and model.header["options"]["passes"] is None
     assert list(model.weights) == list(learn(data, rules, "cw", passes=passes).weights)
+
+
+def test_few_attributes_of_a_token_take_more_passes():
+    assert [enough_passes(60, of_a_token) for of_a_token in (0, 1, 1.5, 2, 2.9, 3, 30)] == [60, 60, 40, 30, 21, 20, 20]
+    assert [enough_passes(40, of_a_token) for of_a_token in (1, 1.5, 2, 30)] == [40, 27, 20, 20]
+
+
+@pytest.mark.parametrize(("algorithm", "of_one"), [("perceptron", 60), ("mira", 40)])
+@pytest.mark.parametrize("rules", ["U:%x[0,0]\nB\n", "U1:%x[0,0]\nU2:%x[-1,0]/%x[0,0]\nB:%x[0,1]\n"])
+def test_perceptron_and_mira_make_as_many_passes_as_fit(algorithm, of_one, rules):
+    data, records = sentences("chunking", limit=20), []
+    counts = occurrences(data, Template.parse(rules), kinds="U")
+    model = learn(data, rules, algorithm, progress=records.append)
+    assert len(records) == model.header["chosen"]["passes"] == max(20, round(of_one * sum(map(len, data)) / sum(counts)))
+    assert list(model.weights) == list(learn(data, rules, algorithm, passes=len(records)).weights)
+
+
+def test_the_perceptron_learns_names_by_their_words_alone():
+    """In 20 passes, enough where a token has several attributes, three times as many labels would still be wrong."""
+    data = sentences("ner", limit=200)
+    gold = [row[-1] for rows in data for row in rows]
+    wrong = []
+    for own in ({}, {"passes": 20}):
+        found = learn(data, "U:%x[0,0]\nB\n", "perceptron", **own).tagger().tag_many([[row[:-1] for row in rows] for rows in data])
+        wrong.append(sum(a != b for a, b in zip((label for labels in found for label in labels), gold, strict=True)))
+    assert 3 * wrong[0] < wrong[1]
 
 
 def test_passes_that_are_given_are_kept():

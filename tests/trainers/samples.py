@@ -81,9 +81,9 @@ class Numbers:
 
 
 def options_of(algorithm: str, **chosen: Any) -> Any:
-    """The options as a trainer receives them: the penalty, if it has one, is a number."""
+    """The options as a trainer receives them: penalty and margin, if it has them, are numbers."""
     own = options.TRAINERS[algorithm](**chosen)
-    return replace(own, l2=1.0) if getattr(own, "l2", 0.0) is None else own
+    return replace(own, **{name: value for name, value in (("l2", 1.0), ("margin", 30.0)) if getattr(own, name, value) is None})
 
 
 def trainer_of(algorithm: str, corpus: Any, initial: array.array | None = None, seed: int = 0, threads: int = 1, **chosen: Any) -> Any:

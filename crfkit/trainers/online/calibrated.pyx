@@ -2,8 +2,9 @@
 
 A rate is judged by the held-out loss. A trainer that minimises a penalised likelihood (sgd) is different: its penalties
 regularise, so the best rate is the one that reaches the lowest training objective. With few sequences and many attributes the
-held-out loss would choose rates with which training never comes near the optimum. In such a trial the rate falls from its first round on:
-in a single round the noise of a high rate would not disappear, where tokens have few attributes, and rates too low would look best.
+held-out loss would choose rates with which training never comes near the optimum. If the sample is all of the data, the rate falls from
+the first round of such a trial on: in a single round the noise of a high rate would not disappear, where tokens have few attributes, and rates too low
+would look best. With more data a run makes more steps than the trial, and lower rates get as far: the rate of the trial falls later.
 
 A trainer that learns from the best paths (sapo) does not care how sure its answers are. The held-out loss does, and is the lower the smaller weights
 are, although more answers are wrong. A high rate makes them small, as the penalty then takes away in a pass what was learned. So its rate is at
@@ -228,7 +229,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
         self.draw_sample(sample, n)
         if not held_out:
             rounds = ROUNDS if self.penalised else 0
-            scale = self.train_at(start, sample, n, rate, rounds, rounds + 1)
+            scale = self.train_at(start, sample, n, rate, rounds, max(1, (rounds + 1) * n // self.data.c.n_seq))
             loss = self.nll(self.w, scale, sample, n)
             return (loss + (self.updates_of(n) * self.penalties(scale) if self.penalised else 0)) / n
         for quarter in range(4):
