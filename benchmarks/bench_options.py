@@ -1,12 +1,12 @@
 """How far the default of an option is behind the best of other values: the trials behind the defaults.
 
-    CRFKIT_CORPORA=FOLDER python benchmarks/bench_options.py [--trainers NAMES] [--option NAME] [--values X,X] [--only WORDS] [--sizes N,N] [--rounds N] [--records FILE]
+    CRFKIT_CORPORA=FOLDER python benchmarks/bench_options.py [--trainers NAMES] [--option NAME] [--values X,X] [--only WORDS] [--sizes N,N] [--rounds N] [--some] [--records FILE]
 
 On the tasks of bench_passes.py, and on PLAIN ones, most of which have templates of one to eight lines (without corpora, on data/): sentences drawn from the training
 part without its end, scored on that end. The best is chosen on the same end, so it is a little lucky. A line for each setting: unigram attributes of a token,
 occurrences of one, the share of attributes with more than one label, from which the default of --l2 follows; the best score; what was chosen;
-and how far the default and each value are behind the best. In the end the mean and the most of these. --records: a line of JSON for each run;
-runs that the file has are not repeated.
+and how far the default and each value are behind the best. In the end the mean and the most of these. --some: the 28 tasks of docs/defaults.md. --records: a line of JSON
+for each run; runs that the file has are not repeated.
 """
 
 from __future__ import annotations
@@ -136,6 +136,14 @@ PLAIN = [
     Data("segmentation, three characters", columns("cws-sxu", 0, 1), Template.parse(THREE)),
 ]
 
+SOME = (
+    "chunks", "chunks, words", "chunks, word, tag and pairs", "chunks, tags and word", "chunks, tags and pairs", "chunks of news", "names", "names, word",
+    "names, word, tag, chunk and pairs", "slots", "biomedical names", "biomedical names, words", "biomedical names, word", "proteins", "tags, web",
+    "tags, web, 3 words", "tags, word", "relations, words and tags", "articles left out", "tags, news", "phonemes", "phonemes, letters",
+    "phonemes, letter and pairs", "phonemes with stress, letters", "segmentation", "segmentation, characters", "segmentation, three characters",
+    "reviews of all kinds",
+)  # fmt: skip
+
 
 def tasks() -> Iterator[Data]:
     if all(common.corpora(name) for name in (*bench_strangers.CORPORA, "cws-sxu", "sentiment", "wsj-sample-pos")):
@@ -207,6 +215,7 @@ def tried(one: Data, size: int, draw: int, train: Any, held_out: Any, name: str,
 def main() -> None:
     parser = common.parser_for("How far the default of an option is behind the best of other values.", rounds=1)
     parser.add_argument("--only", default="", metavar="WORDS", help="tasks with one of these words in their name, divided by semicolons; =NAME: that task")
+    parser.add_argument("--some", action="store_true", help="28 tasks of all corpora")
     parser.add_argument("--sizes", default="50,200,1000,5000", metavar="N,N", help="sentences to learn from (default %(default)s)")
     parser.add_argument("--trainers", default="lbfgs", metavar="NAMES", help="default %(default)s")
     parser.add_argument("--option", default="l2", choices=VALUES, help="default %(default)s")
@@ -217,7 +226,8 @@ def main() -> None:
     values = [kind(x) for x in given.values.split(",")] if given.values else list(VALUES[given.option])
     behind: dict[str, list[list[float]]] = {name: [] for name in given.trainers.split(",")}
     records = Records(given.records)
-    for one in [one for one in tasks() if any(one.name == word[1:] if word[:1] == "=" else word in one.name for word in given.only.split(";"))]:
+    words = [f"={name}" for name in SOME] if given.some else given.only.split(";")
+    for one in [one for one in tasks() if any(one.name == word[1:] if word[:1] == "=" else word in one.name for word in words)]:
         whole = one.make()[: given.sentences]
         end = min(1000 if one.template else 600, len(whole) // 4)
         pool, held_out = whole[: len(whole) - end], whole[len(whole) - end :]
@@ -231,8 +241,9 @@ def main() -> None:
             share = fmean(map(share_of_ambiguous, read))
             for name, found in behind.items():
                 rows = [tried(one, size, draw, train, held_out, name, given.option, values, records) for draw, train in enumerate(draws)]
-                found.append([fmean(max(row[:-1]) - row[k] for row in rows) for k in range(1 + len(values))])
-                print(f"{one.name} | {size} | {name} | {of_a_token:.1f} | {often:.1f} | {share:.2f} | {fmean(max(row[:-1]) for row in rows):.2f} | "
+                means = [fmean(column) for column in zip(*(row[:-1] for row in rows), strict=True)]
+                found.append([max(means) - mean for mean in means])
+                print(f"{one.name} | {size} | {name} | {of_a_token:.1f} | {often:.1f} | {share:.2f} | {max(means):.2f} | "
                       f"{rows[0][-1]} | {' '.join(f'{x:.2f}' for x in found[-1])}", flush=True)  # fmt: skip
     print(f"\n{parser.description}\n{common.machine()}")
     common.table(["trainer, settings", "default", *(f"{given.option} {x:g}" for x in values)], [
