@@ -75,7 +75,7 @@ def generated(name: str, seed: int, number: int) -> bytes:
     return TARGETS[name].mutation(random.Random(f"{name} {seed} {number}"))
 
 
-def watch(name: str, seed: int, given: argparse.Namespace) -> tuple[int, int]:
+def watch(name: str, seed: int, given: argparse.Namespace, end: End) -> tuple[int, int]:
     """Inputs tried, and faults; each fault is saved, and the next worker goes on behind it."""
     tried = faults = number = 0
     deadline = time.monotonic() + given.seconds
@@ -87,7 +87,11 @@ def watch(name: str, seed: int, given: argparse.Namespace) -> tuple[int, int]:
             command = [sys.executable, "-X", "faulthandler", "-m", "fuzz", "--work", str(shared), "--first", str(number), "--seed", str(seed)]
             command += ["--seconds", str(max(left, 0.2)), "--longest", str(given.longest), "--idle", str(given.idle)]
             command += [] if given.inputs is None else ["--inputs", str(given.inputs)]
-            worker = subprocess.run([*command, name], stderr=subprocess.PIPE, text=True, env=environment)
+            with subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True, env=environment) as worker:
+                end.watched(worker)
+                said = worker.communicate()[1]
+            if end.asked:
+                break
             number, done, _ = STATE.unpack(shared.read_bytes())
             tried += done
             if worker.returncode == 0:
@@ -97,18 +101,38 @@ def watch(name: str, seed: int, given: argparse.Namespace) -> tuple[int, int]:
             data = generated(name, seed, number)
             path = given.finds / f"{name}-{hashlib.sha256(data).hexdigest()[:12]}"
             path.write_bytes(data)
-            print(f"{name}: input {number} of seed {seed}, {len(data)} bytes, saved as {path}:\n    {fault(worker)}", flush=True)
+            print(f"{name}: input {number} of seed {seed}, {len(data)} bytes, saved as {path}:\n    {fault(worker.returncode, said)}", flush=True)
             number += 1
     return tried, faults
 
 
-def fault(worker: subprocess.CompletedProcess[str]) -> str:
+def fault(code: int, said: str) -> str:
     """What a worker ended of."""
-    if worker.returncode == -signal.SIGPROF:
+    if code == -signal.SIGPROF:
         return "hangs: it is busy for more than --longest seconds"
-    if worker.returncode == -signal.SIGALRM:
+    if code == -signal.SIGALRM:
         return "hangs: it waits for more than --idle seconds"
-    return worker.stderr.strip()[-2000:] or f"died of signal {-worker.returncode}"
+    return said.strip()[-2000:] or f"died of signal {-code}"
+
+
+class End:
+    """SIGTERM ends the worker, and then the driver. An exception of the handler's could be lost where Python ignores exceptions."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self.worker: subprocess.Popen[str] | None = None
+
+    def watched(self, worker: subprocess.Popen[str]) -> None:
+        """This worker is running now."""
+        self.worker = worker
+        if self.asked:
+            worker.kill()
+
+    def ask(self, *_: object) -> None:
+        """The handler."""
+        self.asked = True
+        if self.worker is not None:
+            self.worker.kill()
 
 
 def main() -> int:
@@ -128,12 +152,15 @@ def main() -> int:
     seed = random.SystemRandom().randrange(10**9) if given.seed is None else given.seed
     if given.work:
         return work(given.targets[0], seed, given)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the folder of the workers is then removed
+    end = End()
+    signal.signal(signal.SIGTERM, end.ask)
     from .targets import TARGETS
 
     total = 0
     for name in given.targets or TARGETS:
-        tried, faults = watch(name, seed, given)
+        tried, faults = watch(name, seed, given, end)
+        if end.asked:
+            return 1
         total += faults
         print(f"{name:<18} {tried:>10,} inputs  {faults} faults  (seed {seed})", flush=True)
     return min(total, 1)
