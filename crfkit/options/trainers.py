@@ -100,7 +100,7 @@ class Lbfgs(_QuasiNewton):
     """Batch quasi-Newton training of a CRF: the reference for accuracy."""
 
     warm_up: int = option(
-        200,
+        100,
         "Maximum number of passes of dual coordinate ascent before the first iteration. They save many iterations. 0: none. With --l2 0: none.",
         low=0,
     )  # fmt: skip

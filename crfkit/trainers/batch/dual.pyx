@@ -50,7 +50,7 @@ cdef double CURVATURE = 0.5     # before the first secant
 cdef double TRUST = 2.0         # change of a node's score, at most
 cdef double TYPICAL = 2.0
 cdef double GROWTH = 3.0
-cdef double UNLIKELY = 1e-6     # marginals below this add no curvature
+cdef double UNLIKELY = 1e-3     # marginals below this add no curvature: with 161 labels, most of them would cost more than they tell
 
 
 cdef int64_t rich_expectations(const DatasetC* data, const LayoutC* layout, int64_t first, int64_t last) noexcept nogil:
