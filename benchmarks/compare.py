@@ -40,12 +40,16 @@ COPIES = 5  # of the test part, for tagging
 PASSES = 6
 BATCH = ("--max-iter", PASSES, "--epsilon", 0, "--delta", 0)
 ONLINE = ("--passes", PASSES)
+# With the options whose defaults depend on data or version: how much work a pass is depends on them.
 TRAINERS: dict[str, tuple[Any, ...]] = {
     "lbfgs": (*BATCH, "--l2", 0),  # without a penalty there is no warm-up
     "owlqn": BATCH,
     "sbcd": BATCH,
-    **dict.fromkeys(("sgd", "adf", "sapo"), (*ONLINE, "--l2", 1)),
-    **dict.fromkeys(("perceptron", "mira", "arow", "cw", "lookahead"), ONLINE),
+    **dict.fromkeys(("sgd", "adf", "sapo"), (*ONLINE, "--l2", 1, "--rate", 0.5)),
+    **dict.fromkeys(("perceptron", "mira"), ONLINE),
+    "arow": (*ONLINE, "--regularization", 1000),
+    "cw": (*ONLINE, "--confidence", 0.52),
+    "lookahead": (*ONLINE, "--margin", 30),
 }
 RULES = {
     "plain": "U00:%x[0,0]\nU01:%x[-1,0]\nU02:%x[1,0]\nB\n",
