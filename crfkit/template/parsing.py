@@ -24,7 +24,6 @@ from crfkit.values import as_text, named, shown
 
 from .macros import PLACES, Line, Macro
 from .regex_syntax import compile_pattern
-from .shipped import command_for
 
 _FIELDS = {"r": "row", "c": "column", "R": "row2", "C": "column2", "l": "length", "p": "pattern"}
 
@@ -78,7 +77,11 @@ def read_text(path: str, loose: bool = False) -> str:
     except OSError as error:
         if "\n" in path:
             raise FileError(f"{shown(path)}: not a file name; Template.parse takes the text of a template") from None
-        hint = command_for(path) if error.errno == errno.ENOENT else ""
+        hint = ""
+        if error.errno == errno.ENOENT:
+            from .shipped import command_for  # it takes pathlib, which is a twentieth of the start of a command
+
+            hint = command_for(path)
         raise FileError(f"{named(path)}: cannot read the template: {error.strerror}{hint}") from None
     except ValueError:  # a zero byte
         raise FileError(f"{shown(path)}: not a file name") from None
