@@ -8,7 +8,6 @@ import os
 import signal
 import stat
 import sys
-import traceback
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -182,17 +181,23 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
         _abandon(sys.stdout)
         raise click.exceptions.Exit(0) from None
     except KeyboardInterrupt:
-        if ctx.meta.get(DEBUG):
-            traceback.print_exc()
+        _show_origin(ctx)
         raise click.exceptions.Exit(128 + (heard or [signal.SIGINT])[0]) from None
     except Exception as error:
-        if ctx.meta.get(DEBUG):
-            traceback.print_exc()
+        _show_origin(ctx)
         note(f"error: {_describe(error)}")
         _abandon(sys.stdout)
         raise click.exceptions.Exit(1) from None
     finally:
         _abandon(sys.stderr)
+
+
+def _show_origin(ctx: click.Context) -> None:
+    """Print where the error at hand came from, if --debug is given."""
+    if ctx.meta.get(DEBUG):
+        import traceback
+
+        traceback.print_exc()
 
 
 class ErrorsAsLines:
