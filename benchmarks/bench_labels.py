@@ -2,12 +2,13 @@
 
     python benchmarks/bench_labels.py [--rounds N] [--sentences N]
 
-With CRFKIT_CORPORA naming a folder that holds nettalk/, on its words with 161 labels; and on sequences made here with
-100, 200 and 400 labels, as many tokens each. What is made: each label is followed by one of FOLLOWERS others, and shows
+With CRFKIT_CORPORA naming a folder that holds nettalk/ and ewt-dep/: on words of the first, with up to 161 labels, and on a
+quarter of the second, whose 446 labels are parts of speech with relations (observed features alone). And on sequences made here
+with 100, 200 and 400 labels, as many tokens each. What is made: each label is followed by one of FOLLOWERS others, and shows
 itself by one of SYMBOLS symbols that no other label has, or, one time in ten, by any symbol. Features are symbols with
 all labels and all pairs of labels. `sbcd` and `owlqn` have measured their passes after some others with an L1 penalty,
 `lbfgs` with an L2 penalty, where all pairs have weights. Tagging is the whole command. Beside them CRFsuite's
-averaged perceptron, which has observed features.
+averaged perceptron and L-BFGS, which have observed features.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 
 import common
 import peers
+from bench_elastic import labelled
 
 from crfkit import options
 from crfkit.learning import training as learning
@@ -32,13 +34,15 @@ SIZES = (100, 200, 400)
 SEQUENCES, LENGTH = 480, 15
 FOLLOWERS, SYMBOLS = 4, 3
 WORDS = 2000  # of NETtalk
+TREES = 3000  # of EWT
 RULES = "U00:%x[0,0]\nU01:%x[-1,0]\nU02:%x[1,0]\nB\n"
 COPIES = 10  # of the training part, for tagging
 BEFORE = 5  # passes that are not measured
 PASSES = 3  # of each trainer in a round
 L1 = 1.0
 OBSERVED = ", observed"
-PEER = "CRFsuite ap"
+RELATIONS = "EWT, relations"
+PEERS = {"perceptron": "CRFsuite ap", "lbfgs": "CRFsuite lbfgs"}
 TRAINERS: dict[str, tuple[str, dict[str, Any]]] = {
     "sbcd": ("sbcd", {"l1": L1}),
     "sbcd, dense": ("sbcd", {"l1": L1, "recursions": "dense"}),
@@ -62,6 +66,7 @@ class Task(NamedTuple):
     name: str
     path: Path
     half: Path
+    observed: bool = False  # features of all labels would take too long
 
 
 class Found(NamedTuple):
@@ -95,9 +100,13 @@ def tasks(folder: Path, sentences: int | None) -> list[Task]:
     real = common.corpora("nettalk")
     if real is not None:
         texts = {"nettalk.joint": common.sentences_of((real / "train.joint.txt").read_text(encoding="utf-8"))[:WORDS], **texts}
+    trees = common.corpora("ewt-dep")
+    if trees is not None:
+        parsed = common.sentences_of((trees / "en_ewt-ud-train.conllu").read_text(encoding="utf-8"))[:TREES]
+        texts = {RELATIONS: [labelled(tree, True) for tree in parsed], **texts}
     found = []
     for number, (name, parts) in enumerate(texts.items()):
-        task = Task(name, folder / f"labels-{number}.txt", folder / f"labels-{number}-half.txt")
+        task = Task(name, folder / f"labels-{number}.txt", folder / f"labels-{number}-half.txt", name == RELATIONS)
         parts = parts[:sentences]
         common.write_sentences(task.path, parts)
         common.write_sentences(task.half, parts[: max(1, len(parts) // 2)])
@@ -154,24 +163,34 @@ def ready_made(task: Task) -> Path:
 
 
 def peer_passes(task: Task) -> dict[str, Callable[[], list[float]]]:
-    """CRFsuite's averaged perceptron."""
+    """Those of CRFsuite's trainers. The first iteration of its L-BFGS evaluates the objective twice, so it is left out."""
     if not peers.crfsuite():
         return {}
     trainer = peers.crfsuite_trainer(ready_made(task))
-    return {PEER: lambda: [one["time"] for one in peers.crfsuite_log(trainer, task.path.parent, "ap", max_iterations=PASSES)]}
+
+    def iterations(name: str, **chosen: Any) -> list[float]:
+        return [one["time"] for one in peers.crfsuite_log(trainer, task.path.parent, name, **chosen)]
+
+    return {
+        PEERS["perceptron"]: lambda: iterations("ap", max_iterations=PASSES),
+        PEERS["lbfgs"]: lambda: iterations("lbfgs", c2=0.5, max_iterations=PASSES + 1)[1:],
+    }
 
 
 def measure(task: Task, rounds: int) -> Found:
     """Everything on one task in turn."""
-    numbers, half, observed = numbered(task.path), numbered(task.half), numbered(task.path, "observed")
-    corpora = {name: observed if name.endswith(OBSERVED) else numbers for name in TRAINERS}
-    trainers = {name: trained(corpora[name], name) for name in TRAINERS if name != "sbcd, dense"}
-    trainers["sbcd, dense"] = trained(numbers, "sbcd, dense", trainers["sbcd"].weights())
+    observed = numbered(task.path, "observed")
+    numbers = observed if task.observed else numbered(task.path)
+    corpora = {name: observed if name.endswith(OBSERVED) else numbers for name in TRAINERS if name.endswith(OBSERVED) or not task.observed}
+    trainers = {name: trained(corpora[name], name) for name in corpora if name != "sbcd, dense"}
+    if not task.observed:
+        trainers["sbcd, dense"] = trained(numbers, "sbcd, dense", trainers["sbcd"].weights())
     works: dict[str, Callable[[], Any]] = {name: passes(trainer) for name, trainer in trainers.items()}
-    for name in ("adf", "sapo", "perceptron"):
-        works[f"{name}, half"] = passes(trained(half, name))
     for name in ("owlqn", "lbfgs", f"lbfgs{OBSERVED}"):
-        works[f"tagging, {name}"] = tagging(corpora[name], trainers[name], task)
+        if name in trainers:
+            works[f"tagging, {name}"] = tagging(corpora[name], trainers[name], task)
+    for name in () if task.observed else ("adf", "sapo", "perceptron"):
+        works[f"{name}, half"] = passes(trained(numbered(task.half), name))
     works.update(peer_passes(task))
     seconds = common.in_turn(works, rounds)
     weighted = {name: pairs(corpora[name], trainer) for name, trainer in trainers.items()}

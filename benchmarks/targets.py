@@ -157,16 +157,20 @@ def labels(bench: Bench) -> Iterable[Row]:
     found = {}
     for task in bench_labels.tasks(bench.corpus.folder, bench.corpus.sentences):
         found[task.name] = bench_labels.measure(task, bench.rounds)
-    *_, before, last = found
-    for name in dict.fromkeys([next(iter(found)), last]):
+    *real, _, before, last = found
+    for name in (*real, last):
         one = found[name]
-        yield against(f"{name}: a pass of sbcd", one.seconds["sbcd"], "dense recursions", one.seconds["sbcd, dense"], None)
-        for trainer in ("owlqn", "owlqn, observed", "lbfgs, observed", "adf", "sapo", "perceptron"):
-            yield Row(f"{name}: a pass of {trainer}", shown(one.seconds[trainer], "s"))
-        perceptron, peer = one.seconds["perceptron, observed"], bench_labels.PEER
-        yield against(f"{name}: a pass of perceptron, observed", perceptron, peer, one.seconds.get(peer), 20)
+        for trainer in ("owlqn", "owlqn, observed", "adf", "sapo", "perceptron"):
+            if trainer in one.seconds:
+                yield Row(f"{name}: a pass of {trainer}", shown(one.seconds[trainer], "s"))
+        for trainer, peer in bench_labels.PEERS.items():
+            yield against(f"{name}: a pass of {trainer}, observed", one.seconds[f"{trainer}, observed"], peer, one.seconds.get(peer), 20)
+        perceptron = one.seconds["perceptron, observed"]
         for trainer in ("sgd, observed", "adf, observed", "sapo, observed"):
             yield growth(f"{name}: a pass of {trainer}", one.seconds[trainer], "perceptron, observed", perceptron, 5)
+        if "sbcd" not in one.seconds:
+            continue
+        yield against(f"{name}: a pass of sbcd", one.seconds["sbcd"], "dense recursions", one.seconds["sbcd, dense"], None)
         sparse, dense = (one.tokens * bench_labels.COPIES / one.seconds[f"tagging, {trainer}"] for trainer in ("owlqn", "lbfgs"))
         yield rate(f"{name}: tagging with owlqn's model", sparse, "lbfgs's, all pairs", dense, None)
     few, many = found[before], found[last]

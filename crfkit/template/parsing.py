@@ -79,7 +79,8 @@ def read_text(path: str, loose: bool = False) -> str:
             raise FileError(f"{shown(path)}: not a file name; Template.parse takes the text of a template") from None
         hint = ""
         if error.errno == errno.ENOENT:
-            from .shipped import command_for  # it takes pathlib, which is a twentieth of the start of a command
+            # Not before it is needed: it takes pathlib, which is a twentieth of the start of a command.
+            from .shipped import command_for
 
             hint = command_for(path)
         raise FileError(f"{named(path)}: cannot read the template: {error.strerror}{hint}") from None
