@@ -46,9 +46,9 @@ PEERS = {"perceptron": "CRFsuite ap", "lbfgs": "CRFsuite lbfgs"}
 TRAINERS: dict[str, tuple[str, dict[str, Any]]] = {
     "sbcd": ("sbcd", {"l1": L1}),
     "sbcd, dense": ("sbcd", {"l1": L1, "recursions": "dense"}),
-    "owlqn": ("owlqn", {"l1": L1}),
+    "owlqn": ("owlqn", {"l1": L1, "warm_up": 0}),
     "lbfgs": ("lbfgs", {"l2": 1.0}),
-    f"owlqn{OBSERVED}": ("owlqn", {"l1": L1}),
+    f"owlqn{OBSERVED}": ("owlqn", {"l1": L1, "warm_up": 0}),
     f"lbfgs{OBSERVED}": ("lbfgs", {"l2": 1.0}),
     "adf": ("adf", {"l2": 1.0}),
     "sapo": ("sapo", {"l2": 1.0}),
