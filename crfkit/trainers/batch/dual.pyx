@@ -184,7 +184,8 @@ cdef class DualAscent(OnlineTrainer):
         return 0
 
     cdef void add_curvature_of(self, const SentenceC* sent, const float* node, double* marginal, int32_t* likely, float* curvature) noexcept nogil:
-        """The same of one sequence, whose dual variables are `node`. `marginal` and `likely` have room for two positions."""
+        """Add that of one sequence, whose dual variables are `node`. `marginal` and `likely` have room for two positions. This runs once in
+        a training, so it is no kernel; those of loops/simd/scatter.inc multiply by values, not by their squares."""
         cdef:
             const LayoutC* layout = &self.layout.c
             int32_t P = layout.P, t, i, j, a, n_before = 0, n = 0

@@ -4,7 +4,6 @@ Every point gives a duality gap: the marginals at w, taken as dual variables, ha
 f - |g|^2 / (2 l2), a lower bound of the objective everywhere (Fenchel, Young). The best bound so far is `bound`.
 """
 
-
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fabs, fmax, isfinite, sqrt
 from crfkit.loops.kernels cimport K
@@ -35,7 +34,7 @@ cdef class QuasiNewton(Trainer):
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
-        scales = 5 if data.has_values else 0        # of the history, and room for a sixteenth of a gradient for each of two threads
+        scales = 2 * 4 if data.has_values else 0        # in place of one more pair
         return layout.c.n_cells * (cls.bytes_per_cell(options, threads) + scales) + bytes_of_visits(data, layout, threads)
 
     @staticmethod
@@ -47,9 +46,10 @@ cdef class QuasiNewton(Trainer):
         self.n = layout.c.n_cells
         self.objective = Objective(data, layout, options.l2, threads) if objective is None else objective
         self.objective.counts = options.train_accuracy
-        self.history = History(self.n, options.memory, self.objective.pool)
-        if self.objective.extent is not None:
-            self.history.use_scales(layout, options.l2, self.objective.extent)
+        scaled = self.objective.extent is not None
+        self.history = History(self.n, options.memory + scaled, self.objective.pool)
+        if scaled:
+            self.history.scale_by_values(layout, options.l2, self.objective.extent)
         self.w_old = <weight_t*>arena_zeros(self, self.n, sizeof(weight_t))
         self.g = <double*>arena_zeros(self, self.n, sizeof(double))
         self.recent = deque(maxlen=options.period + 1)

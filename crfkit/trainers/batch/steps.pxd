@@ -7,7 +7,7 @@ from crfkit.memory cimport Arena
 from crfkit.weights.layout cimport Layout
 
 
-cdef enum Work:                 # on the history
+cdef enum Sweep:                # over the history
     ADD                         # add a pair, and its inner products with all others
     COMBINE                     # combine the pairs to a direction
 
@@ -17,7 +17,7 @@ cdef class History(Arena):
         int64_t n, stride                   # of a vector, and from one row to the next
         int32_t m, used, newest             # pairs kept, pairs in use, slot of the newest
         int32_t touched                     # slots whose memory has been touched
-        const float* row[128]               # s of slot k at 2k, y at 2k + 1
+        const float* row[130]               # s of slot k at 2k, y at 2k + 1; scales may take the place of the last pair
         double gram[128][128]
         double by_g[128]
         object pool                         # threads to share the work with, or None
@@ -31,10 +31,10 @@ cdef class History(Arena):
         float* scale                        # by weight, or NULL: all 1
         double* scaled                      # gradient / scale, of the part in work: room for two, as there are two threads
 
-    cdef int use_scales(self, Layout layout, double l2, tuple extent) except -1
+    cdef void scale_by_values(self, Layout layout, double l2, tuple extent) except *
     cdef int64_t most_in_part(self) noexcept nogil
-    cdef float* curvature(self) noexcept nogil
-    cdef void use_curvature(self, double l2) noexcept nogil
+    cdef float* zero_scales(self) noexcept nogil
+    cdef void scale_by_curvature(self, double l2) noexcept nogil
     cdef double first_step(self) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* gradient) except *

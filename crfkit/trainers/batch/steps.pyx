@@ -12,10 +12,10 @@ the gradient at the start of the step its y, until the new pair overwrites both.
 
 The curvature along weights differs: frequent attributes have more of it, certain ones less, and where attributes have values, some may
 be thousands of times as large as others. The history can be kept for weights times `scale`, roots of the curvature; the direction is
-then divided by it. This is a diagonal preconditioner. The scales follow from the sizes of values at the start (use_scales), or from
-marginals near the optimum (curvature, use_curvature), where they save half of the iterations or more if the penalty is small.
+then divided by it. This is a diagonal preconditioner. Only marginals tell the curvature, and only near the optimum: after a warm-up, the
+scales follow from them (scale_by_curvature), which saves half of the iterations or more if the penalty is small. Before, and without
+a warm-up, values are all that is known (scale_by_values). The scales take the place of a pair.
 """
-
 
 from crfkit.loops.numbers cimport fmin, sqrt
 from crfkit.loops.kernels cimport K
@@ -34,16 +34,16 @@ cdef class History:
     def __cinit__(self, int64_t n, int32_t m, pool):
         cdef float* pairs
         cdef int32_t k
-        if not 1 <= m <= 64:
-            raise ValueError("the history holds 1 to 64 pairs")
+        if not 1 <= m <= 65:
+            raise ValueError("the history holds 1 to 64 pairs, and scales")
         self.n, self.m, self.newest, self.pool = n, m, -1, pool
         self.stride = (n + 15) // 16 * 16
         pairs = <float*>arena_zeros(self, 2 * m * self.stride, sizeof(float))
         for k in range(2 * m):
             self.row[k] = pairs + k * self.stride
 
-    cdef int use_scales(self, Layout layout, double l2, tuple extent) except -1:
-        """Scale the history by the size of values: `scale` is the root of the curvature along an attribute's weights,
+    cdef void scale_by_values(self, Layout layout, double l2, tuple extent) except *:
+        """Scale the history by the size of values, in place of a pair: `scale` is the root of the curvature along an attribute's weights,
         l2 + CURVATURE x the sum of its squared values, relative to what it would be if all values were 1. It is estimated from the
         largest value and the weighted sum of values (Objective.extent)."""
         cdef:
@@ -51,8 +51,7 @@ cdef class History:
             int64_t k, f, n = <int64_t>c.A + c.B, first, size
             double value, more
             const double[::1] largest = extent[0], sums = extent[1]
-        self.scale = <float*>arena_zeros(self, self.n, sizeof(float))
-        self.scaled = <double*>arena_zeros(self, 2 * self.most_in_part(), sizeof(double))
+        self.zero_scales()
         for k in range(c.n_cells):
             self.scale[k] = 1
         for k in range(n):
@@ -61,14 +60,13 @@ cdef class History:
                 size = layout_row(c, k, &first)
                 for f in range(first, first + size):
                     self.scale[f] = <float>sqrt((l2 + more * value) / (l2 + more / value))
-        return 0
 
     cdef int64_t most_in_part(self) noexcept nogil:
         return self.n // PARTS + 1
 
-    cdef float* curvature(self) noexcept nogil:
-        """Room for the curvature along each weight, all zero; then call use_curvature. If there are no scales yet, they take the place of
-        the last pair, so that they cost no memory. NULL if there is only one. The history must be empty."""
+    cdef float* zero_scales(self) noexcept nogil:
+        """The scales, all zero. If there are none yet, they take the place of the last pair. NULL if there is only one. The history must
+        be empty."""
         if self.scale == NULL and self.m > 1:
             self.m -= 1
             self.scale, self.scaled = <float*>self.row[2 * self.m], <double*>self.row[2 * self.m + 1]
@@ -76,8 +74,8 @@ cdef class History:
             memset(self.scale, 0, self.n * sizeof(float))
         return self.scale
 
-    cdef void use_curvature(self, double l2) noexcept nogil:
-        """Turn the curvature of the likelihood into scales, which count that of the penalty too."""
+    cdef void scale_by_curvature(self, double l2) noexcept nogil:
+        """Turn the curvature of the likelihood, added to zero_scales(), into scales, which count that of the penalty too."""
         cdef int64_t k
         for k in range(self.n):
             self.scale[k] = <float>sqrt(l2 + self.scale[k])
@@ -116,7 +114,7 @@ cdef class History:
             memset(<float*>self.row[2 * self.touched], 0, 2 * self.stride * sizeof(float))
             self.touched += 1
 
-    def do_parts(self, Work what, int first_part, int last_part):
+    def do_parts(self, Sweep what, int first_part, int last_part):
         """Do this work on parts first_part .. last_part - 1."""
         cdef:
             int64_t first, last, i
@@ -208,7 +206,7 @@ cdef class History:
     def restore(self, dict state):
         """As of `Trainer`."""
         if len(state["scale"]):
-            self.curvature()
+            self.zero_scales()
         self.used, self.newest = state["used"], state["newest"]
         self.touched = max(self.touched, self.used)
         if not 0 <= self.used <= self.m or not -(self.used == 0) <= self.newest < max(self.used, 1):
