@@ -91,14 +91,13 @@ class Crew:
                     fault = ""
             except Forgotten:
                 fault = "was started anew"
-            except (MessageError, KeyError, TypeError, IndexError):
-                fault = "answers nonsense"
-            except CrfkitError as error:
-                fault = ""
-                errors[own[0]] = error
-                waiting[:] = [job for job in waiting if job < min(errors)]
-            except ValueError:  # only here, as some of crfkit's own errors are ValueErrors
-                fault = "answers nonsense"
+            except (CrfkitError, KeyError, TypeError, IndexError, ValueError) as error:
+                if isinstance(error, CrfkitError) and not isinstance(error, MessageError):  # of the job
+                    fault = ""
+                    errors[own[0]] = error
+                    waiting[:] = [job for job in waiting if job < min(errors)]
+                else:
+                    fault = "answers nonsense"
             if fault:
                 self._give_up(worker, waiting, busy, fault, gone=fault != "was started anew")
                 continue

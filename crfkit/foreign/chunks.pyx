@@ -17,6 +17,7 @@ from crfkit.memory cimport memchr, memcpy
 from crfkit.features.strings cimport StringTable, strings_get
 from crfkit.features.strings cimport string_hash as name_hash
 from crfkit.loops.atomic cimport crfkit_prefetch
+from .little cimport number, put
 
 from crfkit.errors import ModelFileError
 
@@ -29,14 +30,6 @@ cdef enum:
     AHEAD = 16                  # names ahead of the current one that are prefetched
 
 cdef array_t OFFSETS = array.array("q"), LABELS = array.array("H"), WEIGHTS = array.array("d")
-
-
-cdef inline uint32_t number(const uint8_t* at) noexcept nogil:
-    return at[0] | <uint32_t>at[1] << 8 | <uint32_t>at[2] << 16 | <uint32_t>at[3] << 24
-
-
-cdef inline void put(uint8_t* at, uint32_t value) noexcept nogil:
-    at[0], at[1], at[2], at[3] = value & 0xFF, value >> 8 & 0xFF, value >> 16 & 0xFF, value >> 24
 
 
 cdef inline double weight_at(const uint8_t* at) noexcept nogil:

@@ -6,10 +6,11 @@ is b. If the check of unit b itself is b, a name ends at the node, and the base 
 
 import array
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport qsort
 
 from crfkit.features.strings cimport StringTable
+from .little cimport number
 
 from crfkit.errors import ModelFileError
 
@@ -21,10 +22,6 @@ cdef enum:
 cdef struct EndC:           # the end of a name
     int64_t value, unit
     int64_t begin, length   # of its bytes
-
-
-cdef inline uint32_t number(const uint8_t* at) noexcept nogil:
-    return at[0] | <uint32_t>at[1] << 8 | <uint32_t>at[2] << 16 | <uint32_t>at[3] << 24
 
 
 def read_names(const uint8_t[::1] data not None):

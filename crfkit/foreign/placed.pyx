@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from crfkit.loops.numbers cimport isfinite, ldexp
 from crfkit.features.strings cimport StringTable, strings_get
 from crfkit.memory cimport memchr, memcpy
-from crfkit.text.scanning cimport is_digit
+from crfkit.text.scanning cimport is_digit, is_exact
 
 from crfkit.errors import ModelFileError
 
@@ -23,7 +23,6 @@ cdef enum:
     MOST_NUMBER = 18                    # digits of a number
 
 cdef array_t NUMBERS = array.array("q"), LABELS = array.array("H"), WEIGHTS = array.array("d")
-cdef int64_t EXACT = 1 << 53            # doubles represent every integer up to here
 
 
 def doubles(const uint8_t[::1] data not None):
@@ -199,7 +198,7 @@ cdef int64_t read_weight(const char* s, int64_t n, int64_t* number, double* weig
         else:
             break
         k += 1
-    if k == begin or mantissa > EXACT:
+    if k == begin or not is_exact(mantissa):
         return 0
     if point >= 0:
         power = -4 * (k - point)

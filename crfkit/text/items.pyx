@@ -12,6 +12,7 @@ programs. With labels, each item is in a pair (item, label). If rows are `spelle
 the list of its characters.
 """
 
+from libc.float cimport FLT_MAX
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from cpython.dict cimport PyDict_CheckExact
@@ -26,7 +27,6 @@ from .scanning cimport copy_bytes, utf8_fault
 
 from collections.abc import Mapping, Set
 
-from crfkit.errors import DataError
 from crfkit.values import lists, shown
 
 from .faults import bytes_behind, is_container, misfit, misfit_value, no_sentence, ordered
@@ -45,8 +45,6 @@ cdef extern from "Python.h":
 cdef enum:
     DEEPEST = 50                        # levels of nested mappings
     AHEAD = 6                           # names ahead of the current one that are prefetched: they lie anywhere in memory
-
-cdef double LARGEST = 3.4028234663852886e38     # the largest number in single precision
 
 
 def fill_items(Rows rows not None, sentences, bint labelled=False, int64_t before=0):
@@ -203,7 +201,7 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
     elif isinstance(item, (str, bytes)) or not hasattr(item, "__iter__") or not lists(item):
         raise fault(place, shown(item), "a list of attributes, or a mapping from names to values")
     else:
-        for name in in_order(item):
+        for name in repeatable(item):
             add_name(rows, name, place)
     return 0
 
@@ -280,7 +278,7 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
         for inner, its_value in value.items():
             add_named(rows, prefix, inner, its_value, place, depth + 1)
         return 0
-    for inner in in_order(value):
+    for inner in repeatable(value):
         begin = rows.n_arena
         if isinstance(inner, (str, bytes)):
             put(rows, prefix, len(prefix))
@@ -298,8 +296,8 @@ cdef inline bint is_plain(value) noexcept:
     return PyDict_CheckExact(value) or PyList_CheckExact(value) or PyTuple_CheckExact(value) or PyAnySet_CheckExact(value)
 
 
-cdef inline in_order(values):
-    """The values; those of a set in an order that is the same in every run."""
+cdef inline repeatable(values):
+    """The values; those of a set as a list, in the same order in every run."""
     if PyAnySet_CheckExact(values):
         return ordered(values) if len(values) > 1 else values
     return ordered(values) if not is_plain(values) and isinstance(values, Set) else values
@@ -321,7 +319,7 @@ cdef inline int add_attribute(Rows rows, int64_t begin, double value, const Plac
     cdef int64_t a = rows.c.n_attr, n = rows.n_arena - begin
     if n > INT32_MAX:
         raise fault(place, f"a name of {n} bytes", "at most 2,147,483,647")
-    if not fabs(value) <= LARGEST:
+    if not fabs(value) <= FLT_MAX:
         raise misfit_value(place.sentence, place.token, rows.c.arena[begin:rows.n_arena], value)
     if a == rows.cap_attr:
         rows.grow_attributes()

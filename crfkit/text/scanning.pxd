@@ -19,6 +19,11 @@ cdef inline bint is_digit(char c) noexcept nogil:
     return b"0" <= c <= b"9"
 
 
+cdef inline bint is_exact(int64_t n) noexcept nogil:
+    """Whether doubles represent every integer up to this one."""
+    return n <= <int64_t>1 << 53
+
+
 cdef inline bint blank_line(const char* text, int64_t start, int64_t n, int64_t* stop, int64_t* after) noexcept nogil:
     """Whether the line at `start` has only blanks, tabs and carriage returns. Also sets its end, without the line end, and the
     start of the next line."""

@@ -85,9 +85,6 @@ cdef double[23] POWERS = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10
                           1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22]
 
 
-cdef int64_t EXACT = 1 << 53    # doubles represent every integer up to here
-
-
 cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil:
     """Return 1 and set the value if the bytes are a decimal number in the range of a float, else 0.
 
@@ -104,7 +101,7 @@ cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil:
         if s[i] == b".":
             point = True
         else:
-            if mantissa < EXACT:
+            if is_exact(mantissa):
                 mantissa = 10 * mantissa + (s[i] - <char> b"0")
             else:
                 mantissa = INT64_MAX    # too many digits for exact arithmetic
@@ -126,7 +123,7 @@ cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil:
         exponent += -power if negative_power else power
     if i != n:
         return 0
-    if mantissa <= EXACT and -22 <= exponent <= 22:
+    if is_exact(mantissa) and -22 <= exponent <= 22:
         x = mantissa
         x = x * POWERS[exponent] if exponent >= 0 else x / POWERS[-exponent]
         if negative:
