@@ -16,7 +16,7 @@ from .text.faults import plural
 
 if TYPE_CHECKING:
     from crfkit.template.parsing import Template
-    from crfkit.text.reading import Layout as Columns
+    from crfkit.text.block import Columns
 
 
 class Needs:
@@ -82,24 +82,24 @@ class Decoders:
         finally:
             self.give_back(scratch, key)
 
-    def key(self, n_columns: int, layout: Columns | None, behind: int = 0) -> tuple[int, ...] | None:
+    def key(self, n_columns: int, columns: Columns | None, behind: int = 0) -> tuple[int, ...] | None:
         """Which decoder reads these columns: None if they stand where they stood in training. DataError if the
         model needs columns that are not there, the last `behind` left aside; of no columns there are no rows."""
         own = self._header["column_names"]
-        names = None if layout is None else layout.names
+        names = None if columns is None else columns.names
         if own is not None and names is not None:
-            return self._reordered(own, names, layout)
+            return self._reordered(own, names, columns)
         if 0 < n_columns < self.needs.columns + behind:
-            self.needs.refuse(n_columns, *(() if layout is None else (layout.path, layout.line)), behind=behind)
+            self.needs.refuse(n_columns, *(() if columns is None else (columns.path, columns.line)), behind=behind)
         return None
 
-    def _reordered(self, own: list[str], names: Sequence[str], layout: Any) -> tuple[int, ...] | None:
+    def _reordered(self, own: list[str], names: Sequence[str], columns: Any) -> tuple[int, ...] | None:
         """The decoder for columns that have the names of training, but maybe other places."""
         used = self.first.index.plan.columns
         places = {name: number for number, name in enumerate(names)}
         for column in used:
             if own[column] not in places:
-                raise DataError(f"the model's template uses column '{own[column]}'; the columns are {' '.join(names)}", layout.path, 1)
+                raise DataError(f"the model's template uses column '{own[column]}'; the columns are {' '.join(names)}", columns.path, 1)
         key = tuple(places[own[column]] for column in used)
         if list(key) == used:
             return None

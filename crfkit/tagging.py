@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from crfkit.decode.constraints import Constraints, ConstraintSource
     from crfkit.features.tables import Features
-    from crfkit.text.reading import Block
+    from crfkit.text.block import Block
     from crfkit.weights.layout import Layout
 
 R = TypeVar("R")
@@ -236,13 +236,13 @@ class Tagger(Described):
         predicted: list[list[str]] = []
         form, label, names = self._header["format"], self._header["label_column"], self._header["column_names"]
         last = names[-1] if names is not None and len(names) == self._header["columns"] else None
-        for rows, layout in parsed_blocks(listed(data), form, None if label is None else names[label], last, comments, self.loose):
-            by_place = label is None and (last is None or layout.names is None)
-            if by_place and form == "columns" and layout.n_cols not in (0, self._header["columns"]):
+        for rows, columns in parsed_blocks(listed(data), form, None if label is None else names[label], last, comments, self.loose):
+            by_place = label is None and (last is None or columns.names is None)
+            if by_place and form == "columns" and columns.n_cols not in (0, self._header["columns"]):
                 expected = f"expected {self._header['columns']} as in the training data, the label last"
-                raise DataError(f"found {plural(layout.n_cols, 'column')}, {expected}", layout.path, layout.line)
+                raise DataError(f"found {plural(columns.n_cols, 'column')}, {expected}", columns.path, columns.line)
             gold += gold_labels(rows)
-            predicted += self._labels_of(rows, self.decoders.key(layout.n_cols, layout), threads)
+            predicted += self._labels_of(rows, self.decoders.key(columns.n_cols, columns), threads)
         return gold, predicted
 
     def text(
@@ -257,9 +257,9 @@ class Tagger(Described):
         label = None if place is None else self._header["column_names"][place]
 
         def work(block: Block) -> R:
-            rows = Rows(form, None if label is None else label_column(label, block.layout, form))
+            rows = Rows(form, None if label is None else label_column(label, block.columns, form))
             rows.parse(block)
-            key = self.decoders.key(block.layout.n_cols, block.layout, behind=int(partial and form == "columns"))
+            key = self.decoders.key(block.columns.n_cols, block.columns, behind=int(partial and form == "columns"))
             with self.decoders.scratch(key) as scratch:
                 return printer.text(scratch, rows)
 

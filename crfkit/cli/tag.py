@@ -13,7 +13,8 @@ import click
 from crfkit import load
 from crfkit.constants import MOST_THREADS
 from crfkit.parallel import available_cpus
-from crfkit.text.reading import Block, Source
+from crfkit.text.block import Block
+from crfkit.text.reading import Source
 
 from .common import (
     HELP_FLAGS,

@@ -160,7 +160,7 @@ def _trees(data: Any) -> tuple[list[Tree], list[bytes] | None]:
     for block in Source(data, "conllu"):
         rows = Rows("conllu")
         rows.parse(block)
-        names = block.layout.names or CONLLU
+        names = block.columns.names or CONLLU
         trees += _of_rows(rows, names, str(block.path))
         if rows.n_tokens:
             carried = []

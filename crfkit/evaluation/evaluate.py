@@ -18,8 +18,9 @@ from typing import Any
 
 from crfkit.constants import FORMATS
 from crfkit.errors import DataError, OptionError
+from crfkit.text.block import Block, Columns, Marks
 from crfkit.text.faults import plural
-from crfkit.text.reading import Block, Layout, Marks, Source, conllu_names
+from crfkit.text.reading import Source, conllu_names
 from crfkit.values import LARGEST, Expected, lists, shown
 
 from .counting import Tally
@@ -178,8 +179,8 @@ def _places(form: str, label: str | None, first: Block) -> dict[str, int]:
         return {"gold_column": 0}
     from crfkit.text.sources import label_column
 
-    names = conllu_names(first.data) if form == "conllu" else first.layout.names
-    column = label_column(label, Layout(names=names, path=first.path), form)
+    names = conllu_names(first.data) if form == "conllu" else first.columns.names
+    column = label_column(label, Columns(names=names, path=first.path), form)
     return {} if column is None or names is None else {"gold_column": column, "before": len(names)}
 
 

@@ -54,7 +54,7 @@ class Trees:
     def __init__(self, train: Any, template: Template, run: Run, with_relations: bool, progress: Progress):
         from crfkit.features.indexing import IndexBuilder
         from crfkit.features.strings import StringTable
-        from crfkit.parser.trees import Columns, Compared, Treebank
+        from crfkit.parser.trees import Compared, Treebank, TreeColumns
 
         started = time.perf_counter()
         self.run, self.n_columns, self.names = run, 0, list(CONLLU)
@@ -68,7 +68,7 @@ class Trees:
                 self.builder = IndexBuilder(self.features.symbols)
                 self.compared = Compared(self.features.compared)
                 self.bank = Treebank(self.features.views + len(self.features.compared))
-            self.bank.add(rows, Columns(names, path), self.builder, self.compared, self.table)
+            self.bank.add(rows, TreeColumns(names, path), self.builder, self.compared, self.table)
             progress.reading(rows.n_tokens, len(rows))
         if self.bank is None:
             raise DataError("no tokens to learn from")
@@ -97,9 +97,9 @@ class Trees:
 
 def blocks(data: Any, comments: bool) -> Iterator[tuple[Any, tuple[str, ...], str | None]]:
     """Rows of every block of the data with the names of their columns, and where they are from."""
-    for rows, layout in parsed_blocks(data, "conllu", "head", comments=comments):
+    for rows, columns in parsed_blocks(data, "conllu", "head", comments=comments):
         if rows.n_tokens:
-            yield rows, layout.names or CONLLU[: rows.n_columns], layout.path
+            yield rows, columns.names or CONLLU[: rows.n_columns], columns.path
 
 
 def fitted(template: Template, names: list[str]) -> Template:
@@ -118,14 +118,14 @@ class Development:
     """Trees to score weights on after each pass."""
 
     def __init__(self, data: Any, trees: Trees, trainer: Any):
-        from crfkit.parser.trees import Columns, Treebank
+        from crfkit.parser.trees import Treebank, TreeColumns
 
         self.trainer, self.with_relations = trainer, trees.table is not None
         self.bank = Treebank(trees.features.views + len(trees.features.compared))
         for rows, names, path in blocks(listed(data), trees.run.comments):
             if list(names) != trees.names:
                 raise DataError(f"the columns are {' '.join(names)}, expected those of the training data: {' '.join(trees.names)}", path, 1)
-            self.bank.add(rows, Columns(names, path), trees.builder, trees.compared, trees.table, False, False)
+            self.bank.add(rows, TreeColumns(names, path), trees.builder, trees.compared, trees.table, False, False)
         if not self.bank.n_tokens:
             raise DataError("no tokens in the development data")
 

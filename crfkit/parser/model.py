@@ -27,12 +27,12 @@ from crfkit.version import __version__
 from .places import DISTANCE, EQUAL, Features, features_of
 from .scratch import Scratch, packed_values
 from .statetables import StateTables
-from .trees import Columns, check_ids
+from .trees import TreeColumns, check_ids
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from crfkit.text.reading import Block, Layout
+    from crfkit.text.block import Block, Columns
 
 EMPTY = "_B-1"  # the value of a macro at a place without a token
 MOST_DEPTH = 10  # each further lookahead step triples the search
@@ -252,11 +252,11 @@ class Parser(Described):
         free: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Scratch]] = {}
 
         def work(block: Block) -> tuple[bytes, int, bytes]:
-            names = block.layout.names or CONLLU
-            columns = Columns(names, block.path)
+            names = block.columns.names or CONLLU
+            columns = TreeColumns(names, block.path)
             rows = Rows("conllu")
             rows.parse(block)
-            places = self._places(names, block.layout)
+            places = self._places(names, block.columns)
             pool = free.setdefault(places, [])
             try:
                 scratch = pool.pop()
@@ -270,11 +270,11 @@ class Parser(Described):
 
         return in_order(work, blocks, threads_of(threads))
 
-    def _places(self, names: Sequence[str], layout: Layout | None = None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _places(self, names: Sequence[str], columns: Columns | None = None) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The indices of the template's columns among these."""
         for name in (*self._used, *self._compared):
             if name not in names:
-                where = (None, None) if layout is None else (layout.path, 1)
+                where = (None, None) if columns is None else (columns.path, 1)
                 raise DataError(f"the model's template uses column '{name}'; the columns are {' '.join(names)}", *where)
         return tuple(map(names.index, self._used)), tuple(map(names.index, self._compared))
 

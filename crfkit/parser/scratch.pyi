@@ -5,7 +5,7 @@ from crfkit.features.tables import Features
 from crfkit.text.rows import Rows
 
 from .statetables import StateTables
-from .trees import Columns
+from .trees import TreeColumns
 
 class Scratch:
     def __init__(
@@ -20,6 +20,6 @@ class Scratch:
         root_relation: int,
     ) -> None: ...
     def heads(self, rows: Rows, s: int) -> list[int] | list[tuple[int, str]]: ...
-    def text(self, rows: Rows, columns: Columns) -> tuple[bytes, bytes]: ...
+    def text(self, rows: Rows, columns: TreeColumns) -> tuple[bytes, bytes]: ...
 
 def packed_values(index: Features, marks: Sequence[Sequence[int]]) -> tuple[array[int], list[array[int]]]: ...

@@ -12,7 +12,7 @@ from crfkit.text.writing cimport Output, OutC, out_bytes, out_char, out_reserve
 from crfkit.text.rows cimport Rows, rows_cell
 from .search cimport Search
 from .statetables cimport StateTables
-from .trees cimport Columns, Compared, check_ids, copy_values, number_in
+from .trees cimport TreeColumns, Compared, check_ids, copy_values, number_in
 
 
 cdef class Scratch(Arena):
@@ -66,7 +66,7 @@ cdef class Scratch(Arena):
     cdef bytes name_of(self, int64_t t):
         return self.relations[self.root_relation if self.search.state.head[t] < 0 else self.search.state.relation[t]]
 
-    def text(self, Rows rows not None, Columns columns not None):
+    def text(self, Rows rows not None, TreeColumns columns not None):
         """(the text of the rows with predicted heads, and relations if there are any; the trees that it had, one per line)."""
         cdef:
             int64_t s, t, at = 0, n = len(self.relations)
@@ -99,7 +99,7 @@ cdef class Scratch(Arena):
         out_bytes(out, rows.c.text + at, rows.c.n_text - at)
         return self.out.getvalue(), self.gold.getvalue()
 
-    cdef int note_gold(self, Rows rows, int64_t s, Columns columns, bint relations) except -1:
+    cdef int note_gold(self, Rows rows, int64_t s, TreeColumns columns, bint relations) except -1:
         """Write the gold tree of a sentence: the head of each word, and its relation after a colon. An empty line if the text has
         no heads.
         """

@@ -31,7 +31,7 @@ cdef int correct_kind(const StateC* state, const int32_t* head, const int32_t* w
 cdef void count_children(const int32_t* head, int32_t T, int32_t* waiting) noexcept nogil
 
 
-cdef class Columns:
+cdef class TreeColumns:
     cdef readonly int32_t id, head, relation
 
 

@@ -7,7 +7,7 @@ from crfkit.text.rows import Rows
 class Compared:
     def __init__(self, columns: Sequence[int]) -> None: ...
 
-class Columns:
+class TreeColumns:
     id: int
     head: int
     relation: int
@@ -25,7 +25,7 @@ class Treebank:
     def add(
         self,
         rows: Rows,
-        columns: Columns,
+        columns: TreeColumns,
         builder: TableBuilder,
         compared: Compared,
         relations: StringTable | None = None,

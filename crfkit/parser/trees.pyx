@@ -79,7 +79,7 @@ cdef int64_t number_in(const char* s, int64_t n) noexcept nogil:
     return found
 
 
-cdef class Columns:
+cdef class TreeColumns:
     """The indices of the columns ID, HEAD and DEPREL."""
 
     def __init__(self, names, path=None):
@@ -114,7 +114,7 @@ cdef str shown(Rows rows, int64_t t, int32_t column):
     return repr(text[:min(n, 40)].decode("utf-8", "replace"))
 
 
-cdef int read_heads(Rows rows, Columns columns, int64_t s, int32_t* head) except -1:
+cdef int read_heads(Rows rows, TreeColumns columns, int64_t s, int32_t* head) except -1:
     """Read the heads of a sentence as indices of tokens, NOBODY for the root. DataError if they are not a tree."""
     cdef int64_t first = rows.c.seq_ptr[s], T = rows.c.seq_ptr[s + 1] - first, t, found, root = -1
     cdef int32_t n, at
@@ -170,7 +170,7 @@ cdef class Treebank(Arena):
             size[k % self.width] = max(size[k % self.width], self.values[k] + 1)
         return found.tolist()
 
-    def add(self, Rows rows not None, Columns columns not None, TableBuilder builder not None, Compared compared not None,
+    def add(self, Rows rows not None, TreeColumns columns not None, TableBuilder builder not None, Compared compared not None,
             StringTable relations=None, bint learn=True, bint skip=True):
         """Add the sentences of a parsed block. With `learn`, new values and relations get numbers. With `skip`, trees with crossing
         arcs are counted and left out. `relations` numbers the relations; without it all have the number 0.

@@ -12,7 +12,7 @@ from crfkit.errors import DataError
 from crfkit.values import as_bytes, lists, shown
 
 if TYPE_CHECKING:
-    from .reading import Block
+    from .block import Block
 
 
 def is_container(value: Any) -> bool:
@@ -49,13 +49,13 @@ _CONLLU = re.compile(rb"\d+(?:[-.]\d+)?(?:\t[^\t]*){9,}")  # a line of it
 
 
 def _ragged(fault: Found) -> str:
-    block, layout = fault.block, fault.block.layout
+    block, columns = fault.block, fault.block.columns
     message = f"found {plural(fault.found, 'column')}, expected {fault.expected}"
-    if layout.path is not None:
-        message += f" as in {layout.path}:{layout.line}"
+    if columns.path is not None:
+        message += f" as in {columns.path}:{columns.line}"
     line = block.data[fault.at :].split(b"\n", 1)[0]
-    first = b"" if layout.line is None or layout.path != block.path else line_of(block.data, layout.line - block.first_line)
-    if layout.names is None and (_CONLLU.match(line) or _CONLLU.match(first)):
+    first = b"" if columns.line is None or columns.path != block.path else line_of(block.data, columns.line - block.first_line)
+    if columns.names is None and (_CONLLU.match(line) or _CONLLU.match(first)):
         message += " (CoNLL-U is read with --format conllu)"
     elif line.startswith(b"#") or first.startswith(b"#"):
         message += " (--comments passes over lines before a sentence that begin with '#')"

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from crfkit.errors import DataError
 from crfkit.values import lists
 
+from .block import Block, Columns, Marks
 from .faults import plural
 from .opening import LONGEST_LINE, Stretch, input_file, texts, too_long
 from .rows import first_row
@@ -29,72 +29,16 @@ _CONLLU_HEADER = rb"# *(?:global\.)?columns *=([^\r\n]*)[\r\n]*"
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
 
-class Layout(NamedTuple):
-    """The columns of an input, and the place of its first row."""
-
-    n_cols: int = 0
-    """The number of columns of every row; 0 before the first row."""
-    names: tuple[str, ...] | None = None
-    """The names of the columns, if the input has them."""
-    path: str | None = None
-    line: int | None = None
-
-
-class Marks:
-    """Whether lines that begin with '#' became tokens: at the start of sentences, and inside. In CRFsuite's format, whether
-    there were tokens without attributes, and with some."""
-
-    def __init__(self) -> None:
-        self.first = self.inside = self.bare = self.described = False
-
-    def add(self, first: bool, inside: bool, bare: bool = False, described: bool = False) -> None:
-        """Such tokens were found."""
-        self.first, self.inside = self.first or first, self.inside or inside
-        self.bare, self.described = self.bare or bare, self.described or described
-
-    @property
-    def warning(self) -> str | None:
-        """The warning, if any: '#' is a token in real text, but hardly ever at the start of sentences alone."""
-        if not self.first or self.inside:
-            return None
-        return "lines that begin with '#' became tokens, and all of them stand before a sentence: if they are comments, use --comments"
-
-    @property
-    def unnamed(self) -> str | None:
-        """The warning if no token has attributes, as when blanks separate the columns; an error when learning."""
-        return "no line has an attribute: expected a label, a tab, and attributes with tabs between" if self.bare and not self.described else None
-
-
-@dataclass(repr=False)
-class Block:
-    """Whole sentences, and their place in the input."""
-
-    data: bytes
-    first_line: int = 1
-    path: str | None = None
-    skip: int = 0
-    """The length in bytes of the header that names the columns, before the rows of a first block."""
-    layout: Layout = field(default_factory=Layout)
-    comments: bool = False
-    """Whether lines before a sentence that begin with '#' are comments."""
-    loose: bool = False
-    """Whether any bytes are allowed, not UTF-8 alone, and columns are split at both tabs and blanks."""
-    marks: Marks = field(default_factory=Marks)
-    """What was seen in all blocks of a source; updated by the parser of each block."""
-    added: int = 0
-    """The length in bytes of the line end that was appended to a last line without one."""
-    mark: bool = False
-    """Whether a byte order mark preceded it, at the start of all inputs."""
-
-
 class Source:
     """The blocks of one or more inputs: paths, '-' for standard input, or open binary files.
 
-    form is "columns", "conllu" or "crfsuite". A Stretch is a part of a file; lines are counted from where it
-    begins, and `layout` is that of the whole. loose: as in CRF++, Wapiti and CRFsuite, text need not be UTF-8,
-    and both tabs and blanks separate columns. All inputs must have the same columns; a header of names is
-    kept from the first one alone. delimited: the caller splits and counts the columns. With allow_empty an input may have no tokens; with comments, lines before a
-    sentence that begin with '#' are comments. Iterating again reads again, which works for paths, not for streams.
+    `form` is "columns", "conllu" or "crfsuite". All inputs must have the same columns; a header of names is kept from the first one
+    alone. A Stretch is a part of a file: lines are counted from where it begins, and `columns` are those of the whole.
+    Iterating again reads again, which works for paths, not for streams.
+
+    `allow_empty`: an input may have no tokens. `comments`: lines before a sentence that begin with '#' are comments.
+    `loose`: as in CRF++, Wapiti and CRFsuite, text need not be UTF-8, and both tabs and blanks separate columns.
+    `delimited`: the caller splits and counts the columns.
     """
 
     def __init__(
@@ -106,7 +50,7 @@ class Source:
         comments: bool = False,
         loose: bool = False,
         block_size: int = BLOCK_SIZE,
-        layout: Layout | None = None,
+        columns: Columns | None = None,
         delimited: bool = False,
     ):
         several = lists(inputs) and not isinstance(inputs, Stretch) and not hasattr(inputs, "read")
@@ -118,18 +62,18 @@ class Source:
         self.block_size = block_size
         self.marks = Marks()
         self.delimited = delimited
-        self.layout = layout or Layout(names=CONLLU if form == "conllu" else None)
+        self.columns = columns or Columns(names=CONLLU if form == "conllu" else None)
 
     def __iter__(self) -> Iterator[Block]:
-        layout = self.layout
+        columns = self.columns
         for number, entry in enumerate(self.inputs):
             inside = isinstance(entry, Stretch) and entry.start > 0
             with input_file(entry) as (file, path):
-                for block in self._blocks(file, path, layout, number == 0, inside):
-                    layout = block.layout
+                for block in self._blocks(file, path, columns, number == 0, inside):
+                    columns = block.columns
                     yield block
 
-    def _blocks(self, file: BinaryIO, path: str, layout: Layout, first: bool, inside: bool) -> Iterator[Block]:
+    def _blocks(self, file: BinaryIO, path: str, columns: Columns, first: bool, inside: bool) -> Iterator[Block]:
         line, seen = 1, False
 
         def fault(reason: str, lines: int) -> DataError:
@@ -141,7 +85,7 @@ class Source:
             if mark:
                 data = data[len(BYTE_ORDER_MARK) :]
             if starts:
-                layout, header = self._header(data, path, layout)
+                columns, header = self._header(data, path, columns)
                 if first:
                     skip = header
                 else:
@@ -153,19 +97,19 @@ class Source:
                 if row is not None:
                     if row[2] and added and not self.loose and data.count(b"\n") == 1:
                         raise DataError("lines that end with carriage returns alone: expected \\n or \\r\\n", path)
-                    layout = self._first_row(row[0] + line, row[1], path, layout)
-            yield Block(data, line, path, skip, layout, self.comments, self.loose, self.marks, added, mark and first)
+                    columns = self._first_row(row[0] + line, row[1], path, columns)
+            yield Block(data, line, path, skip, columns, self.comments, self.loose, self.marks, added, mark and first)
             line += data.count(b"\n")
         if not seen and not self.allow_empty:
             raise DataError("no tokens: expected one token per line and a blank line after each sentence", path)
 
-    def _header(self, data: bytes, path: str, layout: Layout) -> tuple[Layout, int]:
-        """The layout with the column names from the first line, and the length of that line."""
+    def _header(self, data: bytes, path: str, columns: Columns) -> tuple[Columns, int]:
+        """The columns, with the names from the first line, and the length of that line."""
         if self.form == "crfsuite" or not data.startswith(b"#"):
-            return layout, 0
+            return columns, 0
         match = re.match(_CONLLU_HEADER if self.form == "conllu" else _HEADER, data)
         if match is None:
-            return layout, 0
+            return columns, 0
         try:
             names = tuple(match[1].decode().split())
         except UnicodeDecodeError as error:
@@ -174,20 +118,20 @@ class Source:
             raise DataError("expected different names after '# columns ='", path, 1)
         if self.form == "conllu":
             names = tuple(name.lower() for name in names)
-        if not layout.n_cols:
-            layout = Layout(names=names)
-        elif layout.names not in (None, names):
-            raise DataError(f"the columns have other names than in {layout.path}: {' '.join(layout.names)}", path, 1)
-        return layout, match.end()
+        if not columns.n_cols:
+            columns = Columns(names=names)
+        elif columns.names not in (None, names):
+            raise DataError(f"the columns have other names than in {columns.path}: {' '.join(columns.names)}", path, 1)
+        return columns, match.end()
 
-    def _first_row(self, line: int, n_cols: int, path: str, layout: Layout) -> Layout:
-        """The layout after the first row of a file. The parser checks that later files agree."""
-        if layout.n_cols:
-            return layout
-        names = layout.names
+    def _first_row(self, line: int, n_cols: int, path: str, columns: Columns) -> Columns:
+        """The columns after the first row of a file. The parser checks that later files agree."""
+        if columns.n_cols:
+            return columns
+        names = columns.names
         if names is not None and not self.delimited and (n_cols < len(names) or (n_cols > len(names) and self.form == "conllu")):
             raise DataError(f"found {plural(n_cols, 'column')}, expected {len(names)}: {' '.join(names)}", path, line)
-        return Layout(n_cols, names, path, line)
+        return Columns(n_cols, names, path, line)
 
 
 def conllu_names(data: bytes) -> tuple[str, ...]:

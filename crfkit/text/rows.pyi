@@ -1,6 +1,6 @@
 from collections.abc import Iterable, Sequence
 
-from .reading import Block
+from .block import Block
 from .table import Table
 
 def first_row(data: bytes, form: str, skip: int, comments: bool = False, loose: bool = False) -> tuple[int, int, bool] | None: ...

@@ -249,7 +249,7 @@ cdef class Rows(Table):
         cdef bytes data = block.data
         cdef const char* text = data
         cdef int64_t n = len(data), skip = block.skip
-        cdef int32_t n_cols = block.layout.n_cols
+        cdef int32_t n_cols = block.columns.n_cols
         cdef int status
         self.block, self.c.comments, self.loose = block, block.comments, block.loose
         with nogil:

@@ -9,8 +9,9 @@ from typing import Any
 from crfkit.errors import DataError, OptionError
 from crfkit.values import lists
 
+from .block import Columns
 from .items import fill_items
-from .reading import Layout, Source
+from .reading import Source
 from .rows import Rows
 
 SENTENCES_AT_ONCE = 256  # whose attributes are copied from Python
@@ -40,45 +41,45 @@ def parsed_blocks(
     data: Any, form: str, label: str | None, last: str | None = None, comments: bool = False, loose: bool = False,
     warn: Callable[[str | None], Any] | None = None,
 ) -> Iterable[tuple[Any, Any]]:  # fmt: skip
-    """Rows of every block of the data (or of a Source), with the layout of its columns. The Rows are the same
+    """Rows of every block of the data (or of a Source), with its columns. The Rows are the same
     object each time, unless Rows were given. `last` is what stands in the last column where `label` does not say
     which is that of the labels; data with names may have it elsewhere. comments: lines of a file before a sentence
     that begin with '#' are no rows. loose: see Source. warn: told in the end whether such lines should have been.
     """
     if isinstance(data, list) and data and isinstance(data[0], Rows):
         for rows in data:
-            yield rows, Layout(rows.n_columns)
+            yield rows, Columns(rows.n_columns)
         return
     if is_rows(data):
         rows = Rows(form, LAST)
         if form == "crfsuite":
             for first in range(0, len(data), SENTENCES_AT_ONCE):
                 fill_items(rows, data[first : first + SENTENCES_AT_ONCE], labelled=True, before=first)
-                yield rows, Layout(rows.n_columns)
+                yield rows, Columns(rows.n_columns)
         else:
             rows.fill(data)
-            yield rows, Layout(rows.n_columns)
+            yield rows, Columns(rows.n_columns)
         return
     parsed = None
     source = data if isinstance(data, Source) else Source(data, form, comments=comments, loose=loose)
     for block in source:
         if parsed is None:
-            column = label_column(last if label is None and block.layout.names is not None else label, block.layout, form)
+            column = label_column(last if label is None and block.columns.names is not None else label, block.columns, form)
             parsed = Rows(form, LAST if column is None else column)
         parsed.parse(block)
-        yield parsed, block.layout
+        yield parsed, block.columns
     if warn is not None and not loose:  # the other programs know no comments
         warn(source.marks.warning)
 
 
-def label_column(label: str | None, layout: Any, form: str) -> int | None:
+def label_column(label: str | None, columns: Any, form: str) -> int | None:
     """The column of the label; None for the last."""
     if label is None:
         if form == "conllu":
             raise OptionError("--format conllu needs --label: the name of the column to predict, such as upos or xpos")
         return None
-    if layout.names is None or label not in layout.names:
+    if columns.names is None or label not in columns.names:
         unnamed = "the columns have no names; a first line such as '# columns = word label' gives them"
-        found = unnamed if layout.names is None else f"the columns are {' '.join(layout.names)}"
-        raise DataError(f"there is no column {label!r}: {found}", layout.path, 1)
-    return layout.names.index(label)
+        found = unnamed if columns.names is None else f"the columns are {' '.join(columns.names)}"
+        raise DataError(f"there is no column {label!r}: {found}", columns.path, 1)
+    return columns.names.index(label)

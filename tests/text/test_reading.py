@@ -221,7 +221,7 @@ def test_rows_of_all_blocks_have_the_same_columns():
 
 
 def names(inputs, form="columns"):
-    return [(block.layout.names, block.layout.n_cols, block.skip, block.data) for block in Source(inputs, form)]
+    return [(block.columns.names, block.columns.n_cols, block.skip, block.data) for block in Source(inputs, form)]
 
 
 def test_a_header_names_the_columns_and_is_no_token(write):

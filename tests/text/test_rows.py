@@ -11,14 +11,15 @@ from liars import liar
 
 from crfkit.errors import DataError
 from crfkit.testing import tagged
-from crfkit.text.reading import Block, Layout, Source
+from crfkit.text.block import Block, Columns
+from crfkit.text.reading import Source
 from crfkit.text.rows import Rows, first_row
 from crfkit.text.scanning import last_cut
 
 
 def parse(data, form="columns", label=None, skip=0, n_cols=0):
     rows = Rows(form, label)
-    rows.parse(Block(data, path="f", skip=skip, layout=Layout(n_cols, None, "f", 1)))
+    rows.parse(Block(data, path="f", skip=skip, columns=Columns(n_cols, None, "f", 1)))
     return rows
 
 

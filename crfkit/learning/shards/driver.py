@@ -23,9 +23,8 @@ from crfkit.data.dataset import Dataset
 from crfkit.errors import DataError
 from crfkit.features.indexing import RULES
 from crfkit.features.merging import add_tables, followed
+from crfkit.text.block import Columns, Marks
 from crfkit.text.opening import Stretch
-from crfkit.text.reading import Layout as Columns
-from crfkit.text.reading import Marks
 from crfkit.weights.layout import Layout
 from crfkit.weights.observed import Evidence
 
@@ -120,13 +119,13 @@ class DistributedCorpus:
             lambda _: {"train": train, "form": run.format, "comments": run.comments},
             lambda _, answer: found.update(answer),
         )
-        n_cols, names, path, line = found["layout"]
+        n_cols, names, path, line = found["columns"]
         reader.columns = Columns(n_cols, None if names is None else tuple(names), path, line)
         reader.begin()
         template = reader.template
         told = None if template is None else [template.text, template.path, template.dialect]
         own = {"format": run.format, "label": run.label, "comments": run.comments, "data_dir": run.data_dir}
-        self.common.append(("begin", {"template": told, "run": own, "direction": reader.direction, "columns": found["layout"]}))
+        self.common.append(("begin", {"template": told, "run": own, "direction": reader.direction, "columns": found["columns"]}))
         self._cut(cut(found["files"], self.wanted))
         evidence = self._tables()
         self._number(evidence)

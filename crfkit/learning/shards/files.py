@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from crfkit.errors import DataError, FileError
+from crfkit.text.block import Columns
 from crfkit.text.opening import Stretch, beginning
-from crfkit.text.reading import Layout, Source
+from crfkit.text.reading import Source
 from crfkit.text.rows import Rows
 from crfkit.text.sources import LAST, label_column
 
@@ -56,9 +57,7 @@ def matching(name: str) -> list[str]:
 
 
 def look(train: Iterable[str], form: str, comments: bool) -> dict[str, Any]:
-    """The files that match names and patterns, with their sizes, which of them cannot be cut, and the layout of their
-    columns.
-    """
+    """The files that match names and patterns, with their sizes, which of them cannot be cut, and their columns."""
     names: list[str] = []
     for name in train:
         found = matching(name)
@@ -71,21 +70,21 @@ def look(train: Iterable[str], form: str, comments: bool) -> dict[str, Any]:
             raise FileError(f"{name}: cannot be opened by workers: expected a file, which can be read again")
         whole = beginning(name, 2) == b"\x1f\x8b"
         files.append([name, os.path.getsize(name), whole])
-    layout = Layout()
-    for layout in _layouts(names, form, comments):
-        if layout.n_cols and len(names) == 1:
+    columns = Columns()
+    for columns in _columns(names, form, comments):
+        if columns.n_cols and len(names) == 1:
             break
-    return {"files": files, "layout": [layout.n_cols, layout.names, layout.path, layout.line]}
+    return {"files": files, "columns": [columns.n_cols, columns.names, columns.path, columns.line]}
 
 
-def _layouts(names: Sequence[str], form: str, comments: bool) -> Iterator[Layout]:
-    """The layout after the start of each file."""
-    layout = None
+def _columns(names: Sequence[str], form: str, comments: bool) -> Iterator[Columns]:
+    """The columns after the start of each file."""
+    columns = None
     for name in names:
-        for block in Source([name], form, comments=comments, layout=layout):
-            layout = block.layout
-            yield layout
-            if layout.n_cols:
+        for block in Source([name], form, comments=comments, columns=columns):
+            columns = block.columns
+            yield columns
+            if columns.n_cols:
                 break
 
 
@@ -101,11 +100,11 @@ def cut(files: Sequence[Sequence[Any]], shards: int | None) -> list[Stretch]:
     return found
 
 
-def count(stretch: Stretch, form: str, label: str | None, comments: bool, layout: Layout, most: int) -> dict[str, Any]:
+def count(stretch: Stretch, form: str, label: str | None, comments: bool, columns: Columns, most: int) -> dict[str, Any]:
     """The numbers of a Piece; its heads begin within `most` tokens."""
     column, source = (
-        label_column(label, layout, form),
-        Source([stretch], form, allow_empty=True, comments=comments, layout=layout),
+        label_column(label, columns, form),
+        Source([stretch], form, allow_empty=True, comments=comments, columns=columns),
     )
     rows, tokens, sequences, last = Rows(form, LAST if column is None else column), 0, 0, 0
     heads: list[int] = []

@@ -16,8 +16,8 @@ from crfkit.options import TRAINERS as OPTIONS
 from crfkit.options import Run
 from crfkit.template import dialects
 from crfkit.template.parsing import Template
+from crfkit.text.block import Columns
 from crfkit.text.opening import Stretch
-from crfkit.text.reading import Layout as Columns
 from crfkit.text.reading import Source
 from crfkit.text.sources import parsed_blocks
 from crfkit.trainers import trainer_class
@@ -84,7 +84,7 @@ class Service:
         found: Counter[str | None] = Counter()
         for path, start, end, skip, take in parts:
             stretch = Stretch(path, start, end)
-            source = Source([stretch], self.run.format, allow_empty=True, comments=self.run.comments, layout=self.columns)
+            source = Source([stretch], self.run.format, allow_empty=True, comments=self.run.comments, columns=self.columns)
             with files.lines_counted(stretch):
                 for rows, _ in parsed_blocks(source, self.run.format, self.run.label):
                     first = min(skip, len(rows))
