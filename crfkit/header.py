@@ -111,14 +111,14 @@ def template_of(header: Mapping[str, Any]) -> Template | None:
     return replace(template, by_string=header.get("by_string") is True)
 
 
-class Search(NamedTuple):
+class SearchOptions(NamedTuple):
     """How a model with history finds labels, one after the other."""
 
     depth: int
     backward: bool
 
     @classmethod
-    def of(cls, header: Mapping[str, Any]) -> Search | None:
+    def of(cls, header: Mapping[str, Any]) -> SearchOptions | None:
         """What the header of a model says; None where labels are found together."""
         if header["algorithm"] not in WITH_HISTORY:
             return None

@@ -98,5 +98,5 @@ cdef class Vector:
 
 
 cdef object vector(object owner, str form, const void* data, int64_t n)
-cdef int take(dict state, str name, str form, void* data, int64_t n) except -1
-cdef int take_all(dict state, dict vectors) except -1
+cdef int restore_vector(dict state, str name, str form, void* data, int64_t n) except -1
+cdef int restore_vectors(dict state, dict vectors) except -1

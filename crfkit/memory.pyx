@@ -231,8 +231,8 @@ cdef object vector(object owner, str form, const void* data, int64_t n):
     return memoryview(it)
 
 
-cdef int take(dict state, str name, str form, void* data, int64_t n) except -1:
-    """Back from a state to where `vector` took it from; ValueError if it is not of this form and number."""
+cdef int restore_vector(dict state, str name, str form, void* data, int64_t n) except -1:
+    """Copy numbers from a state back to where `vector` took them from; ValueError if it is not of this form and number."""
     cdef const unsigned char[::1] source
     given = memoryview(state[name])
     if (given.itemsize, given.nbytes) != (array.array(form).itemsize, given.itemsize * n):
@@ -243,8 +243,8 @@ cdef int take(dict state, str name, str form, void* data, int64_t n) except -1:
     return 0
 
 
-cdef int take_all(dict state, dict vectors) except -1:
-    """`take` what vectors are of, by their names."""
+cdef int restore_vectors(dict state, dict vectors) except -1:
+    """Restore all of these, by their names."""
     for name, own in vectors.items():
-        take(state, name, own.format, (<Vector>own.obj).data, own.shape[0])
+        restore_vector(state, name, own.format, (<Vector>own.obj).data, own.shape[0])
     return 0

@@ -18,7 +18,7 @@ from crfkit import modelfile
 
 from .constants import WEIGHTS
 from .errors import ModelFileError, OptionError
-from .header import Described, Search, checked, template_of
+from .header import Described, SearchOptions, checked, template_of
 from .replacing import replacing, write_all, written_to
 from .tagging import Tagger
 from .values import Expected, as_bytes, copied, exactly
@@ -137,7 +137,7 @@ class Model(Stored):
         try:
             self._header = header = checked(copied(header))
             self.template = template_of(header)
-            self.search = Search.of(header)
+            self.search = SearchOptions.of(header)
             if self.search is None and self.template is not None and self.template.history_line is not None:
                 raise ModelFileError(f"its template has features of earlier labels, which {header['algorithm']} cannot use")
             self.index: Index = Index(self.template, sections, verify=verify, backward=self.search is not None and self.search.backward)

@@ -19,7 +19,7 @@ from crfkit.text.rows import Rows
 
 from .decoders import Decoders
 from .errors import DataError, OptionError, UnsupportedError
-from .header import Described, Search, check_columns
+from .header import Described, SearchOptions, check_columns
 from .parallel import in_order, threads_of
 from .text.faults import list_of, plural
 from .values import Expected, copied, shown
@@ -111,7 +111,7 @@ class Tagger(Described):
             from crfkit.decode.constraints import constraints_of
 
             self.constraints = constraints_of(limits, header["labels"])
-        search = Search.of(header) or Search(-1, False)
+        search = SearchOptions.of(header) or SearchOptions(-1, False)
         decoder = Decoder(
             index, layout, weights, header["labels"],
             verified=verified, constraints=self.constraints, depth=search.depth, backward=search.backward, rest=rest,
@@ -314,7 +314,7 @@ class Tagger(Described):
 
         def work(place: int) -> R:
             with self.decoders.scratch(key) as scratch:
-                scratch.take(parsed, place)
+                scratch.score_sentence(parsed, place)
                 return question(scratch)
 
         return list(in_order(work, range(len(parsed)), threads))

@@ -321,7 +321,7 @@ def curvature_of(DualAscent ascent not None) -> array:
 
 
 def made_of(bytes cell not None, plan) -> bytes | None:
-    """What a macro (crfkit.features.plan.View) makes of a cell; None: no value, and so no feature."""
+    """What a macro (crfkit.features.plan.ViewPlan) makes of a cell; None: no value, and so no feature."""
     cdef View view = View(0, plan, StringTable(), 0)
     cdef BufferC room = empty_buffer()
     cdef const char* value

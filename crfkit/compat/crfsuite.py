@@ -230,7 +230,7 @@ def _tagged(tagger: Tagger, data: str) -> Iterator[tuple[list[str], list[str]]]:
     """The gold and the predicted labels of each sequence. While it is the current one, the tagger can be asked for its probabilities."""
     for rows in _parsed(data, allow_empty=True):
         for place, gold in enumerate(gold_labels(rows)):
-            tagger.take(rows, place)
+            tagger.score_sentence(rows, place)
             yield gold, tagger.tag()
 
 

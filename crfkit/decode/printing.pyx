@@ -12,7 +12,8 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.stdio cimport snprintf
 
 from crfkit.loops.numbers cimport exp, fabs, floor
-from crfkit.text.rows cimport FORM_COLUMNS, Rows, rows_separator
+from crfkit.text.rows cimport Rows
+from crfkit.text.table cimport FORM_COLUMNS, rows_separator
 from crfkit.text.scanning cimport last_blank_line
 from .nbest cimport search_nbest
 from .scratch cimport HowC, Scratch

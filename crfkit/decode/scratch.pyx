@@ -7,7 +7,8 @@
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_INCREF
 
-from crfkit.text.rows cimport FORM_CONLLU, Rows, rows_label
+from crfkit.text.rows cimport Rows
+from crfkit.text.table cimport FORM_CONLLU, rows_label
 from crfkit.loops.numbers cimport INFINITY, isfinite
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_weights, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of

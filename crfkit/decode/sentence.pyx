@@ -8,7 +8,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from crfkit.memory cimport memcpy
 from crfkit.text.items cimport fill_sentence
-from crfkit.text.rows cimport FORM_CRFSUITE, Rows
+from crfkit.text.rows cimport Rows
+from crfkit.text.table cimport FORM_CRFSUITE
 from crfkit.loops.atomic cimport crfkit_give, crfkit_look, crfkit_nap, crfkit_take
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_allow, lattice_path_score
@@ -120,7 +121,7 @@ cdef class OneSentence(Scratch):
         self.look_at(rows, 0)
         return 0
 
-    def take(self, Rows rows not None, int64_t sentence):
+    def score_sentence(self, Rows rows not None, int64_t sentence):
         """Score a sentence of the rows, which may be empty."""
         if not 0 <= sentence < rows.c.n_seq:
             raise IndexError(f"sentence {sentence} of {rows.c.n_seq}")

@@ -6,7 +6,7 @@ before a sentence is known.
 """
 
 from crfkit.memory cimport memchr, memcmp
-from crfkit.text.rows cimport FORM_CONLLU, FORM_CRFSUITE
+from crfkit.text.table cimport FORM_CONLLU, FORM_CRFSUITE
 from crfkit.text.scanning cimport has_probability, is_decimal, is_digit, is_probability, mark_at, without_probability
 
 from crfkit.errors import DataError

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from crfkit.text.rows cimport RowsC
+from crfkit.text.table cimport RowsC
 from crfkit.data.dataset cimport Dataset
 from .tables cimport Features
 from .workspace cimport Workspace

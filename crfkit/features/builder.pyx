@@ -7,7 +7,8 @@ import array
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
-from crfkit.text.rows cimport FORM_CRFSUITE, RowsC, Rows, rows_label
+from crfkit.text.rows cimport Rows
+from crfkit.text.table cimport FORM_CRFSUITE, RowsC, rows_label
 from crfkit.data.dataset cimport Dataset
 from .tables cimport Features, NodeC, SlotC, SpaceC, grow_rows, learn_literal, new_number
 from .tuples cimport grams_intern, grams_reserve

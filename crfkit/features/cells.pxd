@@ -31,7 +31,7 @@ cdef class View(Arena):
     cdef readonly object plan
     cdef int32_t number             # among the views of the plan
     cdef int form                   # VIEW_*
-    cdef char kind                  # the letter of plan.View
+    cdef char kind                  # the letter of plan.ViewPlan
     cdef bint lower, collapse
     cdef int64_t length
     cdef Regex regex

@@ -3,8 +3,8 @@ from crfkit.features import plan as plans
 from .strings import StringTable
 
 class View:
-    plan: plans.View
+    plan: plans.ViewPlan
     strings: StringTable
     def __init__(
-        self, number: int, plan: plans.View, cells: StringTable, column: int, column2: int = -1
+        self, number: int, plan: plans.ViewPlan, cells: StringTable, column: int, column2: int = -1
     ) -> None: ...

@@ -33,7 +33,7 @@ from crfkit.template.parsing import Template
 from crfkit.template.patterns import Patterns
 
 
-class View(NamedTuple):
+class ViewPlan(NamedTuple):
     """A transform of the cells of one column; equality looks at a second cell, `delta` positions further on."""
 
     kind: str
@@ -46,7 +46,7 @@ class View(NamedTuple):
     delta: int = 0
 
     @classmethod
-    def of(cls, macro: Macro) -> View:
+    def of(cls, macro: Macro) -> ViewPlan:
         if macro.kind == "=":
             return cls("=", macro.column, column2=macro.column2, delta=macro.row2 - macro.row)
         return cls(macro.kind, macro.column, macro.lower, macro.collapse, macro.length, macro.pattern)
@@ -110,7 +110,7 @@ class Plan:
 
     def __init__(self, template: Template | None):
         self.columns = [] if template is None else sorted(template.columns)
-        self.views: list[View] = []
+        self.views: list[ViewPlan] = []
         self.nodes: list[Node] = []
         self.constants: list[Slot] = []
         self.uses: list[Use] = []
@@ -118,7 +118,7 @@ class Plan:
         self.plain_rules: set[str | None] = set()  # of the line that asks for plain label pairs, as in a Slot
         self.padding = 0  # the largest distance that any macro looks beyond a sentence
         self._roots: dict[tuple[int, int], Node] = {}
-        self._view_numbers: dict[View, int] = {}
+        self._view_numbers: dict[ViewPlan, int] = {}
         if template is None:  # data that name their attributes themselves
             self.plain_rules = {None}
         elif template.dialect in (WAPITI, MAXENT):
@@ -159,14 +159,14 @@ class Plan:
         """The node of a macro in a line that has begun with `parent`, whose first macro looks at `base`."""
         self.padding = max(self.padding, abs(macro.row), abs(macro.row2))
         children = self._roots if parent is None else parent.children
-        key = (self._view(View.of(macro)), macro.row - base)
+        key = (self._view(ViewPlan.of(macro)), macro.row - base)
         if key not in children:
             children[key] = Node(len(self.nodes), parent, *key, base)
             self.nodes.append(children[key])
         children[key].cover(base)
         return children[key]
 
-    def _view(self, view: View) -> int:
+    def _view(self, view: ViewPlan) -> int:
         if view not in self._view_numbers:
             self._view_numbers[view] = len(self.views)
             self.views.append(view)
@@ -237,7 +237,7 @@ class Plan:
             found.add((view.column, row))
             if view.column2 >= 0:
                 found.add((view.column2, row + view.delta))
-            whole &= view == View("x", view.column)
+            whole &= view == ViewPlan("x", view.column)
         return frozenset(found), whole
 
     def _mark_by_string(self, every: bool) -> None:

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.structs cimport SentenceC
 from crfkit.memory cimport Arena
-from crfkit.text.rows cimport RowsC
+from crfkit.text.table cimport RowsC
 from .tables cimport Features
 from .workspace cimport Workspace
 

@@ -20,7 +20,7 @@ from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.structs cimport SentenceC
 from crfkit.memory cimport Arena, arena_zeros, data_reserve
 from crfkit.template.patterns cimport BIGRAM, UNIGRAM
-from crfkit.text.rows cimport FORM_CRFSUITE, RowsC, rows_attr, rows_cell
+from crfkit.text.table cimport FORM_CRFSUITE, RowsC, rows_attr, rows_cell
 from .cells cimport FLAGGED, NONE, UNKNOWN, View, has_separator
 from .strings cimport StringTable, StringTableC, string_hash, strings_find, strings_get
 from .tables cimport (

@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.memory cimport Arena, arena_reserve, memcmp, memcpy
-from crfkit.text.rows cimport RowsC, rows_attr, rows_cell
+from crfkit.text.table cimport RowsC, rows_attr, rows_cell
 from .cells cimport FLAGGED, UNKNOWN, VIEW_CELL, VIEW_TEXT, View
 from .strings cimport StringTableC, string_hash, strings_find, strings_get
 from .tables cimport Features, SpaceC

@@ -53,7 +53,7 @@ class _Text:
     def __init__(self, data: bytes):
         self.data, self.at = data, 0
 
-    def take(self, form: re.Pattern[bytes], expected: str) -> re.Match[bytes]:
+    def match(self, form: re.Pattern[bytes], expected: str) -> re.Match[bytes]:
         """Match a regular expression at the current place, and move past it."""
         found = form.match(self.data, self.at)
         if found is None:
@@ -65,7 +65,7 @@ class _Text:
         """The next n strings."""
         found = []
         for _ in range(n):
-            length = int(self.take(_LENGTH, "the length of a string")[1])
+            length = int(self.match(_LENGTH, "the length of a string")[1])
             end = self.at + length
             if self.data[end : end + 2] != b",\n":
                 raise self.damaged("a string with a comma behind it")
@@ -97,20 +97,20 @@ class _Text:
 def read(data: memoryview, lines: bool = False) -> Parts:
     """Parse a model from an untrusted file. `lines`: it may be one for sequences of one line (--me)."""
     text = _Text(bytes(data))
-    kind, n_weights = text.take(_MODEL, "#mdl#, the kind of model and the number of weights").groups()
+    kind, n_weights = text.match(_MODEL, "#mdl#, the kind of model and the number of weights").groups()
     kind = CRF if kind is None else int(kind)
     if kind == MEMM:
         raise ModelFileError("a Wapiti model of type memm, which normalises each token separately, unlike a CRF: train it with --type crf")
     if kind not in (MAXENT, CRF):
         raise ModelFileError(f"damaged: unknown kind of model {kind}, expected 0 or 1")
-    n_patterns, columns, auto = text.take(_READER, "#rdr# and the numbers of patterns and columns").groups()
+    n_patterns, columns, auto = text.match(_READER, "#rdr# and the numbers of patterns and columns").groups()
     line_by_line = bool(int(auto or 0))
     if line_by_line and (int(n_patterns) or not lines):
         what = "with patterns, which crfkit does not read" if int(n_patterns) else "that name their features: label them with `crfkit-wapiti label`"
         raise ModelFileError(f"a model of Wapiti for single lines (--me) {what}")
     patterns = text.strings(int(n_patterns))
-    labels = labels_of(text.strings(int(text.take(_STRINGS, "#qrk# and the number of labels")[1])))
-    names = text.names(int(text.take(_STRINGS, "#qrk# and the number of observations")[1]))
+    labels = labels_of(text.strings(int(text.match(_STRINGS, "#qrk# and the number of labels")[1])))
+    names = text.names(int(text.match(_STRINGS, "#qrk# and the number of observations")[1]))
     numbers, weights = _weights(text, int(n_weights))
     pattern_lines = "".join(as_text(line) + "\n" for line in patterns)
     template = None
@@ -149,7 +149,7 @@ def _weights(text: _Text, n: int) -> tuple[array.array[int], array.array[float]]
         text.at, found = read_weights(text.data, text.at, numbers, weights, found)
         if found == n:
             break
-        number, value = text.take(_WEIGHT, "number=weight").groups()
+        number, value = text.match(_WEIGHT, "number=weight").groups()
         try:
             weight = float.fromhex(value.decode()) if b"x" in value else float(value)
         except (ValueError, OverflowError):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from crfkit.errors import TemplateError
-from crfkit.features.plan import View
+from crfkit.features.plan import ViewPlan
 from crfkit.template.macros import PLACES, Line, Macro
 from crfkit.template.parsing import Template
 
@@ -52,17 +52,17 @@ def features_of(template: Template) -> Features:
                 template.path or "template",
                 line.number,
             )
-    views: dict[View, Macro] = {}
+    views: dict[ViewPlan, Macro] = {}
     compared: dict[int, int] = {}
     for macro in template.macros:
         if macro.kind == "=":
             compared.setdefault(macro.column, len(compared))
             compared.setdefault(macro.column2, len(compared))
         elif macro.kind != "d":
-            views.setdefault(View.of(macro), macro)
+            views.setdefault(ViewPlan.of(macro), macro)
     if not views:  # the tables of an index have at least one
         macro = Macro("x", "%x[s0,0]", column=0)
-        views[View.of(macro)] = macro
+        views[ViewPlan.of(macro)] = macro
     numbers = {view: number for number, view in enumerate(views)}
 
     def cell(macro: Macro) -> Cell:
@@ -71,7 +71,7 @@ def features_of(template: Template) -> Features:
             return Cell(DISTANCE, 0, place, 0, place2)
         if macro.kind == "=":
             return Cell(EQUAL, len(views) + compared[macro.column], place, len(views) + compared[macro.column2], place2)
-        return Cell(VALUE, numbers[View.of(macro)], place)
+        return Cell(VALUE, numbers[ViewPlan.of(macro)], place)
 
     # Of equal width, so that no name begins another one.
     names = (b"%06d:" % number for number in range(len(views)))

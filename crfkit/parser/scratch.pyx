@@ -9,7 +9,8 @@ from crfkit.features.walk cimport Extractor
 from crfkit.features.tables cimport Features
 from crfkit.memory cimport Arena, BufferC, arena_reserve
 from crfkit.text.writing cimport Output, OutC, out_bytes, out_char, out_reserve
-from crfkit.text.rows cimport Rows, rows_cell
+from crfkit.text.rows cimport Rows
+from crfkit.text.table cimport rows_cell
 from .search cimport Search
 from .statetables cimport StateTables
 from .trees cimport TreeColumns, Compared, check_ids, copy_values, number_in

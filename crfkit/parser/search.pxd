@@ -47,5 +47,5 @@ cdef class Search(Arena):
     cdef double ahead(self, NodeC* node, int32_t kind, int32_t depth) noexcept nogil
     cdef void choose(self, int32_t correct, double margin, ChoiceC* choice) noexcept nogil
     cdef int32_t best_actions(self, int32_t action, int32_t* actions) noexcept nogil
-    cdef void take(self, int32_t action) noexcept nogil
+    cdef void execute(self, int32_t action) noexcept nogil
     cdef void run(self) noexcept nogil

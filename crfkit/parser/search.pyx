@@ -201,7 +201,7 @@ cdef class Search(Arena):
             number = self.node[number].child[self.node[number].choice]
         return n
 
-    cdef void take(self, int32_t action) noexcept nogil:
+    cdef void execute(self, int32_t action) noexcept nogil:
         """Execute an action."""
         cdef int32_t kind = self.kind_of(action), next_root = self.node[self.root].child[kind]
         state_do(&self.state, kind, self.relation_of(action))
@@ -214,4 +214,4 @@ cdef class Search(Arena):
         cdef ChoiceC choice
         while not state_ended(&self.state):
             self.choose(NOBODY, 0, &choice)
-            self.take(choice.action)
+            self.execute(choice.action)

@@ -17,7 +17,7 @@ import array
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from crfkit.loops.numbers cimport isfinite
-from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, take, vector
+from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, restore_vector, vector
 from crfkit.rng cimport RngC, rng_seed, rng_shuffle
 from .search cimport ChoiceC, Search
 from .states cimport LEFT, NOBODY, SHIFT, StepC, state_do, state_ended, state_undo
@@ -218,7 +218,7 @@ cdef class MarginPerceptron(Arena):
                 loss[0] += choice.value - choice.correct
                 self.search.forget()
             self.decisions += 1
-            self.search.take(correct)
+            self.search.execute(correct)
         return 0
 
     cdef int32_t correct_action(self, int kind, const int32_t* relation) noexcept nogil:
@@ -282,8 +282,8 @@ cdef class MarginPerceptron(Arena):
 
     def resume(self, dict state) -> None:
         """Continue with what `course` returned."""
-        take(state, "rng", "Q", &self.rng, 4)
-        take(state, "order", "i", self.order, self.data.n_sequences)
+        restore_vector(state, "rng", "Q", &self.rng, 4)
+        restore_vector(state, "order", "i", self.order, self.data.n_sequences)
         if sorted(self.sentence_order()) != list(range(self.data.n_sequences)):
             raise ValueError("order: not one of the sentences")
         self.passes, self.decisions = state["passes"], state["decisions"]

@@ -6,7 +6,8 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.features.strings cimport StringTable
 from crfkit.features.workspace cimport Workspace
 from crfkit.memory cimport Arena, BufferC
-from crfkit.text.rows cimport Rows, RowsC
+from crfkit.text.rows cimport Rows
+from crfkit.text.table cimport RowsC
 from .states cimport StateC
 
 

@@ -15,7 +15,8 @@ from crfkit.features.strings cimport StringTable
 from crfkit.features.walk cimport find_tokens, learn_tokens
 from crfkit.features.workspace cimport Workspace
 from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, empty_buffer
-from crfkit.text.rows cimport Rows, RowsC, rows_cell
+from crfkit.text.rows cimport Rows
+from crfkit.text.table cimport RowsC, rows_cell
 from .states cimport LEFT, NOBODY, RIGHT, SHIFT, StateC, state_allows, state_do, state_ended, state_start
 
 from crfkit.errors import DataError

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport Arena, BufferC
-from crfkit.text.rows cimport RowsC
+from crfkit.text.table cimport RowsC
 
 cdef enum:
     UNIGRAM = 1

@@ -5,7 +5,7 @@ them.
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport Arena, BufferC, arena_zeros, buffer_reserve, memcpy
-from crfkit.text.rows cimport RowsC, rows_cell
+from crfkit.text.table cimport RowsC, rows_cell
 
 from crfkit.errors import DataError
 from crfkit.values import as_bytes

@@ -9,7 +9,8 @@ from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport memchr
 from .items cimport PlaceC, TextC, fill_sentence, finish, label_of, plain_text
-from .rows cimport FORM_CRFSUITE, Rows, RowsC, rows_attr, rows_label
+from .rows cimport Rows
+from .table cimport FORM_CRFSUITE, RowsC, rows_attr, rows_label
 from .scanning cimport copy_bytes
 
 import array
@@ -37,14 +38,14 @@ cdef class Groups:
             rows = Rows("crfsuite")
             rows.loose = rows.spelled = True
         fill_sentence(rows, sentence)
-        self.take(rows, 0, labels, group)
+        self.copy(rows, 0, labels, group)
         self.spare = rows
 
     def append(self, Rows source not None, int64_t s, labels, int group):
         """Append a copy of a sequence of other rows, unless it is empty, with these labels; None: with its own."""
-        self.take(source, s, labels, group)
+        self.copy(source, s, labels, group)
 
-    cdef int take(self, Rows source, int64_t s, labels, int group) except -1:
+    cdef int copy(self, Rows source, int64_t s, labels, int group) except -1:
         cdef Py_ssize_t n
         labels = checked(self.rows, source, s, labels)
         if source.c.seq_ptr[s] == source.c.seq_ptr[s + 1]:

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from .table cimport FORM_COLUMNS, FORM_CONLLU, FORM_CRFSUITE, RowsC, Table, rows_attr, rows_bytes, rows_cell, rows_label, rows_separator
+from .table cimport Table
 
 
 cdef struct FaultC:

@@ -16,7 +16,7 @@ from cpython.list cimport PyList_CheckExact
 from libc.stdint cimport INT32_MAX
 
 from crfkit.memory cimport memcmp, memcpy
-from .table cimport FORM_CONLLU, FORM_CRFSUITE, LABEL_NONE, Table
+from .table cimport FORM_CONLLU, FORM_CRFSUITE, LABEL_NONE
 from .scanning cimport blank_line, conllu_id, find, mark_at, parse_number, utf8_fault
 
 cdef extern from "Python.h":

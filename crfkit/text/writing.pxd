@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.memory cimport memcpy
-from .rows cimport RowsC
+from .table cimport RowsC
 
 
 cdef struct OutC:

@@ -10,7 +10,7 @@ from libc.stdlib cimport free, realloc
 from crfkit.loops.numbers cimport isfinite
 from crfkit.memory cimport memmove
 
-from .rows cimport FORM_CRFSUITE, rows_cell, rows_separator
+from .table cimport FORM_CRFSUITE, rows_cell, rows_separator
 from .scanning cimport blank_line
 
 

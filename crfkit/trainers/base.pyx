@@ -20,7 +20,7 @@ from crfkit.lattice.lattice cimport Lattice, lattice_load_weights, recursions_of
 from crfkit.loops.numbers cimport fabs, fabsf
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, dataset_sentence
-from crfkit.memory cimport arena_zeros, memcpy, memset, take_all, vector
+from crfkit.memory cimport arena_zeros, memcpy, memset, restore_vectors, vector
 
 from crfkit.errors import TrainingError
 from crfkit.parallel import in_order
@@ -126,7 +126,7 @@ cdef class Trainer:
     def restore(self, dict state) -> None:
         """Continue from the state of another trainer. KeyError, TypeError or ValueError if it is not the state of such a trainer;
         this one must then not be used any more."""
-        take_all(state, self.vectors())
+        restore_vectors(state, self.vectors())
         for name in self.numbers:
             setattr(self, name, state[name])
 

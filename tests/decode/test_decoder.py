@@ -89,8 +89,8 @@ def test_one_sentence_at_a_time():
     scratch, rows = OneSentence(decoder()), filled([[["a"], ["b"]]])
     for sentence in (-1, 1):
         with pytest.raises(IndexError):
-            scratch.take(rows, sentence)
-    scratch.take(rows, 0)
+            scratch.score_sentence(rows, sentence)
+    scratch.score_sentence(rows, 0)
     with pytest.raises(ValueError, match="flags of another sentence"):
         scratch.restrict(b"1")
     for t, j in ((-1, 0), (2, 0), (0, -1), (0, 4)):
@@ -117,8 +117,8 @@ def test_one_sentence_at_a_time():
 
 def test_a_sentence_without_tokens_has_one_path():
     scratch = OneSentence(decoder())
-    scratch.take(filled([[["a"]]]), 0)
-    scratch.take(filled([[]]), 0)
+    scratch.score_sentence(filled([[["a"]]]), 0)
+    scratch.score_sentence(filled([[]]), 0)
     assert scratch.length == 0 and scratch.best_labels() == [] and scratch.best_paths(2) == [(0.0, [])]
     assert scratch.score_of([]) == 0 == scratch.log_z() and scratch.marginals() == []
     scratch.restrict(b"")
@@ -137,10 +137,10 @@ def test_questions_in_any_order_have_the_same_answers():
     for sentence in (0, 1):
         alone = {}
         for name, question in questions.items():
-            scratch.take(rows, sentence)
+            scratch.score_sentence(rows, sentence)
             alone[name] = question()
         for first, second, third in permutations(questions, 3):
-            scratch.take(rows, sentence)
+            scratch.score_sentence(rows, sentence)
             assert [questions[name]() for name in (first, second, third)] == [alone[name] for name in (first, second, third)]
 
 
@@ -152,7 +152,7 @@ def edges(scratch):
 
 def test_a_sentence_from_python_is_one_of_rows():
     scratch = OneSentence(decoder(), columns=1)
-    scratch.take(filled([[["a"], ["b"]]]), 0)
+    scratch.score_sentence(filled([[["a"], ["b"]]]), 0)
     expected = scratch.marginals()
     scratch.read([["a"], ["b"]])
     assert scratch.marginals() == expected
@@ -207,7 +207,7 @@ def scratches(trained, weights, **chosen):
 
 
 def take(scratch, rows, mask):
-    scratch.take(rows, 0)
+    scratch.score_sentence(rows, 0)
     if mask is not None:
         scratch.restrict(mask)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crfkit.features.plan import View
+from crfkit.features.plan import ViewPlan
 from crfkit.template.macros import Macro
 from crfkit.template.meaning import _PADDING, _value
 from crfkit.testing import made_of
@@ -24,7 +24,7 @@ TRANSFORMS = [LOWER, NORMALISED, SHAPE, COLLAPSED]
 
 def made(cell, **fields):
     """What the compiled macro makes of a cell, str or bytes."""
-    found = made_of(cell.encode() if isinstance(cell, str) else cell, View.of(Macro(text="", column=0, **fields)))
+    found = made_of(cell.encode() if isinstance(cell, str) else cell, ViewPlan.of(Macro(text="", column=0, **fields)))
     return found.decode() if isinstance(cell, str) and found is not None else found
 
 

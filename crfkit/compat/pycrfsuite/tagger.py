@@ -109,10 +109,10 @@ class Tagger:
         """The labels of the model."""
         return self._opened()[0].labels
 
-    def take(self, rows: Rows, place: int) -> None:
+    def score_sentence(self, rows: Rows, place: int) -> None:
         """As `set`, for a sequence of parsed rows."""
         with self._opened()[1] as scratch:
-            scratch.take(rows, place)
+            scratch.score_sentence(rows, place)
 
     def set(self, xseq: Iterable[Any] | ItemSequence) -> None:
         """Make this the current sequence, which `tag`, `probability` and `marginal` use."""
@@ -121,7 +121,7 @@ class Tagger:
 
     def _read(self, scratch: OneSentence, xseq: Iterable[Any] | ItemSequence) -> None:
         if isinstance(xseq, ItemSequence):
-            scratch.take(xseq.rows, 0)
+            scratch.score_sentence(xseq.rows, 0)
         else:
             scratch.read(xseq)
 

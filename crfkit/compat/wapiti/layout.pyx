@@ -16,7 +16,8 @@ from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
 from crfkit.memory cimport Arena, arena_zeros, memcpy
 from crfkit.text.writing cimport Output, OutC, out_bytes, out_char, out_decimal, out_reserve
-from crfkit.text.rows cimport Rows, rows_label
+from crfkit.text.rows cimport Rows
+from crfkit.text.table cimport rows_label
 
 
 cdef class Layout:

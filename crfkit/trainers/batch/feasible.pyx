@@ -19,7 +19,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from crfkit.loops.numbers cimport fabs, fmax
 from crfkit.loops.structs cimport DualC, LayoutC, SentenceC, dataset_sentence
-from crfkit.memory cimport arena_zeros, memset, take_all, vector
+from crfkit.memory cimport arena_zeros, memset, restore_vectors, vector
 from crfkit.weights.layout cimport layout_clear_absent
 
 from .quasinewton cimport dual_objective
@@ -53,7 +53,7 @@ cdef class Feasible:
 
     def restore(self, dict state) -> None:
         """As of `Trainer`."""
-        take_all(state, self.vectors())
+        restore_vectors(state, self.vectors())
         self.mixed = state["mixed"]
 
     cpdef double bound(self, double l1, double l2) except? -1:

@@ -20,7 +20,7 @@ a warm-up, values are all that is known (scale_by_values). The scales take the p
 from crfkit.loops.numbers cimport fmin, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LayoutC, weight_t
-from crfkit.memory cimport arena_zeros, memset, take_all, vector
+from crfkit.memory cimport arena_zeros, memset, restore_vectors, vector
 from crfkit.weights.cells cimport layout_row
 from crfkit.weights.layout cimport Layout
 from .objective cimport PARTS, in_halves
@@ -211,4 +211,4 @@ cdef class History:
         self.touched = max(self.touched, self.used)
         if not 0 <= self.used <= self.m or not -(self.used == 0) <= self.newest < max(self.used, 1):
             raise ValueError("used, newest: more pairs than there is room for")
-        take_all(state, self.vectors())
+        restore_vectors(state, self.vectors())

@@ -79,7 +79,7 @@ cdef class ConfidenceTrainer(AveragedTrainer):
             rank = 1
             if search_further(self.search, lat, 2, 0, 1) == 1:      # there is no other path
                 return 0
-        self.differences.take(&self.layout.c, sent, self.search.labels + <int64_t>rank * sent.T, 1)
+        self.differences.compare(&self.layout.c, sent, self.search.labels + <int64_t>rank * sent.T, 1)
         n, features, values = self.differences.size, self.differences.features, self.differences.values
         for f in range(n):
             variance += values[f] * values[f] * self.s[features[f].cell]

@@ -119,7 +119,7 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
         wrong = wrong_labels(lat, sent, best)
         if not wrong:
             return 0
-        self.differences.take(&self.layout.c, sent, best, 1)
+        self.differences.compare(&self.layout.c, sent, best, 1)
         more = lattice_path_score(lat, best) - lattice_path_score(lat, sent.label)
         if self.rule == PERCEPTRON:
             short = <double>wrong / sent.T

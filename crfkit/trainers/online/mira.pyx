@@ -116,7 +116,7 @@ cdef class Mira(AveragedTrainer):
         if self.shrinking:
             self.right[s] = 0 if wrong else self.right[s] + 1
         if worst > 0:
-            self.differences.take(&self.layout.c, sent, self.search.labels, n)
+            self.differences.compare(&self.layout.c, sent, self.search.labels, n)
             self.differences.products(missing + 2 * n)
             hildreth(n, missing + 2 * n, missing, most, missing + n)
             if self.shrinking:

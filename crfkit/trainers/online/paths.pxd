@@ -139,7 +139,7 @@ cdef struct FeatureC:
 
 
 cdef class Differences(Arena):
-    """Scratch of one thread. After `take`, the weight of feature f < size is features[f].cell, and
+    """Scratch of one thread. After `compare`, the weight of feature f < size is features[f].cell, and
     values[f * n + k] is its value on the true path minus its value on path k."""
     cdef int64_t n, size
     cdef FeatureC* features
@@ -147,7 +147,7 @@ cdef class Differences(Arena):
     cdef BufferC feature_buffer, value_buffer, table
     cdef int64_t mask                   # slots of the table - 1; the table is empty between uses
 
-    cdef int take(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t n) except -1 nogil
+    cdef int compare(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t n) except -1 nogil
     cdef int add(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t t, int kind, int32_t id,
                  double value) except -1 nogil
     cdef double* row(self, int64_t cell) except NULL nogil

@@ -93,7 +93,7 @@ cdef inline int64_t first_slot(int64_t cell, int64_t mask) noexcept nogil:
 
 cdef class Differences:
 
-    cdef int take(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t n) except -1 nogil:
+    cdef int compare(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t n) except -1 nogil:
         """Compare n paths, stored one after the other, with the true one."""
         cdef:
             int64_t f, t, u
