@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "crfkit"
 
 # From the top down. A room is a folder, or a module that stands beside the folders.
 ROOMS = (
-    "testing", "__main__", "programs", "compat", "cli", "__init__", "estimator", "learning", "foreign", "parser", "model", "tagging", "decoders", "header", "modelfile", "canonical", "replacing", "trainers", "decode",
+    "testing", "__main__", "programs", "compat", "cli", "tagfiles", "__init__", "estimator", "learning", "foreign", "parser", "model", "tagging", "decoders", "header", "modelfile", "canonical", "replacing", "trainers", "decode",
     "evaluation", "lattice", "weights", "features", "data", "template", "text", "loops", "rng", "cluster", "parallel", "threads", "signals", "options", "constants", "values", "memory", "errors",
     "version", "_uncompiled",
 )  # fmt: skip

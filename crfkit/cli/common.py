@@ -8,14 +8,13 @@ import os
 import signal
 import stat
 import sys
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, BinaryIO, TextIO
 
 import click
 
-from crfkit.errors import CrfkitError, CrfkitWarning, FileError, OptionError, one_line
+from crfkit.errors import CrfkitError, FileError, OptionError, one_line
 from crfkit.replacing import replacing, write_all
 from crfkit.signals import taken
 
@@ -80,17 +79,6 @@ def write_output(text: str) -> None:
     """
     with standard_output() as stream:
         write_all(stream, text.encode(errors="backslashreplace"))
-
-
-@contextmanager
-def warnings_as_notes(quiet: bool) -> Iterator[None]:
-    """Print the warnings of crfkit inside as notes, unless quiet."""
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always", CrfkitWarning)
-        yield
-    for warning in heard:
-        if not quiet and issubclass(warning.category, CrfkitWarning):
-            note(f"warning: {warning.message}")
 
 
 def refuse_dash(what: str, output: str | None) -> None:

@@ -13,6 +13,7 @@ import click
 from crfkit import load
 from crfkit.constants import MOST_THREADS
 from crfkit.parallel import available_cpus
+from crfkit.tagfiles import SERVICE, check_use, label, tag_files, targets_of, warnings_as_notes
 from crfkit.text.block import Block
 from crfkit.text.reading import Source
 
@@ -25,9 +26,7 @@ from .common import (
     opened,
     refuse_overwriting,
     usage_errors,
-    warnings_as_notes,
 )
-from .tagging import SERVICE, check_use, label, tag_files, targets_of
 
 if TYPE_CHECKING:
     from crfkit.cluster.crew import Transport

@@ -6,10 +6,10 @@ import click
 
 from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS, is_live, opened, refuse_overwriting
-from crfkit.cli.tagging import BLOCK_SIZE
 from crfkit.decode.printing import Printer
 from crfkit.errors import OptionError, UnsupportedError
 from crfkit.replacing import write_all
+from crfkit.tagfiles import BLOCK_SIZE
 from crfkit.tagging import Tagger
 from crfkit.text.reading import Source
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from crfkit.cli.common import is_live
-from crfkit.cli.tagging import BLOCK_SIZE
 from crfkit.errors import UnsupportedError
 from crfkit.foreign import load, wapiti
 from crfkit.foreign.parts import model_of
+from crfkit.tagfiles import BLOCK_SIZE
 from crfkit.tagging import Tagger
 from crfkit.text.opening import beginning
 from crfkit.text.reading import Source

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from crfkit import load, modelfile
 from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.decode.printing import Printer
-from crfkit.errors import FileError, OptionError
+from crfkit.errors import CrfkitWarning, FileError, OptionError
 from crfkit.replacing import remove_leftovers, replacing, write_all
 from crfkit.text.reading import Source
 from crfkit.values import named
-
-from .common import warnings_as_notes
 
 if TYPE_CHECKING:
     from crfkit.cluster.crew import Transport
     from crfkit.parser.model import Parser
 
-SERVICE = "crfkit.cli.tagging:Service"
+SERVICE = "crfkit.tagfiles:Service"
 BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
 
 
@@ -108,6 +108,19 @@ def _blank_line(text: bytes) -> bytes:
     if not text[text.rfind(b"\n", 0, -1) + 1 :].strip():
         return b""
     return b"\r\n" if text.endswith(b"\r\n") else b"\n"
+
+
+@contextmanager
+def warnings_as_notes(quiet: bool) -> Iterator[None]:
+    """Print the warnings of crfkit inside as notes, unless quiet."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", CrfkitWarning)
+        yield
+    for warning in heard:
+        if not quiet and issubclass(warning.category, CrfkitWarning):
+            from crfkit.learning.progress import Progress  # only here, as it imports all options
+
+            Progress().warn(str(warning.message))
 
 
 class Service:
