@@ -28,24 +28,41 @@ def pruned(Layout layout not None, const float[::1] w):
     cdef:
         const LayoutC* old = &layout.c
         Layout new
-        int64_t f, k, n_pairs = 0
-        int32_t a, hot = 0, n_u = 0, n_b = 0
-        int dense
+        int64_t f, n, n_pairs = 0
+        int32_t hot = 0, n_u, n_b
     if w.shape[0] != old.n_cells:
         raise ValueError("weights of another layout")
     layout.verify()
-    sizes, u_ids, b_ids = zeros("i", old.A), zeros("i", old.A), zeros("i", old.B)
+    u_ids, b_ids = zeros("i", old.A), zeros("i", old.B)
     u_ptr, b_ptr = zeros("q", old.A + 1), zeros("q", old.B + 1)
     u_label, b_label = zeros("H", old.u_ptr[old.A]), zeros("H", old.b_ptr[old.B])
     b_prev, b_prev2 = b_label[:], b_label[:] if "b_prev2" in layout.sections else None
-    cdef int32_t[::1] size = sizes, new_id = u_ids
-    cdef int64_t[::1] ptr = u_ptr
-    cdef uint16_t[::1] label = u_label, previous, before
+    n_u = keep_unigrams(old, w, u_ids, u_ptr, u_label, &hot)
+    n_b = keep_bigrams(old, w, b_ids, b_ptr, b_label, b_prev, b_prev2)
+    n = b_ptr[n_b]
+    for f in range(<int64_t>old.L * old.P if old.has_tau else 0):
+        n_pairs += w[old.tau0 + f] != 0
+    # if all label pairs have the weight zero, the model needs no matrix of them
+    new = Layout(old.L, n_pairs > 0, hot, cut(u_ptr, n_u + 1), cut(u_label, u_ptr[n_u]), cut(b_ptr, n_b + 1), cut(b_prev, n), cut(b_label, n),
+                 None if b_prev2 is None else cut(b_prev2, n), verify=False)
+    new.unverified = False      # it was just made
+    new.n_features = new.c.u_ptr[new.c.A] + new.c.b_ptr[new.c.B] + n_pairs
+    return new, carried(old, w, &new.c, u_ids), u_ids, b_ids
+
+
+cdef int32_t keep_unigrams(const LayoutC* old, const float[::1] w, int32_t[::1] new_id, int64_t[::1] ptr, uint16_t[::1] label,
+                           int32_t* hot) except -1:
+    """Number the unigram attributes that have features left, those of dense rows first, and list their labels. Returns how many there
+    are, and how many have dense rows in `hot`."""
+    cdef:
+        int64_t f, k = 0
+        int32_t a, n = 0
+        int dense
+        int32_t[::1] size = zeros("i", old.A)
     for a in range(old.A):
         new_id[a] = -1
         for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
             size[a] += w[feature_cell(old, a, f)] != 0
-    k = 0
     for dense in range(1, -1, -1):
         for a in range(old.A):
             if size[a] and is_hot(size[a], old.P) == dense:
@@ -53,32 +70,32 @@ def pruned(Layout layout not None, const float[::1] w):
                     if w[feature_cell(old, a, f)] != 0:
                         label[k] = old.u_label[f]
                         k += 1
-                new_id[a] = n_u
-                n_u += 1
-                ptr[n_u] = k
+                new_id[a] = n
+                n += 1
+                ptr[n] = k
         if dense:
-            hot = n_u
-    new_id, ptr, label, previous, before = b_ids, b_ptr, b_label, b_prev, b_prev2
-    k = 0
-    for a in range(old.B):
-        for f in range(old.b_ptr[a], old.b_ptr[a + 1]):
+            hot[0] = n
+    return n
+
+
+cdef int32_t keep_bigrams(const LayoutC* old, const float[::1] w, int32_t[::1] new_id, int64_t[::1] ptr, uint16_t[::1] label,
+                          uint16_t[::1] previous, uint16_t[::1] before) except -1:
+    """Number the bigram attributes that have features left, and list their labels. Returns how many there are."""
+    cdef:
+        int64_t f, k = 0
+        int32_t b, n = 0
+    for b in range(old.B):
+        for f in range(old.b_ptr[b], old.b_ptr[b + 1]):
             if w[old.rich0 + f] != 0:
                 label[k], previous[k] = old.b_label[f], old.b_prev[f]
                 if old.b_prev2 != NULL:
                     before[k] = old.b_prev2[f]
                 k += 1
-        new_id[a] = n_b if k > ptr[n_b] else -1
-        if k > ptr[n_b]:
-            n_b += 1
-            ptr[n_b] = k
-    for f in range(<int64_t>old.L * old.P if old.has_tau else 0):
-        n_pairs += w[old.tau0 + f] != 0
-    # if all label pairs have the weight zero, the model needs no matrix of them
-    new = Layout(old.L, n_pairs > 0, hot, cut(u_ptr, n_u + 1), cut(u_label, u_ptr[n_u]), cut(b_ptr, n_b + 1), cut(b_prev, k), cut(b_label, k),
-                 None if b_prev2 is None else cut(b_prev2, k), verify=False)
-    new.unverified = False      # it was just made
-    new.n_features = new.c.u_ptr[new.c.A] + new.c.b_ptr[new.c.B] + n_pairs
-    return new, carried(old, w, &new.c, u_ids), u_ids, b_ids
+        new_id[b] = n if k > ptr[n] else -1
+        if k > ptr[n]:
+            n += 1
+            ptr[n] = k
+    return n
 
 
 cdef carried(const LayoutC* old, const float[::1] w, const LayoutC* c, const int32_t[::1] new_id):
