@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import IO, TYPE_CHECKING, Any, TypeVar, overload
 
 from crfkit import modelfile
+from crfkit.weights.layout import Layout
 
 from .constants import WEIGHTS
 from .errors import ModelFileError, OptionError
@@ -131,7 +132,6 @@ class Model(Stored):
 
     def _set_up(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str, verify: bool) -> None:
         from crfkit.features.index import Index
-        from crfkit.weights.layout import Layout
 
         self.name, self.sections, self.verified = name, sections, verify
         try:

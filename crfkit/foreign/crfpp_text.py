@@ -17,6 +17,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from crfkit.errors import ModelFileError
+from crfkit.features.strings import StringTable
 from crfkit.values import as_bytes, as_text
 
 from .crfpp_parts import assembled, columns_in_use, taken_apart
@@ -84,8 +85,6 @@ def _cost(text: bytes) -> float:
 
 
 def _features(lines: list[bytes], first: int) -> Places:
-    from crfkit.features.strings import StringTable
-
     found = []
     for number, line in enumerate(lines, first + 1):
         match = _FEATURE.fullmatch(line)

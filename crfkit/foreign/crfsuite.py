@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import ModelFileError, UnsupportedError
+from crfkit.features.strings import StringTable
 from crfkit.parallel import in_order
 from crfkit.values import as_bytes, as_text
 
@@ -111,8 +112,6 @@ def dump(data: memoryview) -> Iterator[str]:
 def write(parts: Parts) -> bytes:
     """The bytes of a model file."""
     import numpy
-
-    from crfkit.features.strings import StringTable
 
     from .chunks import write_strings
 

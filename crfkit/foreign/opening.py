@@ -14,6 +14,7 @@ from crfkit import model, modelfile
 from crfkit.errors import FileError, ModelFileError, OptionError, UnsupportedError
 from crfkit.header import check_columns
 from crfkit.replacing import replacing
+from crfkit.template.parsing import Template
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -211,8 +212,6 @@ def convert(
 
 
 def _with_template(of: Parts, template: str | os.PathLike[str] | Template | None) -> Parts:
-    from crfkit.template.parsing import Template
-
     if template is None:
         return of
     if of.template is not None:

@@ -14,9 +14,11 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import ModelFileError, UnsupportedError
+from crfkit.features.strings import StringTable
 from crfkit.model import Model, assembled
 from crfkit.template.dialects import MAXENT, WAPITI
 from crfkit.values import as_text
+from crfkit.weights.layout import MAX_LABELS, Layout
 
 if TYPE_CHECKING:
     from crfkit.features.strings import StringTable
@@ -65,8 +67,6 @@ class Rows:
     @classmethod
     def empty(cls) -> Rows:
         """Rows without attributes."""
-        from crfkit.features.strings import StringTable
-
         return cls(StringTable(), array.array("q", [0]), array.array("H"), array.array("d"))
 
     def append(self, name: bytes, features: Iterable[tuple[int, int, float]], bigram: bool) -> None:
@@ -101,8 +101,6 @@ class Places(Mapping[bytes, int]):
 
 def labels_of(names: Iterable[bytes]) -> list[str]:
     """Labels as text; ModelFileError unless they are distinct, and not more than crfkit supports."""
-    from crfkit.weights.layout import MAX_LABELS
-
     labels = [as_text(name) for name in names]
     if not labels or not all(labels) or len(set(labels)) < len(labels):
         raise ModelFileError("damaged: the labels are not different names")
@@ -138,7 +136,6 @@ def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
     from crfkit.features.indexing import IndexBuilder
     from crfkit.features.packing import pack
     from crfkit.trainers.base import all_finite
-    from crfkit.weights.layout import Layout
     from crfkit.weights.precision import cells
     from crfkit.weights.pruning import pruned
 
@@ -178,7 +175,6 @@ def _only_cells(template: Template) -> bool:
 
 def parts_of(model: Model) -> Parts:
     """The parts of a crfkit model, with exactly its weights."""
-    from crfkit.features.strings import StringTable
     from crfkit.weights.precision import doubles
     from crfkit.weights.pruning import pruned
 

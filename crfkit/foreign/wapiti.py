@@ -19,6 +19,7 @@ from operator import itemgetter, lt
 from typing import TYPE_CHECKING
 
 from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
+from crfkit.features.strings import StringTable
 from crfkit.template import dialects
 from crfkit.template.pattern_syntax import plain_pattern
 from crfkit.text.opening import contents
@@ -75,8 +76,6 @@ class _Text:
 
     def names(self, n: int) -> StringTable:
         """The next n strings, which are all different."""
-        from crfkit.features.strings import StringTable
-
         from .placed import read_strings
 
         found = StringTable()

@@ -11,10 +11,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError, OptionError
+from crfkit.features.strings import StringTable
 from crfkit.foreign import load_any
 from crfkit.modelfile import check_header
 from crfkit.parser.model import MOST_RELATIONS, ParserModel, actions, build, check_search
-from crfkit.parser.places import features_of
+from crfkit.parser.places import VALUE, features_of
+from crfkit.parser.statetables import StateTables
+from crfkit.parser.trees import Compared, Treebank, TreeColumns
 from crfkit.template.parsing import line_fault
 from crfkit.text.faults import plural
 from crfkit.text.reading import CONLLU
@@ -53,8 +56,6 @@ class Trees:
 
     def __init__(self, train: Any, template: Template, run: Run, with_relations: bool, progress: Progress):
         from crfkit.features.indexing import IndexBuilder
-        from crfkit.features.strings import StringTable
-        from crfkit.parser.trees import Compared, Treebank, TreeColumns
 
         started = time.perf_counter()
         self.run, self.n_columns, self.names = run, 0, list(CONLLU)
@@ -118,8 +119,6 @@ class Development:
     """Trees to score weights on after each pass."""
 
     def __init__(self, data: Any, trees: Trees, trainer: Any):
-        from crfkit.parser.trees import Treebank, TreeColumns
-
         self.trainer, self.with_relations = trainer, trees.table is not None
         self.bank = Treebank(trees.features.views + len(trees.features.compared))
         for rows, names, path in blocks(listed(data), trees.run.comments):
@@ -155,7 +154,6 @@ class ParserTraining:
 
     def model(self, checkpoint: Checkpoint | None) -> ParserModel:
         """Train."""
-        from crfkit.parser.statetables import StateTables
         from crfkit.parser.training import ParserTrainer
 
         run, options, progress = self.run, self.options, self.progress
@@ -209,8 +207,6 @@ def _parser_of(init: Any) -> ParserModel:
 
 def _taken_over(model: ParserModel, trees: Trees, progress: Progress) -> Iterator[tuple[int, list[int], int, float]]:
     """The weights to start from: those of lines, values and relations that both have."""
-    from crfkit.parser.places import VALUE
-
     lines = {line.text: number for number, line in enumerate(trees.template.lines)}
     own = {name: number for number, name in enumerate(actions(trees.relations))}
     taken = 0

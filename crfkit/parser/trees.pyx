@@ -8,7 +8,6 @@ import array
 
 from libc.stdint cimport int32_t, int64_t
 
-
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.builder cimport TableBuilder
 from crfkit.features.strings cimport StringTable

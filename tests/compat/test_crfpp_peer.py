@@ -40,7 +40,7 @@ def template(source, columns):
 
 
 def close(found, expected):
-    """The same but for the last digits of probabilities: CRF++ adds up in single precision."""
+    """The same, except for the last digits of probabilities: CRF++ adds up in single precision."""
     texts, numbers = zip(*((re.split(rb"\d\.\d{6}", text), re.findall(rb"\d\.\d{6}", text)) for text in (found, expected)), strict=True)
     return texts[0] == texts[1] and all(abs(float(a) - float(b)) < 2e-4 for a, b in zip(*numbers, strict=True))
 

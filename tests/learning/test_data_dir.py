@@ -95,7 +95,7 @@ def test_a_run_is_resumed(algorithm, work):
     """A run may be resumed with its data in memory or in files."""
     whole = trained(work, "-a", algorithm, *limit(algorithm, 4))
     crfkit("learn", "-q", "-a", algorithm, *limit(algorithm, 2), "--checkpoint", "c", "--data-dir", "data", "template", "train", "half")
-    # that run is finished, but for the limit on its passes
+    # that run is finished: only the limit on its passes ended it
     assert trained(work, "-a", algorithm, *limit(algorithm, 4), "--checkpoint", "c", "--resume", "--data-dir", "data", target="other") == whole
 
 

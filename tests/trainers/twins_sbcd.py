@@ -96,7 +96,7 @@ class Sbcd:
         self.weights.update(old)
 
     def no_more(self, a: float, b: float) -> bool:
-        """Whether a is at most b, but for rounding; both sides need not agree on values that are all but the same."""
+        """Whether a is at most b, except for rounding; both sides need not agree on values that are all but the same."""
         self.certain &= abs(a - b) <= 1e-13 * abs(b) or abs(a - b) > 1e-8 * abs(b)
         return a - b <= 1e-13 * abs(b)
 

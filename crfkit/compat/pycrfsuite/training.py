@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import OptionError
+from crfkit.replacing import replacing
 
+from .features import features_of, parts_of
 from .parameters import Steps
 
 if TYPE_CHECKING:
@@ -73,8 +75,6 @@ class Training:
 
     def run(self, path: str) -> None:
         """Train, and write the model to the file `path` unless that is empty."""
-        from .features import features_of
-
         begun = time.perf_counter()
         features = features_of(self.sequences, self.holdout, self.values) if self.sequences.groups else None
         self._features(0 if features is None else features.corpus.layout.n_features, time.perf_counter() - begun)
@@ -122,8 +122,6 @@ class Training:
 
     def _learned(self, features: Features) -> Any:
         """The model's parts after all passes."""
-        from .features import parts_of
-
         corpus = features.corpus
         trainer, online = trainer_of(self.algorithm, self.values, corpus), self.algorithm != "lbfgs"
         if online:
@@ -240,7 +238,6 @@ class Training:
     def _store(self, parts: Any, known: tuple[int, int], path: str) -> None:
         """Write the model and log that, unless the path is empty."""
         from crfkit.foreign import model_bytes
-        from crfkit.replacing import replacing
 
         if not path:
             return

@@ -22,7 +22,6 @@ weight keeps moving in one direction, and rises when the weight turns back.
 
 import array
 
-
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fabs, fmax, fmin, sqrt
 from crfkit.loops.kernels cimport K
