@@ -204,8 +204,9 @@ def house():
 def modules():
     """Modules of the package without their endings: Python, compiled, and declarations that have no code."""
     kinds = (".py", ".pyx", ".pxd", ".so", ".pyd")
-    paths = (path for path in PACKAGE.rglob("*") if path.suffix in kinds and not path.name.startswith(("__", "_cyutility")))
-    return {str(path.relative_to(PACKAGE).with_name(path.name.split(".")[0])) for path in paths}
+    paths = (path for path in PACKAGE.rglob("*") if path.suffix in kinds and not path.name.startswith("_cyutility"))
+    found = {str(path.relative_to(PACKAGE).with_name(path.name.split(".")[0])) for path in paths}
+    return {name for name in found if not name.endswith("/__init__")}
 
 
 def test_the_house_has_every_module():
