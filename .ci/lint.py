@@ -68,11 +68,14 @@ def unused_cimports():
 
 
 def version_faults():
-    """The newest entry of the change log is for the version the package states."""
+    """The newest entry of the change log is for the version the package states, and the citation has that version and its date."""
     version = re.search(r'__version__ = "(.*)"', (ROOT / "crfkit/version.py").read_text())[1]
-    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    newest = re.search(r"^## (\S+) \(([\d-]+)\)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
     if newest is None or newest[1] != version:
         yield f"CHANGELOG.md: the first entry is not for version {version}"
+    cited = dict(re.findall(r"^(version|date-released): (.*)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.M))
+    if newest is not None and (cited["version"], cited["date-released"]) != newest.groups():
+        yield f"CITATION.cff: expected version {newest[1]} of {newest[2]}, as in CHANGELOG.md"
 
 
 def text_faults():
