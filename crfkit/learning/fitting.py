@@ -47,7 +47,7 @@ REASONS = {
 
 def fitting_l2(ambiguous: float, of_a_token: float, often: float, many: float = MANY) -> float:
     """The penalty for data with this share of attributes that have more than one label, so many attributes of a token, and so many occurrences of an
-    attribute, both in the mean. Unigram attributes alone are meant: those that form features with label pairs mostly repeat them."""
+    attribute, both on average. Only unigram attributes count: those that form features with label pairs mostly repeat them."""
     frequent = min(1, of_a_token / SOME) ** 2 * min(1, often / OFTEN) ** 4
     found = max(LEAST, (ambiguous / AMBIGUOUS) ** 2, of_a_token / many, frequent)
     return _short(min(USUAL, found))
