@@ -50,7 +50,7 @@ cdef struct CandidateC:       # a candidate for the next rank of a cell; those o
     double score        # on entering the cell
     int64_t path        # at the position before
 
-cdef struct StateC:     # of a cell whose second rank was needed
+cdef struct RanksC:     # of a cell whose second rank was needed
     int64_t second      # path of rank 2, or NONE
     int64_t last        # path of the highest rank found
     int64_t before      # the same without its last position
@@ -67,10 +67,10 @@ cdef int64_t NONE = -1
 
 # ---------------------------------------------------------------------------------------------- exact search
 
-cdef inline StateC* state_of(NBest s, int64_t cell) noexcept nogil:
+cdef inline RanksC* state_of(NBest s, int64_t cell) noexcept nogil:
     """The link of a cell is 0 if nothing is known yet, n > 0 if it has state n-1, n < 0 if its best path comes from label -n-1."""
     cdef int32_t link = (<int32_t*>s.links.data)[cell]
-    return (<StateC*>s.states.data) + (link - 1) if link > 0 else NULL
+    return (<RanksC*>s.states.data) + (link - 1) if link > 0 else NULL
 
 
 cdef inline PathC* entry(NBest s, int64_t path) noexcept nogil:
@@ -79,7 +79,7 @@ cdef inline PathC* entry(NBest s, int64_t path) noexcept nogil:
 
 cdef inline int64_t next_rank(NBest s, int64_t path) noexcept nogil:
     """The path of the next rank into the same cell, as far as known."""
-    cdef StateC* state
+    cdef RanksC* state
     if path >= s.cells:
         return entry(s, path).next
     state = state_of(s, path)
@@ -91,7 +91,7 @@ cdef int32_t first_label(NBest s, const LatticeC* lat, int64_t t, int64_t j) noe
     cdef:
         int32_t* link = (<int32_t*>s.links.data) + t * lat.P + j
     if link[0] > 0:
-        return (<StateC*>s.states.data)[link[0] - 1].first_label
+        return (<RanksC*>s.states.data)[link[0] - 1].first_label
     if link[0] == 0:
         link[0] = -K.came_from(lat, <int32_t>t, <int32_t>j) - 1
     return -link[0] - 1
@@ -170,13 +170,13 @@ cdef int add_state(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1
         double most = 0 if t == lat.T else (<double*>s.rows.data)[j] if s.bounded and edge == &lat.shared else INFINITY
         const double* column
         CandidateC* ways
-        StateC* state
+        RanksC* state
     if s.n_states >= 0x7FFFFFFF:
         raise MemoryError("too many paths for one sequence: ask for fewer")
-    arena_reserve(s, &s.states, s.n_states + 1, sizeof(StateC))
+    arena_reserve(s, &s.states, s.n_states + 1, sizeof(RanksC))
     arena_reserve(s, &s.ways, s.n_ways + lat.L, sizeof(CandidateC))
     ways = (<CandidateC*>s.ways.data) + s.n_ways
-    state = (<StateC*>s.states.data) + s.n_states
+    state = (<RanksC*>s.states.data) + s.n_states
     ways.path = row                             # if scores are NaN no candidate counts, not even the best
     if s.wanted < lat.L // MANY and (edge == NULL or edge.pair != NULL):
         n = best_ways(s, lat, t, j, floor, ways)
@@ -208,7 +208,7 @@ cdef int add_state(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1
 cdef int advance(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1 nogil:
     """Find the next rank of cell (t, j). The successor of its last path's prefix, in the cell before, is known."""
     cdef:
-        StateC* state = state_of(s, t * lat.P + j)
+        RanksC* state = state_of(s, t * lat.P + j)
         CandidateC* ways = (<CandidateC*>s.ways.data) + state.ways
         CandidateC* used = ways + state.last_way
         int64_t successor = next_rank(s, state.before)
@@ -239,7 +239,7 @@ cdef int advance(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1 n
     return 0
 
 
-cdef StateC* next_path(NBest s, const LatticeC* lat) except NULL nogil:
+cdef RanksC* next_path(NBest s, const LatticeC* lat) except NULL nogil:
     """The next rank at the end: go left as long as the cell before has to find a next rank too, then come back.
 
     Returns the state of the end, which is cell 0 of position T.
@@ -247,7 +247,7 @@ cdef StateC* next_path(NBest s, const LatticeC* lat) except NULL nogil:
     cdef:
         int32_t* trail = <int32_t*>s.trail.data
         int64_t t = lat.T, before
-        StateC* state
+        RanksC* state
     trail[t] = 0
     while True:
         state = state_of(s, t * lat.P + trail[t])
@@ -310,7 +310,7 @@ cdef int search_further(NBest s, LatticeC* lat, int n, double ratio, double unit
     cdef:
         int64_t t, path
         uint16_t* labels
-        StateC* state
+        RanksC* state
     s.wanted = n
     if n == 2 and lat.shared.pair == NULL:
         add_path(s, lat, -INFINITY)

@@ -5,16 +5,13 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from .tuples cimport GramTableC
 from crfkit.memory cimport Arena, BufferC, buffer_reserve, memcpy
 from crfkit.template.patterns cimport Patterns
+from crfkit.text.scanning cimport TextC
 from .strings cimport StringTable, StringTableC, string_hash, strings_find
 from .cells cimport View
 
 
-cdef struct TextC:              # a literal of the template
-    const char* s
-    int64_t n
-
 cdef struct SlotC:
-    const TextC* literal        # [arity+1]
+    const TextC* literal        # [arity+1] of the template
     bint by_string
     bint bigram
 

@@ -12,7 +12,7 @@ from crfkit.template.macros import Line
 from crfkit.template.parsing import Template
 from crfkit.values import as_text
 
-from .parts import Parts, Places, Rows, labels_of
+from .parts import FeatureRows, Parts, Places, labels_of
 from .translating import translated, written
 
 if TYPE_CHECKING:
@@ -45,11 +45,11 @@ def assembled(
     pairs = None
     if plain is not None and plain in features:
         number = features.names.find(plain)
-        pairs = Rows.placed(features, [number], None, weights, len(names), True).weight
+        pairs = FeatureRows.placed(features, [number], None, weights, len(names), True).weight
         if not again:
             of_b.remove(number)
-    unigrams = Rows.placed(features, of_u, None, weights, len(names), False)
-    bigrams = Rows.placed(features, of_b, None, weights, len(names), True)
+    unigrams = FeatureRows.placed(features, of_u, None, weights, len(names), False)
+    bigrams = FeatureRows.placed(features, of_b, None, weights, len(names), True)
     return Parts("crf++", names, unigrams, bigrams, pairs, template, xsize + 1, {**options, "maxid": len(weights)}, features)
 
 

@@ -19,7 +19,7 @@ from crfkit.features.strings import StringTable
 from crfkit.parallel import in_order
 from crfkit.values import as_bytes, as_text
 
-from .parts import Parts, Rows
+from .parts import FeatureRows, Parts
 
 if TYPE_CHECKING:
     import numpy
@@ -53,14 +53,14 @@ def read(data: memoryview) -> Parts:
         partial(read_rows, data, header["off_features"], header["off_attrrefs"], b"AFRF", n_attributes, n_labels),
     )
     names, rows = in_order(lambda work: work(), attributes, 1 if n_attributes < _MANY else 2)
-    unigrams = Rows(names, *rows)
+    unigrams = FeatureRows(names, *rows)
     ptr, after, weights = read_rows(data, header["off_features"], header["off_labelrefs"], b"LFRF", n_labels, n_labels)
     pairs = array.array("d", bytes(8 * n_labels**2)) if len(after) else None
     if pairs is not None:
         for before in range(n_labels):
             for at in range(ptr[before], ptr[before + 1]):
                 pairs[before * n_labels + after[at]] = weights[at]
-    return Parts(NAME, labels, unigrams, Rows.empty(), pairs)
+    return Parts(NAME, labels, unigrams, FeatureRows.empty(), pairs)
 
 
 def _header(data: memoryview) -> dict[str, int]:
@@ -118,7 +118,7 @@ def write(parts: Parts) -> bytes:
     if parts.template is not None:
         raise UnsupportedError("a CRFsuite model has no template: only models of attribute lines (--format crfsuite) can become one")
     n, found = len(parts.labels), parts.unigrams
-    rows = Rows.gathered(found.names, range(len(found.names)), found.ptr, found.label, found.weight)
+    rows = FeatureRows.gathered(found.names, range(len(found.names)), found.ptr, found.label, found.weight)
     pairs = numpy.reshape(parts.pairs or numpy.zeros(n * n), (n, n))
     before, after = pairs.nonzero()
     of_attributes, of_labels = numpy.diff(rows.ptr), numpy.bincount(before, minlength=n)

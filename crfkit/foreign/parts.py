@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Rows:
+class FeatureRows:
     """The features of attributes in compressed rows: attribute a has those from ptr[a] to ptr[a+1], labels ascending."""
 
     names: StringTable
@@ -39,7 +39,7 @@ class Rows:
     @classmethod
     def placed(
         cls, at: Places, chosen: Iterable[int], numbers: array.array[int] | None, weights: array.array[float], labels: int, bigram: bool
-    ) -> Rows:
+    ) -> FeatureRows:
         """The rows of the chosen names. The weights of a name follow its place. Weight k has the place numbers[k], in ascending order. If
         `numbers` is None, it has the place k, and each name has weights for all labels, or for all pairs of labels."""
         from .placed import rows_at
@@ -47,7 +47,7 @@ class Rows:
         return cls(*rows_at(at.names, at.places, array.array("i", chosen), numbers, weights, labels, bigram))
 
     @classmethod
-    def gathered(cls, names: StringTable, numbers: Any, ptr: Any, label: Any, weight: Any) -> Rows:
+    def gathered(cls, names: StringTable, numbers: Any, ptr: Any, label: Any, weight: Any) -> FeatureRows:
         """Rows for these names: name i gets row numbers[i] of the given ones, or none if that is -1. Weights of zero are left out, and
         names without other weights."""
         import numpy
@@ -65,7 +65,7 @@ class Rows:
         return cls(names.select(made[0]), *made[1:])
 
     @classmethod
-    def empty(cls) -> Rows:
+    def empty(cls) -> FeatureRows:
         """Rows without attributes."""
         return cls(StringTable(), array.array("q", [0]), array.array("H"), array.array("d"))
 
@@ -115,8 +115,8 @@ class Parts:
 
     program: str  # crfsuite, crf++ or wapiti; crfkit's trainer where the model is its own
     labels: list[str]
-    unigrams: Rows
-    bigrams: Rows
+    unigrams: FeatureRows
+    bigrams: FeatureRows
     pairs: array.array[float] | None  # "d", L x L: the weight of label i followed by label j at i * L + j
     template: Template | None = None  # None: the data name their attributes
     columns: int = 1  # of the data, the label's included
@@ -194,7 +194,7 @@ def parts_of(model: Model) -> Parts:
             names[-1].intern_bytes(name)
         if len(names[-1]) < len(kept):  # it was not checked when it was opened
             raise ModelFileError(f"{model.name}: damaged: several attributes have one name")
-    unigrams = Rows(names[0], arrays["u_ptr"], arrays["u_label"], of_u)
-    bigrams = Rows(names[1], arrays["b_ptr"], arrays["b_label"], of_b, arrays["b_prev"])
+    unigrams = FeatureRows(names[0], arrays["u_ptr"], arrays["u_label"], of_u)
+    bigrams = FeatureRows(names[1], arrays["b_ptr"], arrays["b_label"], of_b, arrays["b_prev"])
     header = model.header
     return Parts(header["algorithm"], model.labels, unigrams, bigrams, pairs, model.template, header["columns"], header["options"])

@@ -18,7 +18,7 @@ from crfkit.template import dialects
 from crfkit.template.macros import Line
 from crfkit.values import as_text
 
-from .parts import Parts, Rows
+from .parts import FeatureRows, Parts
 
 FARTHEST = 4  # tokens away: beyond that Wapiti has one name for all
 
@@ -72,11 +72,11 @@ def _texts(line: Line, to: str) -> Iterator[bytes]:
         yield from (letter + body for kind, letter in (("U", single), ("B", pair)) if kind in line.kinds)
 
 
-def _renamed(parts: Parts, bigram: bool, to: str) -> Rows:
+def _renamed(parts: Parts, bigram: bool, to: str) -> FeatureRows:
     """The features of one kind under their names in the other language."""
     assert parts.template is not None
     beginnings = _Beginnings(line for line in parts.template.lines if "UB"[bigram] in line.kinds)
-    old, new = (parts.bigrams if bigram else parts.unigrams), Rows.empty()
+    old, new = (parts.bigrams if bigram else parts.unigrams), FeatureRows.empty()
     made: dict[bytes, tuple] = {}
     for number, name in enumerate(old.names):
         for other in sorted({renamed for line in beginnings.of(name) for renamed in _names(name, line, bigram, parts.template.dialect, to)}):

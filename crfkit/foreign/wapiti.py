@@ -25,7 +25,7 @@ from crfkit.template.pattern_syntax import plain_pattern
 from crfkit.text.opening import contents
 from crfkit.values import as_bytes, as_text
 
-from .parts import Parts, Places, Rows, labels_of
+from .parts import FeatureRows, Parts, Places, labels_of
 from .translating import translated
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def read(data: memoryview, lines: bool = False) -> Parts:
             template = dialects.parse(pattern_lines, dialects.WAPITI if kind == CRF else dialects.MAXENT)
         except TemplateError as error:
             raise ModelFileError(f"its patterns cannot be read: {error}") from None
-    parts = Parts("wapiti", labels, Rows.empty(), Rows.empty(), None, template, int(columns) + 2, {LINE_BY_LINE: True} if line_by_line else {})
+    parts = Parts("wapiti", labels, FeatureRows.empty(), FeatureRows.empty(), None, template, int(columns) + 2, {LINE_BY_LINE: True} if line_by_line else {})
     _share_out(parts, names, numbers, weights, _plain(patterns) if kind == CRF else None, kind == CRF)
     if template is None and len(parts.bigrams.names):
         raise ModelFileError("a Wapiti model without patterns has observations of label pairs (b, *); in crfkit's data, attributes are of single labels")
@@ -182,7 +182,7 @@ def _share_out(
     if len(numbers) and numbers[-1] >= end:
         raise ModelFileError(f"damaged: weight {next(number for number in numbers if number >= end)} of {end}")
     parts.places = of_pairs = Places(names, array.array("q", places))
-    parts.unigrams = Rows.placed(parts.places, _with(kinds, b"u*"), numbers, weights, n, False)
+    parts.unigrams = FeatureRows.placed(parts.places, _with(kinds, b"u*"), numbers, weights, n, False)
     if not crf:
         return
     if b"*" in kinds:  # whose pairs of labels follow the labels
@@ -191,11 +191,11 @@ def _share_out(
     if plain is not None and plain in parts.places:
         number = names.find(plain)
         chosen.remove(number)
-        row = Rows.placed(of_pairs, [number], numbers, weights, n, True)
+        row = FeatureRows.placed(of_pairs, [number], numbers, weights, n, True)
         parts.pairs = array.array("d", bytes(8 * n * n))
         for before, label, weight in zip(row.previous, row.label, row.weight, strict=True):
             parts.pairs[before * n + label] = weight
-    parts.bigrams = Rows.placed(of_pairs, chosen, numbers, weights, n, True)
+    parts.bigrams = FeatureRows.placed(of_pairs, chosen, numbers, weights, n, True)
 
 
 def _with(kinds: bytes, wanted: bytes) -> list[int]:

@@ -24,7 +24,7 @@ from crfkit.text.rows import Rows
 from crfkit.values import copied, shown
 from crfkit.version import __version__
 
-from .places import DISTANCE, EQUAL, Features, features_of
+from .places import DISTANCE, EQUAL, StateFeatures, features_of
 from .scratch import Scratch, packed_values
 from .statetables import StateTables
 from .trees import TreeColumns, check_ids
@@ -97,7 +97,7 @@ class ParserModel(Stored):
             self.template = template
             self.depth: int = make("lookahead", {"depth": header["options"].get("depth")}).depth
             check_search(self.depth, len(header["relations"]))
-            self.parts: Features = features_of(template)
+            self.parts: StateFeatures = features_of(template)
             self.index = Index(self.parts.symbols, sections, verify=verify)
             self.sizes = [len(view.strings) for view in self.index.views]
             relations = max(len(header["relations"]), 1)

@@ -33,7 +33,7 @@ class Cell(NamedTuple):
     place2: int = 0
 
 
-class Features(NamedTuple):
+class StateFeatures(NamedTuple):
     """The cells that P lines use."""
 
     symbols: Template
@@ -43,7 +43,7 @@ class Features(NamedTuple):
     """Columns whose cells are compared without a transform; their values follow those of the views."""
 
 
-def features_of(template: Template) -> Features:
+def features_of(template: Template) -> StateFeatures:
     """Parse the lines of a template whose columns are resolved to numbers."""
     for line in template.lines:
         if len(line.macros) > MOST_CELLS:
@@ -80,4 +80,4 @@ def features_of(template: Template) -> Features:
         for number, (name, macro) in enumerate(zip(names, views.values(), strict=True), 1)
     )
     lines = tuple(tuple(map(cell, line.macros)) for line in template.lines)
-    return Features(Template(symbols, "", template.path), lines, len(views), tuple(compared))
+    return StateFeatures(Template(symbols, "", template.path), lines, len(views), tuple(compared))

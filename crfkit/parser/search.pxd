@@ -3,11 +3,11 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from crfkit.memory cimport Arena, BufferC
-from .states cimport KINDS, StateC, StepC
+from .states cimport KINDS, StateC, UndoC
 from .statetables cimport StateTables
 
 
-cdef struct NodeC:
+cdef struct SearchNodeC:
     bint known              # whether the scores have been computed
     int32_t choice          # kind of the best next action, NOBODY if there is none
     int32_t[3] best         # of each kind, the action with the highest score
@@ -15,7 +15,7 @@ cdef struct NodeC:
     int32_t[3] child        # node after an action of each kind, or NOBODY
 
 
-cdef struct ChoiceC:
+cdef struct ActionChoiceC:
     int32_t action
     double value            # sum of its score and those of the best actions after it
     double correct          # the same of the correct action
@@ -27,7 +27,7 @@ cdef class Search(Arena):
     cdef StateC state
     cdef const int32_t* values      # [T][width] values of the sentence
     cdef int32_t depth, root
-    cdef NodeC* node
+    cdef SearchNodeC* node
     cdef float* scores              # [nodes][actions]
     cdef int32_t* free              # stack of free nodes
     cdef int32_t n_free, capacity
@@ -44,8 +44,8 @@ cdef class Search(Arena):
     cdef void forget(self) noexcept nogil
     cdef void score_actions(self, int32_t number) noexcept nogil
     cdef double explore(self, int32_t number, int32_t depth) noexcept nogil
-    cdef double ahead(self, NodeC* node, int32_t kind, int32_t depth) noexcept nogil
-    cdef void choose(self, int32_t correct, double margin, ChoiceC* choice) noexcept nogil
+    cdef double ahead(self, SearchNodeC* node, int32_t kind, int32_t depth) noexcept nogil
+    cdef void choose(self, int32_t correct, double margin, ActionChoiceC* choice) noexcept nogil
     cdef int32_t best_actions(self, int32_t action, int32_t* actions) noexcept nogil
     cdef void execute(self, int32_t action) noexcept nogil
     cdef void run(self) noexcept nogil

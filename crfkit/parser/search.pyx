@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.memory cimport arena_reserve, arena_zeros, memset
-from .states cimport KINDS, LEFT, NOBODY, RIGHT, SHIFT, StepC, state_allows, state_do, state_ended, state_start, state_undo
+from .states cimport KINDS, LEFT, NOBODY, RIGHT, SHIFT, UndoC, state_allows, state_do, state_ended, state_start, state_undo
 from .statetables cimport NO_ROW, LineC, StateTables, has_feature, key_home, line_find
 
 
@@ -24,7 +24,7 @@ cdef class Search(Arena):
         self.tables, self.depth = tables, depth
         for i in range(depth + 1):
             self.capacity = 3 * self.capacity + 1
-        self.node = <NodeC*>arena_zeros(self, self.capacity, sizeof(NodeC))
+        self.node = <SearchNodeC*>arena_zeros(self, self.capacity, sizeof(SearchNodeC))
         self.scores = <float*>arena_zeros(self, <int64_t>self.capacity * tables.n_actions, sizeof(float))
         self.free = <int32_t*>arena_zeros(self, self.capacity, sizeof(int32_t))
         self.key = <uint32_t*>arena_zeros(self, tables.n_lines * tables.most_cells, sizeof(uint32_t))
@@ -75,7 +75,7 @@ cdef class Search(Arena):
     cdef void score_actions(self, int32_t number) noexcept nogil:
         """Score all actions in the current state. No access is out of bounds, whatever the tables contain."""
         cdef:
-            NodeC* node = &self.node[number]
+            SearchNodeC* node = &self.node[number]
             float* score = self.scores + <int64_t>number * self.tables.n_actions
             const uint32_t* key = self.key
             const LineC* line
@@ -128,7 +128,7 @@ cdef class Search(Arena):
     cdef double explore(self, int32_t number, int32_t depth) noexcept nogil:
         """The best sum of scores of the next depth + 1 actions, 0 if there are none. Records the choice in the node."""
         cdef:
-            NodeC* node = &self.node[number]
+            SearchNodeC* node = &self.node[number]
             int32_t kind
             double value, best = -INFINITY
         node.choice = NOBODY
@@ -145,9 +145,9 @@ cdef class Search(Arena):
                 node.choice = kind
         return best
 
-    cdef double ahead(self, NodeC* node, int32_t kind, int32_t depth) noexcept nogil:
+    cdef double ahead(self, SearchNodeC* node, int32_t kind, int32_t depth) noexcept nogil:
         """The best sum of scores of the `depth` actions after one of this kind."""
-        cdef StepC step
+        cdef UndoC step
         cdef double value
         if depth == 0:
             return 0
@@ -160,12 +160,12 @@ cdef class Search(Arena):
 
     # ------------------------------------------------------------------------------------------ decisions
 
-    cdef void choose(self, int32_t correct, double margin, ChoiceC* choice) noexcept nogil:
+    cdef void choose(self, int32_t correct, double margin, ActionChoiceC* choice) noexcept nogil:
         """Choose the action with the highest value, the first of equal ones. `margin` is subtracted from the value of the correct
         action (NOBODY: not known).
         """
         cdef:
-            NodeC* node = &self.node[self.root]
+            SearchNodeC* node = &self.node[self.root]
             const float* score = self.scores + <int64_t>self.root * self.tables.n_actions
             int32_t kind, a, first, last, R = self.tables.n_relations
             double ahead, value
@@ -211,7 +211,7 @@ cdef class Search(Arena):
 
     cdef void run(self) noexcept nogil:
         """Parse the sentence; afterwards `state` has its heads."""
-        cdef ChoiceC choice
+        cdef ActionChoiceC choice
         while not state_ended(&self.state):
             self.choose(NOBODY, 0, &choice)
             self.execute(choice.action)

@@ -47,13 +47,13 @@ cdef inline bint state_ended(const StateC* s) noexcept nogil:
 
 
 # What is needed to undo an action.
-cdef struct StepC:
+cdef struct UndoC:
     int32_t gone        # the token that left the stack
     int32_t before      # the outermost child that it replaced
 
 
-cdef inline StepC state_do(StateC* s, int kind, int32_t relation) noexcept nogil:
-    cdef StepC step
+cdef inline UndoC state_do(StateC* s, int kind, int32_t relation) noexcept nogil:
+    cdef UndoC step
     cdef int32_t top
     step.gone = step.before = NOBODY
     if kind == SHIFT:
@@ -79,7 +79,7 @@ cdef inline StepC state_do(StateC* s, int kind, int32_t relation) noexcept nogil
     return step
 
 
-cdef inline void state_undo(StateC* s, int kind, StepC step) noexcept nogil:
+cdef inline void state_undo(StateC* s, int kind, UndoC step) noexcept nogil:
     cdef int32_t top
     if kind == SHIFT:
         s.depth -= 1

@@ -10,13 +10,13 @@ cdef enum:
     NO_ROW = -1
 
 
-cdef struct CellC:
+cdef struct PlacedCellC:
     int32_t kind, view, place, view2, place2
 
 
 cdef struct LineC:              # a line of the template, and its table
     int32_t arity
-    const CellC* cell           # [arity]
+    const PlacedCellC* cell           # [arity]
     int64_t n                   # entries in use, while the table grows
     int64_t n_slots
     int32_t* slot               # [n_slots][1 + arity]: row or NO_ROW, then the key

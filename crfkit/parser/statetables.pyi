@@ -2,7 +2,7 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from .places import Features
+from .places import StateFeatures
 
 class StateTables:
     n_views: int
@@ -12,7 +12,7 @@ class StateTables:
     most_cells: int
     n_rows: int
     def __init__(
-        self, features: Features, n_relations: int, sections: Mapping[str, memoryview] | None = None, verify: bool = True, sizes: Sequence[int] | None = None
+        self, features: StateFeatures, n_relations: int, sections: Mapping[str, memoryview] | None = None, verify: bool = True, sizes: Sequence[int] | None = None
     ) -> None: ...
     def pack(
         self, weights: array[float], sizes: Sequence[int], renumber: Callable[[list[array[int]]], tuple[array[int], list[array[int]]]]

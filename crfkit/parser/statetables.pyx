@@ -27,7 +27,7 @@ cdef int32_t DISTANCE = _DISTANCE
 cdef int32_t EQUAL = _EQUAL
 
 
-cdef inline bint is_value(const CellC* cell) noexcept nogil:
+cdef inline bint is_value(const PlacedCellC* cell) noexcept nogil:
     """Whether a cell has the value of a view, not a distance or a comparison."""
     return cell.kind != DISTANCE and cell.kind != EQUAL
 
@@ -65,17 +65,17 @@ cdef packed_table(const LineC* line, int64_t n, const int32_t[::1] new_row, numb
 
 
 cdef class StateTables(Arena):
-    """The tables of these lines (crfkit.parser.places.Features): empty, or those in the `sections` of a model file."""
+    """The tables of these lines (crfkit.parser.places.StateFeatures): empty, or those in the `sections` of a model file."""
 
     def __cinit__(self, features, int32_t n_relations, sections=None, bint verify=True, sizes=None):
         cdef int32_t i, n = 0
-        cdef CellC* cell
+        cdef PlacedCellC* cell
         cdef LineC* line
         self.n_views, self.n_relations, self.n_actions = features.views, n_relations, 1 + 2 * n_relations
         self.width = features.views + len(features.compared)
         self.n_lines = len(features.lines)
         self.line = <LineC*>arena_zeros(self, self.n_lines, sizeof(LineC))
-        cell = <CellC*>arena_zeros(self, sum(map(len, features.lines)), sizeof(CellC))
+        cell = <PlacedCellC*>arena_zeros(self, sum(map(len, features.lines)), sizeof(PlacedCellC))
         self.most_cells = 1
         for i, cells in enumerate(features.lines):
             line = &self.line[i]
@@ -84,7 +84,7 @@ cdef class StateTables(Arena):
                 raise ValueError(f"{line.arity} cells in a line")
             self.most_cells = max(self.most_cells, line.arity)
             for one in cells:
-                cell[0] = CellC(one.kind, one.view, one.place, one.view2, one.place2)
+                cell[0] = PlacedCellC(one.kind, one.view, one.place, one.view2, one.place2)
                 cell += 1
         if sections is not None:
             self.map(sections, verify, sizes)
@@ -94,7 +94,7 @@ cdef class StateTables(Arena):
         cdef int32_t place[N_PLACES]
         cdef const int32_t* at[N_PLACES]
         cdef int32_t i, k, value
-        cdef const CellC* cell
+        cdef const PlacedCellC* cell
         state_places(state, place)
         for i in range(N_PLACES):
             at[i] = values + <int64_t>place[i] * self.width
@@ -266,7 +266,7 @@ cdef class StateTables(Arena):
 
     cdef bint exists(self, int32_t number, const int32_t* key, sizes) except -1:
         """Whether all values in a key of this line exist; `sizes`: the number of values of each view."""
-        cdef const CellC* cell
+        cdef const PlacedCellC* cell
         cdef int64_t limit
         cdef int32_t k
         for k in range(self.line[number].arity):

@@ -19,8 +19,8 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 from crfkit.loops.numbers cimport isfinite
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, restore_vector, vector
 from crfkit.rng cimport RngC, rng_seed, rng_shuffle
-from .search cimport ChoiceC, Search
-from .states cimport LEFT, NOBODY, SHIFT, StepC, state_do, state_ended, state_undo
+from .search cimport ActionChoiceC, Search
+from .states cimport LEFT, NOBODY, SHIFT, UndoC, state_do, state_ended, state_undo
 from .statetables cimport MOST_CELLS, RowC, StateTables, has_feature
 from .trees cimport Treebank, correct_kind, count_children
 
@@ -202,7 +202,7 @@ cdef class MarginPerceptron(Arena):
             int32_t T = <int32_t>(self.data.start[s + 1] - first), correct, n
             const int32_t* head = self.data.head + first
             const int32_t* relation = self.data.relation + first
-            ChoiceC choice
+            ActionChoiceC choice
             int kind
         count_children(head, T, self.waiting)
         self.search.start(T, self.data.values + first * self.data.width)
@@ -235,7 +235,7 @@ cdef class MarginPerceptron(Arena):
     cdef int update(self, const int32_t* actions, int32_t n, double gain) except -1 nogil:
         """Add `gain` to the weights of all features of the states in which these actions are taken, one after another."""
         cdef:
-            StepC[16] steps
+            UndoC[16] steps
             const uint32_t* key
             int32_t i, k
         for k in range(n):

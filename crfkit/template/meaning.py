@@ -15,13 +15,13 @@ from itertools import groupby
 
 from .macros import Line, Macro
 
-Rows = Sequence[Sequence[str]]
+Sentence = Sequence[Sequence[str]]
 
 _PADDING = re.compile(r"_B[+-][1-9][0-9]*")
 
 
 def expand(
-    line: Line, rows: Rows, t: int, labels: Sequence[str] | None = None, places: Mapping[str, int | None] | None = None
+    line: Line, rows: Sentence, t: int, labels: Sequence[str] | None = None, places: Mapping[str, int | None] | None = None
 ) -> str | None:
     """The feature string of a line at token `t` of a sentence; None if a macro has no value there.
 
@@ -37,7 +37,7 @@ def expand(
     return text
 
 
-def _value(macro: Macro, rows: Rows, t: int, labels: Sequence[str] | None) -> str | None:
+def _value(macro: Macro, rows: Sentence, t: int, labels: Sequence[str] | None) -> str | None:
     if macro.kind == "y":
         if labels is None:
             raise ValueError(f"{macro.text} needs the labels of the tokens before")
@@ -52,7 +52,7 @@ def _value(macro: Macro, rows: Rows, t: int, labels: Sequence[str] | None) -> st
     return _lower(value) if macro.lower and value is not None else value
 
 
-def _placed(macro: Macro, rows: Rows, places: Mapping[str, int | None]) -> str | None:
+def _placed(macro: Macro, rows: Sentence, places: Mapping[str, int | None]) -> str | None:
     """The value of a macro of a P line at its places; the padding if one is empty."""
     here, there = places[macro.place], places[macro.place2 or macro.place]
     if here is None or there is None:
@@ -62,7 +62,7 @@ def _placed(macro: Macro, rows: Rows, places: Mapping[str, int | None]) -> str |
     return _value(macro._replace(row2=there - here), rows, here, None)
 
 
-def _cell(rows: Rows, i: int, column: int) -> str:
+def _cell(rows: Sentence, i: int, column: int) -> str:
     """A cell, or CRF++'s padding: _B-1 just before the sentence, _B+1 just after it."""
     if i < 0:
         return f"_B{i}"

@@ -3,15 +3,11 @@
 from libc.stdint cimport int64_t
 
 from .rows cimport Rows
+from .scanning cimport TextC
 
 
 cdef struct PlaceC:                     # where messages say the fault is, counted from 1
     int64_t sentence, token
-
-
-cdef struct TextC:
-    const char* s
-    int64_t n
 
 
 # Replace the rows by one sentence.

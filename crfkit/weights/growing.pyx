@@ -25,12 +25,12 @@ from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, memcpy
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport DatasetC, LayoutC
 
-cdef struct FeatureC:
+cdef struct GrownFeatureC:
     uint32_t key
     int32_t next            # feature of the same attribute, or -1
     float weight
 
-cdef struct AttributeC:
+cdef struct GrownAttributeC:
     double rate
     int32_t first           # feature, or -1
     int32_t n               # how many there are
@@ -58,8 +58,8 @@ cdef class Family(Arena):
     cdef Kind kind
     cdef GramTableC known       # (attribute, key) -> feature
     cdef BufferC feature_buffer, attribute_buffer, borrowed_buffer
-    cdef FeatureC* feature
-    cdef AttributeC* attribute
+    cdef GrownFeatureC* feature
+    cdef GrownAttributeC* attribute
     cdef int32_t* borrowed      # attributes by their places
     cdef int64_t n, n_borrowed
 
@@ -68,8 +68,8 @@ cdef class Family(Arena):
 
     cdef int extend(self, int64_t n, double rate, int32_t window) except -1 nogil:
         """Add the attributes that are new, up to number n."""
-        arena_reserve(self, &self.attribute_buffer, n, sizeof(AttributeC))
-        self.attribute = <AttributeC*>self.attribute_buffer.data
+        arena_reserve(self, &self.attribute_buffer, n, sizeof(GrownAttributeC))
+        self.attribute = <GrownAttributeC*>self.attribute_buffer.data
         while self.n < n:
             self.attribute[self.n].rate, self.attribute[self.n].window = rate, window
             self.attribute[self.n].first = self.attribute[self.n].place = -1
@@ -94,8 +94,8 @@ cdef class Family(Arena):
         grams_reserve(self, &self.known, 1)
         f = grams_intern(&self.known, <uint32_t>a, key)
         if f == n:
-            arena_reserve(self, &self.feature_buffer, n + 1, sizeof(FeatureC))
-            self.feature = <FeatureC*>self.feature_buffer.data
+            arena_reserve(self, &self.feature_buffer, n + 1, sizeof(GrownFeatureC))
+            self.feature = <GrownFeatureC*>self.feature_buffer.data
             self.feature[f].key, self.feature[f].weight = key, 0
             self.feature[f].next = self.attribute[a].first
             self.attribute[a].first = f
@@ -105,7 +105,7 @@ cdef class Family(Arena):
     cdef void catch_up(self, int32_t a, const WindowC* windows, int32_t until, double alpha) noexcept nogil:
         """Apply the windows in which the attribute did not occur, up to number `until`."""
         cdef:
-            AttributeC* own = &self.attribute[a]
+            GrownAttributeC* own = &self.attribute[a]
             double scale = 1
             int32_t f = own.first
         while own.window < until:
@@ -126,7 +126,7 @@ cdef class Family(Arena):
 
     cdef void exchange(self, const LayoutC* c, float* w, const int32_t* rank, bint out) noexcept nogil:
         """Copy the borrowed weights into the cells of their layout, or back."""
-        cdef FeatureC* feature
+        cdef GrownFeatureC* feature
         cdef int64_t k
         cdef int32_t f
         for k in range(self.n_borrowed):
@@ -283,7 +283,7 @@ cdef class Growing(Arena):
         """End the window. `rates` are all rows' rates after it."""
         cdef:
             const int32_t[::1] rank = array.array("i", range(layout.c.L))
-            AttributeC* own
+            GrownAttributeC* own
             WindowC* window
             Family family
             int64_t k, r = 0

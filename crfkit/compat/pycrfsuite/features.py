@@ -100,8 +100,7 @@ def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> F
 
 def parts_of(features: Features, weights: array.array) -> Parts:
     """A model with these weights. Labels and attributes are in order of first occurrence, as in CRFsuite."""
-    from crfkit.foreign.parts import Parts
-    from crfkit.foreign.parts import Rows as FeatureRows
+    from crfkit.foreign.parts import FeatureRows, Parts
     from crfkit.weights.precision import doubles
 
     layout = features.corpus.layout

@@ -112,13 +112,13 @@ class Training:
 
     def _empty_model(self, n: int, labels: Iterable[str] = ()) -> Any:
         """The model if there is nothing to learn: no features, or not two labels. The error codes are CRFsuite's."""
-        from crfkit.foreign.parts import Parts, Rows
+        from crfkit.foreign.parts import FeatureRows, Parts
 
         if self.algorithm == "lbfgs":
             self.say(f"L-BFGS terminated with error code ({2 if n else -1020})\n")
         self.say("Total seconds required for training: 0.000\n")
         self.say("\n")
-        return Parts("crfsuite", list(labels), Rows.empty(), Rows.empty(), None)
+        return Parts("crfsuite", list(labels), FeatureRows.empty(), FeatureRows.empty(), None)
 
     def _learned(self, features: Features) -> Any:
         """The model's parts after all passes."""

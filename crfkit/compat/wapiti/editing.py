@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from crfkit.errors import DataError
-from crfkit.foreign.parts import Parts, Rows
+from crfkit.foreign.parts import FeatureRows, Parts
 from crfkit.foreign.wapiti import Features, observations, plain_name
 from crfkit.values import as_bytes
 
@@ -57,7 +57,7 @@ def _weight(value: bytes, path: str, number: int) -> float:
 def edited(parts: Parts, changes: Changes, compact: bool = False) -> tuple[Parts, int, int]:
     """The model with some weights changed, and if `compact` without the observations that have no weight; also how many
     observations and features were removed."""
-    unigrams, bigrams, pairs = Rows.empty(), Rows.empty(), parts.pairs
+    unigrams, bigrams, pairs = FeatureRows.empty(), FeatureRows.empty(), parts.pairs
     places: dict[bytes, int] = {}
     n, observations_removed, features_removed = len(parts.labels), 0, 0
     plain = plain_name(parts)

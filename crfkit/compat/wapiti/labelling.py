@@ -17,7 +17,7 @@ from crfkit.text.reading import Source
 from crfkit.values import as_bytes
 
 from . import singles
-from .layout import Layout
+from .layout import LinePrinter
 
 if TYPE_CHECKING:
     from .layout import Found
@@ -56,11 +56,11 @@ def label(tagger: Tagger, source: str, given: dict[str, Any], say: Say) -> Itera
 
 def _columns(tagger: Tagger, source: str, given: dict[str, Any]) -> Iterator[tuple[bytes, int, Found | None]]:
     """Blocks of columns, labelled."""
-    layout = Layout(only=given["label"], check=given["check"], scores=given["score"], posterior=given["post"], force=given["force"], nbest=given["nbest"])
+    printer = LinePrinter(only=given["label"], check=given["check"], scores=given["score"], posterior=given["post"], force=given["force"], nbest=given["nbest"])
     if given["post"]:
         tagger.need_probabilities("--post")
     blocks = Source(source, "columns", allow_empty=True, loose=tagger.loose, block_size=BLOCK_SIZE)
-    return tagger.text(blocks, layout, partial=given["check"] or given["force"], threads=1 if is_live(source) else 0)
+    return tagger.text(blocks, printer, partial=given["check"] or given["force"], threads=1 if is_live(source) else 0)
 
 
 class Report:
@@ -73,7 +73,7 @@ class Report:
         self.counts = [[0, 0, 0] for _ in labels]
 
     def add(self, sequences: int, found: Found | None) -> None:
-        """Count a block: its sequences, and what `Layout` found in it."""
+        """Count a block: its sequences, and what the printer found in it."""
         before, self.sequences = self.sequences, self.sequences + sequences
         if found is not None:
             tokens, wrong, sequences_wrong, counts = found

@@ -3,7 +3,7 @@ from crfkit.text.rows import Rows
 
 Found = tuple[int, int, int, list[tuple[int, int, int]]]
 
-class Layout:
+class LinePrinter:
     def __init__(
         self, *, only: bool = False, check: bool = False, scores: bool = False, posterior: bool = False, force: bool = False, nbest: int = 1
     ) -> None: ...

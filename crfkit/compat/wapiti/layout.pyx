@@ -20,7 +20,7 @@ from crfkit.text.rows cimport Rows
 from crfkit.text.table cimport rows_label
 
 
-cdef class Layout:
+cdef class LinePrinter:
     """Prints blocks with the options of `wapiti label`. Labels of the input, if needed, are in its last column."""
 
     cdef bint only, check, scores, posterior, force

@@ -17,7 +17,7 @@ AT_ONCE = 1000
 
 
 def label(tagger: Tagger, source: str, given: dict[str, Any]) -> Iterator[tuple[bytes, int, Found | None]]:
-    """As Layout.text for other models: the labelled lines, how many there are, and how many are right."""
+    """As LinePrinter.text for other models: the labelled lines, how many there are, and how many are right."""
     coming = lines(source, given["check"] or given["force"])
     while some := list(islice(coming, AT_ONCE)):
         yield _labelled(tagger, some, given)

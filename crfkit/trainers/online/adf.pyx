@@ -54,7 +54,7 @@ cdef struct IdleC:      # n windows in which a row does not occur
     double rate         # factor on its rate
     double[4] sums      # over these windows, of (rate / first rate)^k / k for k = 1 .. 4
 
-cdef struct RowC:
+cdef struct AdfRowC:
     double rate
     double scale
     int64_t step        # the penalty of all steps before this one is in the scale
@@ -65,7 +65,7 @@ cdef struct RowC:
 cdef class Adf(CalibratedTrainer):
     """Options: l2, rate, alpha, beta, batch_size (crfkit.options.Adf). The loss is the negative log-likelihood of each sequence
     before its update."""
-    cdef RowC* rows             # of unigram attributes, of rich bigram attributes, of the plain label pairs
+    cdef AdfRowC* rows             # of unigram attributes, of rich bigram attributes, of the plain label pairs
     cdef int32_t* locks         # of rows, while several threads are at work; else NULL
     cdef int32_t* stamps        # sample in which a row was last counted; NULL where its step says that
     cdef int32_t sample
@@ -82,7 +82,7 @@ cdef class Adf(CalibratedTrainer):
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
-        return super(Adf, cls).expected_bytes(data, layout, options, threads) + sizeof(RowC) * (<int64_t>layout.c.A + layout.c.B)
+        return super(Adf, cls).expected_bytes(data, layout, options, threads) + sizeof(AdfRowC) * (<int64_t>layout.c.A + layout.c.B)
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
@@ -103,8 +103,8 @@ cdef class Adf(CalibratedTrainer):
         self.sum_idle_windows()
         if leader is not None or self.batch > 1:
             self.stamps = <int32_t*>arena_zeros(self, n, sizeof(int32_t))
-        self.rows = <RowC*>arena_zeros(self, n, sizeof(RowC)) if leader is None else (<Adf>leader).rows
-        self.known_rows, self.row_size = <char*>self.rows, sizeof(RowC)
+        self.rows = <AdfRowC*>arena_zeros(self, n, sizeof(AdfRowC)) if leader is None else (<Adf>leader).rows
+        self.known_rows, self.row_size = <char*>self.rows, sizeof(AdfRowC)
         if self.threads > 1:
             self.locks = <int32_t*>arena_zeros(self, LOCKS, sizeof(int32_t))
         if found and shares and leader is None:
@@ -167,7 +167,7 @@ cdef class Adf(CalibratedTrainer):
                 power *= self.idle[n].rate
                 self.idle[n + 1].sums[k] = self.idle[n].sums[k] + power / (k + 1)
 
-    cdef void close_windows(self, RowC* row) noexcept nogil:
+    cdef void close_windows(self, AdfRowC* row) noexcept nogil:
         """Apply all windows before this one to a row: first the last one in which it occurred, then those since."""
         cdef:
             const IdleC* idle
@@ -192,7 +192,7 @@ cdef class Adf(CalibratedTrainer):
                 row.window = self.window
         row.step = self.window * self.q
 
-    cdef void catch_up(self, RowC* row) noexcept nogil:
+    cdef void catch_up(self, AdfRowC* row) noexcept nogil:
         """Apply windows and weight decay before this step to a row."""
         if row.window < self.window:
             self.close_windows(row)
@@ -200,9 +200,9 @@ cdef class Adf(CalibratedTrainer):
             row.scale *= shrunk(row.rate * self.penalty, self.steps - row.step)
             row.step = self.steps
 
-    cdef RowC caught_up(self, int64_t r) noexcept nogil:
+    cdef AdfRowC caught_up(self, int64_t r) noexcept nogil:
         """The row after all steps so far; leaves the row itself unchanged."""
-        cdef RowC row = self.rows[r]
+        cdef AdfRowC row = self.rows[r]
         self.window = <int32_t>(self.steps // self.q)
         self.catch_up(&row)
         return row
@@ -221,7 +221,7 @@ cdef class Adf(CalibratedTrainer):
 
     cdef double scale_of(self, int64_t r) noexcept nogil:
         """The scale of a row in this step, before its update."""
-        cdef RowC* row = &self.rows[r]
+        cdef AdfRowC* row = &self.rows[r]
         if self.locks != NULL:
             return self.shared_scale(r)
         if row.step < self.steps or row.window < self.window:
@@ -232,7 +232,7 @@ cdef class Adf(CalibratedTrainer):
         """`scale_of` with threads. They wait for each other at the end of a window, so when a row occurs for the first
         time in a window, no other thread uses its scale."""
         cdef:
-            RowC* row = &self.rows[r]
+            AdfRowC* row = &self.rows[r]
             int32_t* lock = &self.locks[r % LOCKS]
             double scale
             bint first
@@ -248,7 +248,7 @@ cdef class Adf(CalibratedTrainer):
     cdef double gain_of(self, int64_t r) noexcept nogil:
         """The factor on the gradient of a row in this step. The first call for a row in a step counts the sample and applies the
         weight decay of the step."""
-        cdef RowC* row = &self.rows[r]
+        cdef AdfRowC* row = &self.rows[r]
         if self.stamps != NULL:
             return self.stamped_gain(r)
         if row.step == self.steps:
@@ -258,7 +258,7 @@ cdef class Adf(CalibratedTrainer):
 
     cdef void penalise(self, int64_t r) noexcept nogil:
         """Apply the weight decay of this step to a row that has all earlier ones."""
-        cdef RowC* row = &self.rows[r]
+        cdef AdfRowC* row = &self.rows[r]
         row.step += 1
         row.scale *= 1 - row.rate * self.penalty
         self.fold(r)
@@ -267,7 +267,7 @@ cdef class Adf(CalibratedTrainer):
         """`gain_of` in a batch, where the weight decay comes with the update; and with threads, where the row may have occurred
         in other samples meanwhile."""
         cdef:
-            RowC* row = &self.rows[r]
+            AdfRowC* row = &self.rows[r]
             int32_t* lock = &self.locks[r % LOCKS] if self.locks != NULL else NULL
             bint first = self.stamps[r] != self.sample
             double gain
@@ -326,7 +326,7 @@ cdef class Adf(CalibratedTrainer):
 
     cdef dict vectors(self):
         cdef int64_t n = pairs_row(&self.layout.c) + 1
-        return {**CalibratedTrainer.vectors(self), "rows": vector(self, "B", self.rows, n * sizeof(RowC))}
+        return {**CalibratedTrainer.vectors(self), "rows": vector(self, "B", self.rows, n * sizeof(AdfRowC))}
 
     def restore(self, dict state):
         cdef int64_t r
