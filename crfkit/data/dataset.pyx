@@ -269,6 +269,18 @@ cdef class Dataset:
             count[id[u]] += 1
         return counts
 
+    def label_counts(self):
+        """How often each label occurs, each sequence counted as many times as its weight says, as an array of double."""
+        cdef int64_t s, t
+        cdef double weight
+        counts = array.array("d", [0]) * len(self.labels)
+        cdef double[::1] count = counts
+        for s in range(self.c.n_seq):
+            weight = self.c.seq_weight[s] if self.c.seq_weight != NULL else 1
+            for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1]):
+                count[self.c.label[t]] += weight
+        return counts
+
     def ambiguity(self):
         """How many unigram attributes occur, and how many with more than one label."""
         cdef int64_t t, u
@@ -333,12 +345,8 @@ cdef class Dataset:
 
     def first_label(self):
         """The label of the first token, how often it occurs, and how many labels occur no more often."""
-        cdef int64_t t
-        cdef int64_t[::1] count = array.array("q", [0]) * len(self.labels)
-        for t in range(self.c.n_tok):
-            count[self.c.label[t]] += 1
-        first = self.c.label[0]
-        return self.labels[first], count[first], sum(n <= count[first] for n in count)
+        counts, first = self.label_counts(), self.c.label[0]
+        return self.labels[first], counts[first], sum(n <= counts[first] for n in counts)
 
     def checksum(self) -> str:
         """32 hexadecimal digits that two corpora have in common if all their numbers and labels are the same."""

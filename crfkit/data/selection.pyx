@@ -66,10 +66,10 @@ def mutual_information(Dataset data not None, bint bigram=False, const uint8_t[:
     """How much each attribute tells of the label: an array of double. Attributes whose rule is 0 are left out."""
     cdef:
         DatasetC* c = &data.c
-        int64_t n = data.n_b if bigram else data.n_u, L = max(1, len(data.labels)), kept = 0, group, first, a = 0, k, s, t
-        double total = 0, weight
+        int64_t n = data.n_b if bigram else data.n_u, L = len(data.labels), kept = 0, group, first, a = 0, k
+        double total
         Arena room = Arena()
-        double* of_label
+        double* count
         int64_t* last
     if rules is not None and rules.shape[0] != n:
         raise ValueError(f"rules for {rules.shape[0]} attributes, expected {n}")
@@ -80,21 +80,18 @@ def mutual_information(Dataset data not None, bint bigram=False, const uint8_t[:
         if rules is None or rules[k]:
             place[k] = <int32_t>kept
             kept += 1
-    if kept == 0:
+    if kept == 0 or L == 0:
         return found
+    cdef double[::1] of_label = data.label_counts()
+    total = sum(of_label)
     group = min(max(1, CELLS // L), kept)
-    of_label = <double*>arena_zeros(room, (group + 1) * L, sizeof(double))
+    count = <double*>arena_zeros(room, group * L, sizeof(double))
     last = <int64_t*>arena_zeros(room, group, sizeof(int64_t))
-    for s in range(c.n_seq):
-        weight = c.seq_weight[s] if c.seq_weight != NULL else 1.0
-        for t in range(c.seq_ptr[s], c.seq_ptr[s + 1]):
-            of_label[c.label[t]] += weight
-            total += weight
     for first in range(0, kept, group):
-        count_group(c, bigram, &place[0], first, min(group, kept - first), L, of_label + L, last)
+        count_group(c, bigram, &place[0], first, min(group, kept - first), L, count, last)
         while a < n and place[a] < first + group:
             if place[a] >= 0:
-                score[a] = information(of_label + (place[a] - first + 1) * L, of_label, L, total)
+                score[a] = information(count + (place[a] - first) * L, &of_label[0], L, total)
             a += 1
     return found
 
