@@ -46,10 +46,11 @@ steady: ## what has threads, forks, signals or clocks, RUNS=200 times in a row w
 bench: build ## the table of targets, beside the peers that are installed: a quarter of an hour (ROUNDS=3)
 	PYTHONPATH=. $(python) benchmarks/targets.py --rounds $(ROUNDS)
 
+results: papers = PYTHONPATH=$(PACKAGE) $(python) benchmarks/papers
 results: build ## train and compare as the papers do, and write docs/results; goes on where it was (ONLY=pages: from the raw results alone; PACKAGE=a built tree of the commit it is of)
-	PYTHONPATH=$(PACKAGE) $(python) benchmarks/papers/results.py $(if $(ONLY),--only $(ONLY)) $(if $(TASKS),--tasks $(TASKS))
-	$(if $(ONLY)$(TASKS),,for script in sbcd simulated parsing; do PYTHONPATH=. $(python) benchmarks/papers/$$script.py || exit 1; done)
-	$(if $(ONLY)$(TASKS),,if $(python) -c 'import jax' 2>/dev/null; then PYTHONPATH=. $(python) benchmarks/papers/neural.py; else echo "neural.py: not run, jax is not installed: pip install 'crfkit[neural]'"; fi)
+	$(if $(ONLY)$(TASKS),,for script in sbcd simulated parsing; do $(papers)/$$script.py || exit 1; done)
+	$(if $(ONLY)$(TASKS),,if $(python) -c 'import jax' 2>/dev/null; then $(papers)/neural.py; else echo "neural.py: not run, jax is not installed: pip install 'crfkit[neural]'"; fi)
+	$(papers)/results.py $(if $(ONLY),--only $(ONLY)) $(if $(TASKS),--tasks $(TASKS))
 
 lint: ## style, types, generated documentation, Cython's hints, versions, leftovers
 	$(python) -m ruff check .

@@ -91,6 +91,15 @@ def test_chance_is_that_of_eval():
     assert judging.chance(packed[:1], packed[:1]) == 1
 
 
+def test_pairs_of_the_other_sign_show_nothing():
+    """Four pairs differ by far more than chance, two this way and two that way: their median would look significant."""
+    import judging
+
+    low, high, middle = (judging.packed(np.array([(5, 5, right)] * 200)) for right in (2, 4, 3))
+    assert judging.chance([high, high, high, low], [low, low, low, high]) < 0.001
+    assert judging.chance([high, high, low, low], [low, low, high, middle]) > 0.5
+
+
 def test_the_hidden_markov_model():
     import simulated
 

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from protocol import CONTRADICTED, MISSING, REPRODUCED
+from protocol import CONTRADICTED, MISSING, REPRODUCED, of_one_sign
 
 # --- Scores -----------------------------------------------------------------------------------------------------------
 
@@ -59,11 +59,13 @@ def unpacked(counts: list[str]) -> np.ndarray:
 
 def chance(first: list[list[str]], second: list[list[str]], rounds: int = 10_000) -> float:
     """Approximate randomisation, two-sided, of the packed counts of runs: the median p of pairs of runs, seed
-    against seed. The only run of a trainer without chance is paired with every run of the other.
+    against seed. The only run of a trainer without chance is paired with every run of the other. A pair whose
+    difference has another sign than that of the means counts as p = 1, by the protocol.
     """
     n = max(len(first), len(second)) if 1 in (len(first), len(second)) else min(len(first), len(second))
-    pairs = [(first[k % len(first)], second[k % len(second)]) for k in range(n)]
-    return median(_chance(unpacked(a).astype(float), unpacked(b).astype(float), rounds) for a, b in pairs)
+    sides = [[unpacked(run).astype(float) for run in runs[:n]] for runs in (first, second)]
+    p = [_chance(sides[0][k % len(sides[0])], sides[1][k % len(sides[1])], rounds) for k in range(n)]
+    return median(of_one_sign(*([score(counts) for counts in side] for side in sides), p))
 
 
 def _chance(a: np.ndarray, b: np.ndarray, rounds: int) -> float:

@@ -47,7 +47,7 @@ METHOD = """\
 * **Choices**: each depth chose its margin (30 or 100) and its number of passes (at most 12) by the unlabelled score with punctuation on the development
   part, with seed 0. Five parsers with these options, seeds 1 to 5, parsed the test part once each.
 * **Verdicts**: significance is tested by approximate randomisation over the test sentences, without punctuation as in the paper. Runs are paired by seed, and p is the
-  median. *Reproduced* and *contradicted* need p < 0.05. Anything else is a *tie*.
+  median; a pair whose difference has another sign than that of the means counts as p = 1. *Reproduced* and *contradicted* need p < 0.05. Anything else is a *tie*.
 * **Seconds** are processor seconds of one core on a shared machine, so they are not exact. *A pass* is training alone. *Tokens/s* is the number of words in
   the training part, divided by the wall-clock time of `crfkit tag --threads 1`, with its start: the median of five runs. Wall-clock time on a shared machine is far from exact. The file has
   all five.
