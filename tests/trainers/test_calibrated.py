@@ -125,6 +125,29 @@ def test_sapo_does_not_forget_within_a_pass_what_it_learned(l2):
     assert right[0] > 0.99 * right[1]
 
 
+def test_few_sequences_do_not_lower_the_rate_of_sapo():
+    """Of few sequences with many attributes the held-out loss is lowest while weights are small: at a rate of a quarter here. Steps of long sequences are long."""
+    template = (ROOT / "templates" / "ner.txt").read_text(encoding="utf-8")
+
+    def rate(data):
+        return crfkit.learn(data, template, "sapo", l2=1.0).header["chosen"]["rate"]
+
+    few = sentences("ner", limit=50)
+    joined = [list(chain.from_iterable(few[k : k + 10])) for k in range(0, 50, 10)]
+    tokens = sum(map(len, few))
+    assert rate(few) == 1 and rate(joined) == pytest.approx(32 / (tokens / 5))
+    assert rate(sentences("ner", limit=80)) < 1
+
+
+def test_with_values_above_1_few_sequences_may_have_a_low_rate():
+    def rate(value):
+        cells = [[(row[0], row[-1]) for row in rows] for rows in sentences("ner", limit=50)]
+        data = [[({f"{end} {k} {word[:k] if end else word[-k:]}": value for end in (0, 1) for k in range(1, 9)}, label) for word, label in rows] for rows in cells]
+        return crfkit.learn(data, None, "sapo", l2=1.0, format="crfsuite").header["chosen"]["rate"]
+
+    assert rate(1.0) == 1 and rate(3.0) < 1
+
+
 @pytest.mark.parametrize("batch", [1, 4])
 @pytest.mark.parametrize("scale", [1.0, 1e16, 1e17])
 @each_trainer

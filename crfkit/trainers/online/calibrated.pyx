@@ -8,7 +8,8 @@ would look best. With more data a run makes more steps than the trial, and lower
 
 A trainer that learns from the best paths (sapo) does not care how sure its answers are. The held-out loss does, and is the lower the smaller weights
 are, although more answers are wrong. A high rate makes them small, as the penalty then takes away in a pass what was learned. So its rate is at
-most 1 / l2.
+most 1 / l2. With few sequences and many attributes a low rate makes them small, too: training ends before much is learned. So with few sequences it is at
+least 1, or less where sequences are long, since a step sums over the tokens of one.
 
 A subclass calls `find_rate` once it is ready to make steps, and defines how a trial begins and ends.
 
@@ -37,6 +38,8 @@ cdef enum:
     TRAINING_SAMPLES = 750  # of a trial that is judged by the training objective: as many as the others train on
     ROUNDS = 3              # passes over the sample, before a last one
     ENOUGH = 1000           # held-out tokens to judge a rate by
+    FEW = 70                # sequences: with at most so many, the rate of a trainer that learns from the best paths is at least 1
+    LONG = 32               # tokens of a sequence, from which on this bound falls
     AHEAD = 16              # rows are prefetched so many attributes ahead
 
 cdef struct MagnitudeC:     # of the values of an attribute
@@ -164,6 +167,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
         rate = self.best_rate(start, highest, held_out)
         if rate == 0 and held_out:
             rate = self.search(start, highest, False)
+        elif held_out and self.looks_for_paths and self.penalised and self.data.c.n_seq <= FEW and self.data.largest_value <= 1:
+            rate = max(rate, min(1, highest, <double>LONG * self.data.c.n_seq / self.data.c.n_tok))
         rate = rate or min(1e-3, highest)
         self.start_trial(start, rate, updates)
         self.rate0 = rate
