@@ -29,7 +29,7 @@ import numpy as np
 import tasks
 from judging import Journal, Verdict, chance, counted, packed, score
 from protocol import CONTRADICTED, REPRODUCED, SIGNIFICANT, TIE
-from report import markdown
+from report import markdown, mean, picture
 from runs import commit, machine
 from study import RESULTS, default_work
 from tasks import Task, prepare
@@ -197,7 +197,7 @@ def of_task(task: Task, records: list[dict[str, Any]]) -> Runs:
     return {name: sorted(runs, key=lambda run: run["seed"]) for name, runs in found.items() if runs}
 
 
-def section(task: Task, found: Runs) -> list[str]:
+def section(task: Task, found: Runs, folder: Path) -> list[str]:
     lines = [f"## {task.title}", ""]
     if not any(name in NETWORKS for name in found):
         return [*lines, "Not measured yet.", ""]
@@ -212,7 +212,24 @@ def section(task: Task, found: Runs) -> list[str]:
         ])  # fmt: skip
     lines += [*markdown(heads, table), "", *(verdict.line for verdict in verdicts(found)), *(beside(found))]
     lacking = [TITLES[name] for name in TITLES if name not in found]
-    return [*lines, *(["", f"Not measured yet: {', '.join(lacking)}."] if lacking else []), ""]
+    name = f"neural-{task.name}-score.png"
+    shown = [f"![{task.metric} on development data after each pass]({name})", ""] if drawn(task, found, folder / name) else []
+    return [*lines, *(["", f"Not measured yet: {', '.join(lacking)}."] if lacking else []), "", *shown]
+
+
+def drawn(task: Task, found: Runs, path: Path) -> bool:
+    """The picture of scores after each pass, averaged over seeds; False where there is none."""
+    with picture(path) as axes:
+        if axes is None:
+            return path.exists()
+        for name, runs in found.items():
+            values = mean([run["dev"] for run in runs])
+            axes.plot(range(1, 1 + len(values)), values, label=TITLES[name], linewidth=1.2)
+        best = max(max(run["dev"]) for runs in found.values() for run in runs)
+        axes.set_ylim(best - 6, best + 0.2)
+        axes.set_xlabel("passes")
+        axes.set_ylabel(f"{task.metric} on development data")
+        return True
 
 
 def verdicts(found: Runs) -> list[Verdict]:
@@ -272,6 +289,8 @@ network's outputs are the potentials, and the top layer is updated as in SAPO, o
 * **Verdicts**: significance is tested by approximate randomisation over the test sentences. Runs are paired by seed, and p is the median. *Reproduced* and *contradicted* need p < 0.05. Anything else is a *tie*. "Several times faster" is
   twice at least. As in the [protocol](protocol.md), a pair of seeds whose difference has another sign than that of the means counts as p = 1. (This page had no such rule at first. On biomedical names it called
   SAPO above the CRF "reproduced" with p = 0.0001, the median of pairs from -2.35 to +2.10 points.)
+* **Pictures**: scores on development data, averaged over seeds. A run that has ended goes on as it ended. The paper shows passes long after the best one, and says that networks diverge there. These runs end
+  before, so that is not judged.
 * Times are processor seconds on a shared machine, with compilation, scoring and tagging. A pass of a network mostly waits for small matrix products. A graphics card would be faster.
 """
 
@@ -299,7 +318,7 @@ def main() -> None:
         _finish(chosen, journal, given)
     shown = [one for one in journal.known.values() if one["model"] in LINEAR or one["batch"] == given.batch]
     lines = ["# Networks beside linear models", "", *(["**A few sentences of the synthetic corpora: these numbers mean nothing.**", ""] if given.quick else [])]
-    lines += [ABOUT.format(batch=given.batch).strip(), "", *(line for task in TASKS.values() for line in section(task, of_task(task, shown)))]
+    lines += [ABOUT.format(batch=given.batch).strip(), "", *(line for task in TASKS.values() for line in section(task, of_task(task, shown), out))]
     path = out / "neural.md"
     path.write_text("\n".join(lines), encoding="utf-8")
     print(path)

@@ -21,11 +21,15 @@ class Row:
     grid: dict[str, tuple[float, ...]] = field(default_factory=dict)
     like: str | None = None
     """The row above whose choices, passes too, are taken over."""
+    tried: bool = False
+    """Nevertheless train on the folds with them, for the picture of scores after each pass."""
     paper: float | str | None = None
     paper_pr: str | None = None
     """Its precision and recall."""
     paper_passes: int | None = None
     paper_seconds: float | None = None
+    paper_tag: float | None = None
+    """Seconds of tagging."""
     curve: bool = False
     """Train for many passes, too: weights and loss."""
     template: Path | None = None
@@ -49,10 +53,12 @@ class Outcome:
     first: list[Record]
     """Tests of models after one pass."""
     curve: Record | None
+    tag: float | None
+    """Processor seconds of tagging the test part."""
 
     @property
     def development(self) -> float | None:
-        return None if self.trial is None else choice(self.trial)[0]
+        return None if self.trial is None or self.row.like is not None else choice(self.trial)[0]
 
     @property
     def scores(self) -> list[float]:

@@ -18,16 +18,17 @@ from runs import flags
 HEADS = {
     "default": "dev., defaults", "development": "dev.", "one": "test after one pass", "error": "token error", "passes": "passes",
     "paper_passes": "paper's passes", "cpu_a_pass": "CPU s a pass", "cpu": "CPU s in all", "paper_seconds": "paper's s", "weight": "mean abs. weight",
-    "paper": "paper", "pr": "test P / R", "paper_pr": "paper's P / R",
+    "tag": "CPU s of tagging", "paper_tag": "paper's tagging, s", "paper": "paper", "pr": "test P / R", "paper_pr": "paper's P / R",
 }  # fmt: skip
-_DIGITS = {"cpu": 1, "cpu_a_pass": 3, "paper_seconds": 0}
+_DIGITS = {"cpu": 1, "cpu_a_pass": 3, "tag": 3, "paper_seconds": 0, "paper_tag": 0}
 METHOD = """\
 ## How these numbers were made
 
 [The protocol](protocol.md) defines how options are chosen, what is measured, and what a verdict means. `benchmarks/papers/{script}.py` wrote this page from
 `docs/results/raw/`, a file of JSON lines for each task; `make results` runs what is missing there, and `make results ONLY=pages` writes the pages again.
 
-* *dev.* is the development score by which options were chosen. *dev., defaults* is the score of the trainer's defaults, measured in the same way.
+* A number comes from the first line of its run: three tasks have a few runs twice.
+* *dev.* is the development score by which options were chosen. A row that took over the options of another has none. *dev., defaults* is the score of the trainer's defaults, measured in the same way.
 * Test scores are means over five seeds, with the standard deviation. `lbfgs` is deterministic. *paper* gives the paper's own numbers, on its data and machine.
 * Times are processor seconds on a shared machine, so they are not exact. *In all* includes reading the data and the warm-up of `lbfgs`. The passes of the warm-up are the number before the +. The smaller `--l2` is, the more
   iterations `lbfgs` needs, so its seconds depend on the chosen penalty as much as on the method. Where it has 1000 passes it stopped at that limit, and the objective might have
@@ -113,6 +114,9 @@ Each claim of the papers has one verdict on each task:
 * *Reproduced*: the difference has the sign that the paper reports, and p < 0.05.
 * *Contradicted*: the difference has the opposite sign, and p < 0.05.
 * *Tie*: anything else. If there is a difference, the test part is too small to show it.
+
+[Below](#every-table-and-figure-of-the-papers) is a list of all tables and figures of the papers, and where ours stand beside them. `make results` makes all of it anew: it runs what is missing in the raw results, hours if that is
+everything, from corpora in the folder that `CRFKIT_CORPORA` names.
 
 [A protocol](protocol.md) defines these rules, and the rules for costs and weights. It was fixed before the test scores were computed. Some rules on costs, weights and convergence were changed
 or added later, and the protocol marks them. The pages on sparse CRFs, parsing and networks state their own rules.
@@ -239,7 +243,7 @@ def _metric(task: Any) -> str:
 
 def plot(outcomes: dict[str, Any], kind: str, path: Path) -> bool:
     """A picture; False where there is none."""
-    drawn = {name: outcome for name, outcome in outcomes.items() if (outcome.row.like is None if kind in ("score", "seconds") else outcome.curve is not None)}
+    drawn = {name: outcome for name, outcome in outcomes.items() if (outcome.row.like is None or outcome.row.tried if kind in ("score", "seconds") else outcome.curve is not None)}
     if not drawn:
         return False
     with picture(path) as axes:
@@ -251,8 +255,8 @@ def plot(outcomes: dict[str, Any], kind: str, path: Path) -> bool:
 
 
 @contextmanager
-def picture(path: Path) -> Iterator[Any]:
-    """What to draw on, for a picture that is then saved; None, with a message, where matplotlib is not installed."""
+def picture(path: Path, frames: int = 1, legend: bool = True) -> Iterator[Any]:
+    """What to draw on, for a picture that is then saved, a list where there are several frames; None, with a message, where matplotlib is not installed."""
     try:
         import matplotlib
     except ImportError:
@@ -262,10 +266,16 @@ def picture(path: Path) -> Iterator[Any]:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(6.4, 4.2), dpi=80)
+    if frames == 1:
+        figure, axes = pyplot.subplots(figsize=(6.4, 4.2), dpi=80)
+    else:
+        figure, grid = pyplot.subplots(-(-frames // 2), 2, figsize=(9.6, 3.2 * -(-frames // 2)), dpi=80)
+        axes = list(grid.flat)
     yield axes
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+    for one in [axes] if frames == 1 else axes:
+        if legend:
+            one.grid(alpha=0.3)
+            one.legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(path, metadata={"Software": None})
     pyplot.close(figure)

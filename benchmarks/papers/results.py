@@ -13,6 +13,7 @@ from pathlib import Path
 
 import adf
 import dbl_crf
+import exhibits
 import lookahead
 import report
 import sapo
@@ -39,7 +40,7 @@ def index(folder: Path, quick: bool = False) -> Path:
         if (folder / f"{name}.md").exists():
             module = importlib.import_module(name)
             sections.append((title, name, module.index_rows(folder) if hasattr(module, "index_rows") else []))
-    return report.index(sections, [*report.side_by_side(found), "", *report.defaults(found)], folder)
+    return report.index(sections, [*exhibits.lines(sections), "", *report.side_by_side(found), "", *report.defaults(found)], folder)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from typing import Any
 from judging import Journal, counted, packed, score
 from runs import commit, machine
 from sbcd_page import index_rows, write  # noqa: F401  index_rows: for the index of all pages
+from sbcd_weights import MODELS, matrices
 from study import RESULTS, default_work
 from tasks import OWN, ROOT
 
@@ -126,7 +127,13 @@ def timed(spec: dict[str, Any]) -> dict[str, Any]:
     return {"points": points}
 
 
-WORK = {"trained": trained, "followed": followed, "timed": timed}
+def pictured(spec: dict[str, Any]) -> dict[str, Any]:
+    """Figures 1 and 4: the weights of a model."""
+    warnings.simplefilter("ignore", CrfkitWarning)
+    return matrices(crfkit.learn(spec["files"]["train"], spec["template"], spec["algorithm"], features="all", threads=1, progress=[].append, **spec["options"]))
+
+
+WORK = {"trained": trained, "followed": followed, "timed": timed, "pictured": pictured}
 
 
 # --- Which trainings --------------------------------------------------------------------------------------------------
@@ -201,14 +208,22 @@ def _widened(block: str, corpus: str) -> str:
     return "\n".join("\t".join([*row[:-1], row[-2], row[-1]]) for row in rows)
 
 
+def penalties(study: Study, data: dict[str, Any]) -> tuple[float | None, float | None]:
+    """L1 of sbcd, and L2 of what has no L1, chosen on a sample of the training words."""
+    held = {**data, "files": files_of(study, "nettalk", SAMPLE)}
+    return study.chosen("letters", held, "sbcd", "l1", SWEEP, l2=ELASTIC), study.chosen("letters", held, "sgd", "l2", L2)
+
+
+def one_letter(study: Study) -> dict[str, Any]:
+    return {"template": str(OWN / "one-symbol.txt"), "features": "all", "of_chunks": False, "files": files_of(study, "nettalk")}
+
+
 def letters(study: Study, seeds: int) -> None:
     """Table 2."""
-    data = {"template": str(OWN / "one-symbol.txt"), "features": "all", "of_chunks": False, "files": files_of(study, "nettalk")}
-    held = {**data, "files": files_of(study, "nettalk", SAMPLE)}
+    data = one_letter(study)
     for l1 in SWEEP:
         study.row("letters", f"sbcd, l1 {l1:g}", data, "sbcd", l1=l1, l2=ELASTIC)
-    l1 = study.chosen("letters", held, "sbcd", "l1", SWEEP, l2=ELASTIC)
-    l2 = study.chosen("letters", held, "sgd", "l2", L2)
+    l1, l2 = penalties(study, data)
     if l1 is None or l2 is None:
         return
     study.row("letters", "sbcd, chosen", data, "sbcd", l1=l1, l2=ELASTIC)
@@ -216,6 +231,16 @@ def letters(study: Study, seeds: int) -> None:
     study.row("letters", "lbfgs", data, "lbfgs", l2=l2, warm_up=0)
     for seed in range(1 if study.quick else seeds):
         study.row("letters", f"sgd, seed {seed}", data, "sgd", l2=l2, seed=seed)
+
+
+def weights(study: Study, seeds: int) -> None:
+    """Figures 1 and 4."""
+    data = one_letter(study)
+    l1, l2 = penalties(study, data)
+    options: dict[str, dict[str, Any]] = {"lbfgs": {"l2": l2, "warm_up": 0}, "sbcd": {"l1": l1, "l2": ELASTIC}}
+    for name in MODELS if l1 is not None and l2 is not None else ():
+        limit = {"max_iter": 2 if study.quick else ITERATIONS[name]}
+        study.run("weights", name, "pictured", template=data["template"], files=data["files"], algorithm=name, options={**options[name], **limit})
 
 
 def ngrams(study: Study, seeds: int) -> None:
@@ -259,7 +284,7 @@ def kept(data: dict[str, Any], cut: int) -> int:
     return sum(read_corpus(reader).layout.n_attributes)
 
 
-PARTS = {"letters": letters, "cost": cost, "ngrams": ngrams, "names": names}
+PARTS = {"letters": letters, "weights": weights, "cost": cost, "ngrams": ngrams, "names": names}
 
 
 def main() -> None:

@@ -49,7 +49,8 @@ def outcome(runs: Runs, table: Table, row: Row, like: Outcome | None) -> Outcome
     task = table.task if row.template is None else table.task.with_template(str(row.template))
     batch = row.algorithm in BATCH
     if like is not None:
-        trial, options, trials, enclosed = like.trial, {**like.options, **row.fixed}, 0, like.enclosed
+        options, trials, enclosed = {**like.options, **row.fixed}, 0, like.enclosed
+        trial = runs.trial(task, row.algorithm, {name: value for name, value in options.items() if name != "passes"}) if row.tried else like.trial
         one = {**options, "passes": 1}
     else:
         tried, enclosed = _tried(runs, task, row)
@@ -66,7 +67,8 @@ def outcome(runs: Runs, table: Table, row: Row, like: Outcome | None) -> Outcome
     if any(claim.one_pass and row.name in claim.needs for claim in table.claims):
         first = [runs.test(task, row.algorithm, one, seed) for seed in seeds]
     curve = runs.curve(task, row.algorithm, options) if row.curve else None
-    return Outcome(row, task, options, enclosed, trials, trial, default, tests, first, curve)
+    tag = runs.tagging(task, tests[0]) if "tag" in table.columns and not batch else None
+    return Outcome(row, task, options, enclosed, trials, trial, default, tests, first, curve, tag)
 
 
 def _tried(runs: Runs, task: Task, row: Row) -> tuple[list[Record], bool]:

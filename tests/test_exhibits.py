@@ -1,0 +1,37 @@
+"""The list of the papers' tables and figures counts the verdicts that stand on the index of claims."""
+
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks" / "papers"))
+import exhibits
+
+INDEX = Path(__file__).resolve().parents[1] / "docs" / "results" / "index.md"
+
+
+def sections_of(index):
+    """What the index was made from, read off the page."""
+    found = []
+    for text in re.split(r"^## ", index, flags=re.M)[1:]:
+        if page := re.search(r"^\[Tables, options, pictures\]\((\S+)\.md\)$", text, re.M):
+            rows = [[cell.strip() for cell in line[2:-2].split(" | ")] for line in text.splitlines() if line.endswith("** |")]
+            found.append((text.splitlines()[0], page[1], [[*row[:-1], row[-1].strip("*")] for row in rows]))
+    return found
+
+
+def test_every_pattern_finds_its_claims():
+    index = INDEX.read_text(encoding="utf-8")
+    sections = sections_of(index)
+    assert len(sections) == 8 and all(len(rows) > 3 for _, _, rows in sections)
+    for paper, found in exhibits.EXHIBITS.items():
+        assert all(bool(one.verdicts(sections)) == bool(one.claims) for one in found), paper
+    assert "\n".join(exhibits.lines(sections)) in index
+
+
+def test_a_claim_counts_where_page_claim_and_task_fit():
+    rows = [[claim, task, "", "", word] for claim, task, word in (("a wins", "x", "tie"), ("a wins", "y", "tie"), ("b wins", "x", "reproduced"), ("a wins", "z", "contradicted"))]
+    one = exhibits.Exhibit("table 1", "", "", "^a", ("p",), "^[xy]$")
+    assert one.verdicts([("P", "p", rows), ("Q", "q", rows)]) == "2 ties"
+    assert exhibits.Exhibit("table 1", "", "", "wins", ("p",)).verdicts([("P", "p", rows)]) == "1 reproduced, 2 ties, 1 contradicted"
+    assert exhibits.Exhibit("table 1", "", "").verdicts([("P", "p", rows)]) == ""
