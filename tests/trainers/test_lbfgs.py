@@ -14,10 +14,10 @@ from crfkit.learning.learn import learn
 from crfkit.trainers.batch.lbfgs import Lbfgs
 
 
-@given(corpora(), st.sampled_from([0.1, 1.0, 5.0]))
-def test_the_result_is_a_zero_of_the_twins_gradient(corpus, l2):
+@given(corpora(), st.sampled_from([0.1, 1.0, 5.0]), st.sampled_from([1, 4, 64]))
+def test_the_result_is_a_zero_of_the_twins_gradient(corpus, l2, memory):
     built = Built(corpus)
-    trainer = Lbfgs(built.dataset, built.layout, options.Lbfgs(l2=l2, epsilon=1e-9, delta=0.0))
+    trainer = Lbfgs(built.dataset, built.layout, options.Lbfgs(l2=l2, memory=memory, epsilon=1e-9, delta=0.0))
     ends_at_the_minimum(trainer, built, 0.0, l2, 1e-3)
 
 
