@@ -76,7 +76,10 @@ def label_column(label: str | None, columns: Any, form: str) -> int | None:
     """The column of the label; None for the last."""
     if label is None:
         if form == "conllu":
-            raise OptionError("--format conllu needs --label: the name of the column to predict, such as upos or xpos")
+            raise OptionError(
+                "--format conllu needs --label: the name of the column to predict, such as upos or xpos; for trees, eval has --heads, "
+                "and learn takes a template with P lines"
+            )
         return None
     if columns.names is None or label not in columns.names:
         unnamed = "the columns have no names; a first line such as '# columns = word label' gives them"
