@@ -14,7 +14,7 @@ averaged perceptron and L-BFGS, which have observed features.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -61,12 +61,12 @@ TRAINERS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 class Task(NamedTuple):
-    """A corpus of many labels, and one of half its sequences."""
+    """A corpus of many labels, one of half its sequences, and the trainers that it is for."""
 
     name: str
     path: Path
     half: Path
-    observed: bool = False  # features of all labels would take too long
+    trainers: Sequence[str]
 
 
 class Found(NamedTuple):
@@ -106,7 +106,8 @@ def tasks(folder: Path, sentences: int | None) -> list[Task]:
         texts = {RELATIONS: [labelled(tree, True) for tree in parsed], **texts}
     found = []
     for number, (name, parts) in enumerate(texts.items()):
-        task = Task(name, folder / f"labels-{number}.txt", folder / f"labels-{number}-half.txt", name == RELATIONS)
+        own = [one for one in TRAINERS if one.endswith(OBSERVED)] if name == RELATIONS else list(TRAINERS)  # all features would take too long there
+        task = Task(name, folder / f"labels-{number}.txt", folder / f"labels-{number}-half.txt", own)
         parts = parts[:sentences]
         common.write_sentences(task.path, parts)
         common.write_sentences(task.half, parts[: max(1, len(parts) // 2)])
@@ -114,7 +115,12 @@ def tasks(folder: Path, sentences: int | None) -> list[Task]:
     return found
 
 
-def numbered(path: Path, features: str = "all") -> Corpus:
+def kind_of(name: str) -> str:
+    """The features of a trainer."""
+    return "observed" if name.endswith(OBSERVED) else "all"
+
+
+def numbered(path: Path, features: str) -> Corpus:
     """A corpus with all features, or those observed."""
     return read_corpus(Reader([path], Template.parse(RULES), Run(features=features)))
 
@@ -179,22 +185,23 @@ def peer_passes(task: Task) -> dict[str, Callable[[], list[float]]]:
 
 def measure(task: Task, rounds: int) -> Found:
     """Everything on one task in turn."""
-    observed = numbered(task.path, "observed")
-    numbers = observed if task.observed else numbered(task.path)
-    corpora = {name: observed if name.endswith(OBSERVED) else numbers for name in TRAINERS if name.endswith(OBSERVED) or not task.observed}
-    trainers = {name: trained(corpora[name], name) for name in corpora if name != "sbcd, dense"}
-    if not task.observed:
-        trainers["sbcd, dense"] = trained(numbers, "sbcd, dense", trainers["sbcd"].weights())
+    read = {kind: numbered(task.path, kind) for kind in {kind_of(name) for name in task.trainers}}
+    corpora = {name: read[kind_of(name)] for name in task.trainers}
+    trainers: dict[str, Any] = {}
+    for name, numbers in corpora.items():
+        trainers[name] = trained(numbers, name, trainers["sbcd"].weights() if name == "sbcd, dense" else None)
     works: dict[str, Callable[[], Any]] = {name: passes(trainer) for name, trainer in trainers.items()}
     for name in ("owlqn", "lbfgs", f"lbfgs{OBSERVED}"):
         if name in trainers:
             works[f"tagging, {name}"] = tagging(corpora[name], trainers[name], task)
-    for name in () if task.observed else ("adf", "sapo", "perceptron"):
-        works[f"{name}, half"] = passes(trained(numbered(task.half), name))
+    if halved := [name for name in ("adf", "sapo", "perceptron") if name in trainers]:
+        half = numbered(task.half, "all")
+        works.update({f"{name}, half": passes(trained(half, name)) for name in halved})
     works.update(peer_passes(task))
     seconds = common.in_turn(works, rounds)
     weighted = {name: pairs(corpora[name], trainer) for name, trainer in trainers.items()}
-    return Found(numbers.layout.labels, numbers.summary["tokens"], weighted, seconds)
+    one = corpora[task.trainers[0]]  # all have the same tokens
+    return Found(one.layout.labels, one.summary["tokens"], weighted, seconds)
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ import pytest
 pytestmark = pytest.mark.skipif(find_spec("jax") is None, reason="needs jax")
 FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "papers"
 LENGTH, LABELS = 4, 3
+MODELS = ["sapo", "sgd", "sapo-half", "sgd-half", "lstm", "lstm-crf", "lstm-sapo"]
 
 
 @pytest.fixture
@@ -94,5 +95,5 @@ def test_the_script():
     assert done.returncode == 0, done.stderr
     text = Path(done.stdout.strip()).read_text(encoding="utf-8")
     assert re.search(r"^\| SAPO on top of a Bi-LSTM \| 1 \|", text, re.M)
-    assert [json.loads(line)["model"] for line in Path("out/neural.jsonl").read_text().splitlines()] == ["sapo", "sgd", "lstm", "lstm-crf", "lstm-sapo"]
+    assert [json.loads(line)["model"] for line in Path("out/neural.jsonl").read_text().splitlines()] == [*MODELS, "sapo-long", "sgd-long", "lstm-long", "lstm-crf-long"]
     assert "seed 0" not in subprocess.run(command, capture_output=True, text=True, env=environment).stderr    # all of it was finished

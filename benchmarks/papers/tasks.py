@@ -287,6 +287,10 @@ CWS = Task(
     "counts; the paper takes all. In the training part only pairs of other sentences count as known.",
     seen="two earlier rounds. In the first, the defaults of `adf` were better than the options that were chosen, so grids and passes were enlarged.",
 )  # fmt: skip
+CWS_PLAIN = replace(
+    CWS, name="cws-sxu-plain", title="Word segmentation, without rich edges", template=OWN / "segmentation-sun-plain.txt", seen="nothing: this table was added last.",
+    source="The data of the table with rich edges. Features: the same, with labels only (`benchmarks/papers/templates/segmentation-sun-plain.txt`), and pairs of labels by themselves.",
+)
 SENTIMENT = Task(
     "sentiment", "Sentiment of product reviews", "sentiment", None, "reals", metric="accuracy", features="all",
     parts=("books.", "dvd.", "electronics.", "kitchen."), folds=4,

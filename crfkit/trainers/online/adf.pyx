@@ -65,7 +65,7 @@ cdef struct AdfRowC:
 cdef class Adf(CalibratedTrainer):
     """Options: l2, rate, alpha, beta, batch_size (crfkit.options.Adf). The loss is the negative log-likelihood of each sequence
     before its update."""
-    cdef AdfRowC* rows             # of unigram attributes, of rich bigram attributes, of the plain label pairs
+    cdef AdfRowC* rows          # of unigram attributes, of rich bigram attributes, of the plain label pairs
     cdef int32_t* locks         # of rows, while several threads are at work; else NULL
     cdef int32_t* stamps        # sample in which a row was last counted; NULL where its step says that
     cdef int32_t sample
