@@ -10,6 +10,7 @@ import sys
 import sysconfig
 import tempfile
 from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from glob import glob
 from importlib import import_module
@@ -89,13 +90,7 @@ def extension(name, sources, **more):
 def cython_module(path):
     """The module that a .pyx file becomes."""
     name = os.path.splitext(path)[0].replace("/", ".")
-    loops = name == LOOPS
-    return extension(
-        name,
-        [path, *(sorted(glob(f"{SIMD}/*.c")) if loops else [])],
-        include_dirs=[SIMD],
-        depends=glob(f"{SIMD}/*.h") + (glob(f"{SIMD}/*.inc") if loops else []),
-    )
+    return extension(name, [path], include_dirs=[SIMD], depends=glob(f"{SIMD}/*" if name == LOOPS else f"{SIMD}/*.h"))
 
 
 # Cython's own lines, as comments between those of C, take a fifth of its time.
@@ -105,7 +100,27 @@ Options.emit_code_comments = False
 class Build(build_ext):
     """Makes C of Cython when modules are built, and not when somebody asks for a version or packs the sources."""
 
-    def run(self):
+    def build_extensions(self):
+        """Cython leaves a core without work at first, so what is C already is compiled beside it."""
+        with ThreadPoolExecutor(1) as beside:
+            compiled = beside.submit(self.compile_loops)
+            self.compile_cython()
+        compiled.result()
+        with tempfile.TemporaryDirectory() as folder:
+            if GCC:
+                self.precompile_python(folder)
+            super().build_extensions()
+
+    def compile_loops(self):
+        """The numeric loops, for every kind of processor."""
+        loops = next(module for module in self.extensions if module.name == LOOPS)
+        sources = sorted(glob(f"{SIMD}/*.c"))
+        loops.extra_objects = self.compiler.object_filenames(sources, output_dir=self.build_temp)
+        if self.force or any(newer_group(loops.depends, made) for made in loops.extra_objects):
+            self.compiler.compile(sources, self.build_temp, include_dirs=loops.include_dirs, extra_postargs=loops.extra_compile_args)
+
+    def compile_cython(self):
+        """A .c file for each .pyx file."""
         gc.set_threshold(3_000_000, 20, 100)  # Cython's trees are large and live long: looking for garbage took half of its time
         import_module("Cython.Compiler.ParseTreeTransforms")  # takes a second, which Cython's processes share if it is done before they part
         made = cythonize(
@@ -127,14 +142,7 @@ class Build(build_ext):
         for module in self.extensions:
             module.sources = sources[module.name]
         # Compiled last, a long module would leave all cores but one without work.
-        self.extensions.sort(key=lambda module: (module.name != LOOPS, -os.path.getsize(module.sources[0])))
-        super().run()
-
-    def build_extensions(self):
-        with tempfile.TemporaryDirectory() as folder:
-            if GCC:
-                self.precompile_python(folder)
-            super().build_extensions()
+        self.extensions.sort(key=lambda module: -os.path.getsize(module.sources[0]))
 
     def precompile_python(self, folder):
         """Reads Python.h once for all modules with the same options: gcc takes Python.h.gch for it, and itself ignores one that does not fit."""
