@@ -53,10 +53,10 @@ EXHIBITS = {
         Exhibit("figure 2", "curves over passes and seconds, on-line trainers", f"pictures of {_4}", "better than (sgd|.* perceptron)$|fewer passes than sgd|a pass of adf|faster than sgd", ("adf",), TABLE_4),
         Exhibit(
             "figure 3, top", "CW and AROW, `adf` with and without rich edges", f"{_4}; without rich edges: [noun phrases](adf.md#base-noun-phrases-without-rich-edges), "
-            "[names](adf.md#biomedical-names-without-parts-of-speech); not run for segmentation",
+            "[segmentation](adf.md#word-segmentation-without-rich-edges), [names](adf.md#biomedical-names-without-parts-of-speech)",
             "better than (cw|arow)$", ("adf",), f"{TABLE_4}|without rich edges$|without parts of speech",
         ),
-        Exhibit("figure 3, bottom", "batches of ten", f"{_4}: rows *batches of 10*; curves for noun phrases only", "batches of 10", ("adf",)),
+        Exhibit("figure 3, bottom", "batches of ten", f"{_4}: rows *batches of 10*, and pictures", "batches of 10", ("adf",)),
         Exhibit("figure 4", "curves over passes and seconds, `lbfgs`", f"pictures of {_4}", "than lbfgs", ("adf",), TABLE_4),
         Exhibit("figure 5", "scores after one pass", f"{_4}: column *test after one pass*", "after one pass", ("adf",), TABLE_4),
         Exhibit("figure 6", "curves for reviews", f"pictures of {REVIEWS}", "fewer passes|a pass of adf|in all$", ("adf",), "^sentiment"),
@@ -64,7 +64,7 @@ EXHIBITS = {
     ),
     "[Search-based probabilistic online learning](sapo.md)": (
         Exhibit("algorithm 1", ALGORITHM, "`-a sapo`"),
-        Exhibit("figure 1", "curves: CRF, Bi-LSTM, Bi-LSTM-CRF", "pictures of [SAPO](sapo.md) and of [networks](neural.md), which stop early", "sapo is better than sgd, both|^SAPO is above", ("sapo", "neural")),
+        Exhibit("figure 1", "curves: CRF, Bi-LSTM, Bi-LSTM-CRF", "pictures of [SAPO](sapo.md) and of [networks](neural.md)", "sapo is better than sgd, both|^SAPO is above|^scores of Bi-LSTM", ("sapo", "neural")),
         Exhibit("figure 2", "curves: perceptrons, MIRA", "pictures of [scores](sapo.md)", "^sapo, options of sgd is better than|get worse", ("sapo",)),
         Exhibit("figure 3", "growth of weights", "pictures of [weights](sapo.md), naive trainers", "^the weights of", ("sapo",)),
         Exhibit("figure 4", "seconds of a pass", "[SAPO](sapo.md): column *CPU s a pass*", "^a pass of sapo", ("sapo",)),
