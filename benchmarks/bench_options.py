@@ -1,11 +1,11 @@
 """How far the default of an option is behind the best of other values: the trials behind the defaults.
 
-    CRFKIT_CORPORA=FOLDER python benchmarks/bench_options.py [--trainers NAMES] [--option NAME] [--values X,X] [--only WORDS] [--sizes N,N] [--rounds N] [--some] [--records FILE]
+    CRFKIT_CORPORA=FOLDER python benchmarks/bench_options.py [--trainers NAMES] [--option NAME] [--values X,X] [--only WORDS] [--sizes N,N] [--rounds N] [--some] [--joined N] [--records FILE]
 
 On the tasks of bench_passes.py, and on PLAIN ones, most of which have templates of one to eight lines (without corpora, on data/): sentences drawn from the training
 part without its end, scored on that end. The best is chosen on the same end, so it is a little lucky. A line for each setting: unigram attributes of a token,
 occurrences of one, the share of attributes with more than one label, from which the default of --l2 follows; the best score; what was chosen;
-and how far the default and each value are behind the best. In the end the mean and the most of these. --some: the 28 tasks of docs/defaults.md. --records: a line of JSON
+and how far the default and each value are behind the best. In the end the mean and the most of these. --some: the 28 tasks of docs/defaults.md. --joined: sequences of so many sentences, as texts are. --records: a line of JSON
 for each run; runs that the file has are not repeated.
 """
 
@@ -216,7 +216,8 @@ def main() -> None:
     parser = common.parser_for("How far the default of an option is behind the best of other values.", rounds=1)
     parser.add_argument("--only", default="", metavar="WORDS", help="tasks with one of these words in their name, divided by semicolons; =NAME: that task")
     parser.add_argument("--some", action="store_true", help="28 tasks of all corpora")
-    parser.add_argument("--sizes", default="50,200,1000,5000", metavar="N,N", help="sentences to learn from (default %(default)s)")
+    parser.add_argument("--joined", type=int, default=1, metavar="N", help="make each sequence of N sentences in a row, but not of documents (default %(default)s)")
+    parser.add_argument("--sizes", default="50,200,1000,5000", metavar="N,N", help="sequences to learn from (default %(default)s)")
     parser.add_argument("--trainers", default="lbfgs", metavar="NAMES", help="default %(default)s")
     parser.add_argument("--option", default="l2", choices=VALUES, help="default %(default)s")
     parser.add_argument("--values", metavar="X,X", help="of the option, in place of VALUES")
@@ -229,6 +230,8 @@ def main() -> None:
     words = [f"={name}" for name in SOME] if given.some else given.only.split(";")
     for one in [one for one in tasks() if any(one.name == word[1:] if word[:1] == "=" else word in one.name for word in words)]:
         whole = one.make()[: given.sentences]
+        if one.template and given.joined > 1:
+            whole = [list(chain.from_iterable(whole[k : k + given.joined])) for k in range(0, len(whole), given.joined)]
         end = min(1000 if one.template else 600, len(whole) // 4)
         pool, held_out = whole[: len(whole) - end], whole[len(whole) - end :]
         form: dict[str, Any] = {} if one.template else {"format": "crfsuite"}

@@ -126,7 +126,7 @@ def test_sapo_does_not_forget_within_a_pass_what_it_learned(l2):
 
 
 def test_few_sequences_do_not_lower_the_rate_of_sapo():
-    """Of few sequences with many attributes the held-out loss is lowest while weights are small: at a rate of a quarter here. Steps of long sequences are long."""
+    """Of few sequences with many attributes the held-out loss is lowest while weights are small: at a rate of a quarter here."""
     template = (ROOT / "templates" / "ner.txt").read_text(encoding="utf-8")
 
     def rate(data):
@@ -134,9 +134,7 @@ def test_few_sequences_do_not_lower_the_rate_of_sapo():
 
     few = sentences("ner", limit=50)
     joined = [list(chain.from_iterable(few[k : k + 10])) for k in range(0, 50, 10)]
-    tokens = sum(map(len, few))
-    assert rate(few) == 1 and rate(joined) == pytest.approx(32 / (tokens / 5))
-    assert rate(sentences("ner", limit=80)) < 1
+    assert rate(few) == rate(joined) == rate(sentences("ner", limit=200)) == 1 > rate(sentences("ner", limit=201))
 
 
 def test_with_values_above_1_few_sequences_may_have_a_low_rate():

@@ -38,8 +38,7 @@ cdef enum:
     TRAINING_SAMPLES = 750  # of a trial that is judged by the training objective: as many as the others train on
     ROUNDS = 3              # passes over the sample, before a last one
     ENOUGH = 1000           # held-out tokens to judge a rate by
-    FEW = 70                # sequences: with at most so many, the rate of a trainer that learns from the best paths is at least 1
-    LONG = 32               # tokens of a sequence, from which on this bound falls
+    FEW = 200               # sequences: with at most so many, the rate of a trainer that learns from the best paths is at least 1
     AHEAD = 16              # rows are prefetched so many attributes ahead
 
 cdef struct MagnitudeC:     # of the values of an attribute
@@ -168,7 +167,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
         if rate == 0 and held_out:
             rate = self.search(start, highest, False)
         elif held_out and self.looks_for_paths and self.penalised and self.data.c.n_seq <= FEW and self.data.largest_value <= 1:
-            rate = max(rate, min(1, highest, <double>LONG * self.data.c.n_seq / self.data.c.n_tok))
+            rate = max(rate, min(1, highest))
         rate = rate or min(1e-3, highest)
         self.start_trial(start, rate, updates)
         self.rate0 = rate
