@@ -218,7 +218,7 @@ def section(task: Task, found: Runs, folder: Path) -> list[str]:
         ])  # fmt: skip
     lines += [*markdown(heads, table), "", *(verdict.line for verdict in verdicts(found)), *(beside(found))]
     lacking = [title(name) for name in (*TITLES, *LASTS) if name not in found]
-    lines += ["", f"Not measured yet: {', '.join(lacking)}."] if lacking else []
+    lines += ["", f"Not measured yet: {'; '.join(lacking)}."] if lacking else []
     for names, until in ((TITLES, ""), (LASTS, ", to the fiftieth")):
         name, shown = f"neural-{task.name}-{'long' if until else 'score'}.png", {name: found[name] for name in names if name in found}
         if shown and drawn(task, shown, folder / name):

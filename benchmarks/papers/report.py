@@ -297,8 +297,10 @@ def _lines(axes: Any, outcomes: dict[str, Any], kind: str) -> None:
         shown += values[2:] or values
     if kind in ("score", "seconds") and shown:
         axes.set_ylim(max(min(shown), max(shown) - 4), max(shown) + 0.2)
-    if kind in ("loss", "seconds"):
-        (axes.set_yscale if kind == "loss" else axes.set_xscale)("log")
+    if kind == "loss":
+        axes.set_yscale("log")
+    if kind in ("score", "seconds"):  # `lbfgs` makes up to a thousand passes, others a dozen
+        axes.set_xscale("log")
     axes.set_xlabel("processor seconds" if kind == "seconds" else "passes")
 
 
