@@ -17,7 +17,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
@@ -38,19 +38,30 @@ import crfkit
 
 PASSES, PATIENCE, BATCH, HIDDEN = 30, 3, 8, 100
 LENGTHS = (16, 32, 64, 128, 256, 512)  # sentences are filled up to these: one compiled program each
-HALF = "-half"  # of the penalty
-LASTING = "-long"  # LONG passes, whatever the scores
-LINEAR = ("sapo", "sgd", "sapo" + HALF, "sgd" + HALF)
-NETWORKS = ("lstm", "lstm-crf", "lstm-sapo")
-LASTS = tuple(name + LASTING for name in ("sapo", "sgd", "lstm", "lstm-crf"))
-TITLES = {
-    "sapo": "SAPO", "sgd": "CRF, trained with SGD", "sapo" + HALF: "SAPO, half the penalty", "sgd" + HALF: "CRF, half the penalty",
-    "lstm": "Bi-LSTM", "lstm-crf": "Bi-LSTM-CRF", "lstm-sapo": "SAPO on top of a Bi-LSTM",
+
+
+@dataclass(frozen=True)
+class Model:
+    """A row of the tables, or one that only a picture and a verdict have."""
+
+    title: str
+    trainer: str  # of crfkit, or what stands on top of a network
+    lambdas: int = 0  # a linear model's `--l2`, in the paper's lambda; none: a network
+    lasting: bool = False  # LONG passes, whatever the scores
+
+
+MODELS = {
+    "sapo": Model("SAPO", "sapo", 2), "sgd": Model("CRF, trained with SGD", "sgd", 2),
+    "sapo-half": Model("SAPO, half the penalty", "sapo", 1), "sgd-half": Model("CRF, half the penalty", "sgd", 1),
+    "lstm": Model("Bi-LSTM", "lstm"), "lstm-crf": Model("Bi-LSTM-CRF", "lstm-crf"), "lstm-sapo": Model("SAPO on top of a Bi-LSTM", "lstm-sapo"),
+    "sapo-long": Model(f"SAPO, {LONG} passes", "sapo", 2, True), "sgd-long": Model(f"CRF, trained with SGD, {LONG} passes", "sgd", 2, True),
+    "lstm-long": Model(f"Bi-LSTM, {LONG} passes", "lstm", lasting=True), "lstm-crf-long": Model(f"Bi-LSTM-CRF, {LONG} passes", "lstm-crf", lasting=True),
 }  # fmt: skip
 LAMBDA = {"conll2000-np-paper": 1.0, "jnlpba": 5.0, "wsj-sample-pos": 2.0}  # what the paper's cross-validation gave the CRF, and SAPO with it
 TASKS = {task.name: task for task in (tasks.NP_PAPER, tasks.JNLPBA, tasks.WSJ)}
 
 Sentences = list[list[list[str]]]
+Tag = Callable[[Sentences], list[list[str]]]
 
 
 # --- What networks see ------------------------------------------------------------------------------------------------
@@ -132,26 +143,24 @@ def labels_of(sentences: Sentences) -> list[list[str]]:
     return [[row[-1] for row in sentence] for sentence in sentences]
 
 
-def linear(task: Task, parts: Parts, model_name: str, seed: int, passes: int, patience: int) -> tuple[list[float], list[list[str]]]:
-    """Scores on development data after each pass, and labels of the test part."""
+def linear(task: Task, parts: Parts, model: Model, seed: int, passes: int, patience: int) -> tuple[list[float], Tag]:
+    """Scores on development data after each pass, and the model that labels other sentences."""
     curve: list[float] = []
-    algorithm, penalty = model_name.removesuffix(HALF), LAMBDA[task.name] * (1 if model_name.endswith(HALF) else 2)
     name = "dev_f1" if task.metric == "F1" else "dev_accuracy"
-    model = crfkit.learn(
-        parts.files["train"], task.template, algorithm, features=task.features, dev=parts.files["dev"], patience=patience, seed=seed, threads=1,
-        passes=passes, l2=penalty, progress=lambda record: curve.append(100 * record[name]) if name in record else None,
+    learnt = crfkit.learn(
+        parts.files["train"], task.template, model.trainer, features=task.features, dev=parts.files["dev"], patience=patience, seed=seed, threads=1,
+        passes=passes, l2=model.lambdas * LAMBDA[task.name], progress=lambda record: curve.append(100 * record[name]) if name in record else None,
     )  # fmt: skip
-    rows = [[row[:-1] for row in sentence] for sentence in parts.sentences["test"]]
-    return curve, model.tagger().tag_many(rows, threads=1)
+    return curve, lambda sentences: learnt.tagger().tag_many([[row[:-1] for row in sentence] for sentence in sentences], threads=1)
 
 
-def network(task: Task, parts: Parts, top: str, seed: int, passes: int, patience: int, batch: int, hidden: int) -> tuple[list[float], list[list[str]]]:
+def network(task: Task, parts: Parts, model: Model, seed: int, passes: int, patience: int, batch: int, hidden: int) -> tuple[list[float], Tag]:
     """The same of a network."""
     import jax
     from neural_model import Network, Sizes
 
     numbers = Numbers(parts.sentences["train"])
-    net = Network(top, numbers.sizes, len(numbers.labels), seed, Sizes(hidden=hidden))
+    net = Network(model.trainer, numbers.sizes, len(numbers.labels), seed, Sizes(hidden=hidden))
     order, curve, kept = random.Random(seed), [], net.params
     gold = labels_of(parts.sentences["dev"])
 
@@ -170,27 +179,27 @@ def network(task: Task, parts: Parts, top: str, seed: int, passes: int, patience
             kept = jax.tree.map(lambda w: w.copy(), net.params)
         print(f"    pass {len(curve)}: {curve[-1]:.2f}", file=sys.stderr, flush=True)
     net.params = kept
-    return curve, tag(parts.sentences["test"])
+    return curve, tag
 
 
 def run(task: Task, parts: Parts, name: str, seed: int, given: argparse.Namespace) -> dict[str, Any]:
     print(f"  {task.name}: {name}, seed {seed}", file=sys.stderr, flush=True)
-    passes, patience = (LONG, LONG) if name in LASTS else (1 if given.quick else PASSES, PATIENCE)
-    began, kind = time.process_time(), name.removesuffix(LASTING)
-    if kind in LINEAR:
-        curve, found = linear(task, parts, kind, seed, passes, patience)
+    model, began = MODELS[name], time.process_time()
+    passes, patience = (LONG, LONG) if model.lasting else (1 if given.quick else PASSES, PATIENCE)
+    if model.lambdas:
+        curve, tag = linear(task, parts, model, seed, passes, patience)
     else:
-        curve, found = network(task, parts, kind, seed, passes, patience, given.batch, 8 if given.quick else HIDDEN)
+        curve, tag = network(task, parts, model, seed, passes, patience, given.batch, 8 if given.quick else HIDDEN)
     record = {"task": task.name, "model": name, "seed": seed, "batch": batch_of(name, given.batch), "dev": [round(value, 4) for value in curve]}
-    if name not in LASTS:
-        counts = counted(task.metric == "F1", labels_of(parts.sentences["test"]), found)
+    if not model.lasting:
+        counts = counted(task.metric == "F1", labels_of(parts.sentences["test"]), tag(parts.sentences["test"]))
         record |= {"test": round(score(counts), 4), "counts": packed(counts)}
     return {**record, "cpu": round(time.process_time() - began, 2), "commit": commit(), "machine": machine()}
 
 
 def batch_of(name: str, batch: int) -> int:
     """Linear models learn from one sentence at a time."""
-    return 1 if name.removesuffix(LASTING) in LINEAR else batch
+    return 1 if MODELS[name].lambdas else batch
 
 
 # --- The page ---------------------------------------------------------------------------------------------------------
@@ -199,35 +208,31 @@ Runs = dict[str, list[dict[str, Any]]]
 
 
 def of_task(task: Task, records: list[dict[str, Any]]) -> Runs:
-    found = {name: [record for record in records if (record["task"], record["model"]) == (task.name, name)] for name in (*TITLES, *LASTS)}
+    found = {name: [record for record in records if (record["task"], record["model"]) == (task.name, name)] for name in MODELS}
     return {name: sorted(runs, key=lambda run: run["seed"]) for name, runs in found.items() if runs}
 
 
 def section(task: Task, found: Runs, folder: Path) -> list[str]:
     lines = [f"## {task.title}", ""]
-    if not any(name in NETWORKS for name in found):
+    if all(MODELS[name].lambdas for name in found):
         return [*lines, "Not measured yet.", ""]
     heads = ["model", "seeds", f"test {task.metric}", "dev.", "best pass", "CPU s a pass", "CPU s in all"]
     table = []
-    for name, runs in ((name, runs) for name, runs in found.items() if name in TITLES):
+    for name, runs in ((name, runs) for name, runs in found.items() if not MODELS[name].lasting):
         tests, bests = [run["test"] for run in runs], [max(run["dev"]) for run in runs]
         spread = f" ± {stdev(tests):.2f}" if len(tests) > 1 else ""
         table.append([
-            TITLES[name], str(len(runs)), f"{fmean(tests):.2f}{spread}", f"{fmean(bests):.2f}", f"{fmean(1 + run['dev'].index(max(run['dev'])) for run in runs):.1f}",
+            MODELS[name].title, str(len(runs)), f"{fmean(tests):.2f}{spread}", f"{fmean(bests):.2f}", f"{fmean(1 + run['dev'].index(max(run['dev'])) for run in runs):.1f}",
             f"{fmean(run['cpu'] / len(run['dev']) for run in runs):.1f}", f"{fmean(run['cpu'] for run in runs):.0f}",
         ])  # fmt: skip
     lines += [*markdown(heads, table), "", *(verdict.line for verdict in verdicts(found)), *(beside(found))]
-    lacking = [title(name) for name in (*TITLES, *LASTS) if name not in found]
+    lacking = [model.title for name, model in MODELS.items() if name not in found]
     lines += ["", f"Not measured yet: {'; '.join(lacking)}."] if lacking else []
-    for names, until in ((TITLES, ""), (LASTS, ", to the fiftieth")):
-        name, shown = f"neural-{task.name}-{'long' if until else 'score'}.png", {name: found[name] for name in names if name in found}
-        if shown and drawn(task, shown, folder / name):
-            lines += ["", f"![{task.metric} on development data after each pass{until}]({name})"]
+    for lasting, kind, until in ((False, "score", ""), (True, "long", ", to the fiftieth")):
+        file, shown = f"neural-{task.name}-{kind}.png", {name: runs for name, runs in found.items() if MODELS[name].lasting == lasting}
+        if shown and drawn(task, shown, folder / file):
+            lines += ["", f"![{task.metric} on development data after each pass{until}]({file})"]
     return [*lines, ""]
-
-
-def title(name: str) -> str:
-    return TITLES[name] if name in TITLES else f"{TITLES[name.removesuffix(LASTING)]}, {LONG} passes"
 
 
 def drawn(task: Task, found: Runs, path: Path) -> bool:
@@ -237,7 +242,7 @@ def drawn(task: Task, found: Runs, path: Path) -> bool:
             return path.exists()
         for name, runs in found.items():
             values = mean([run["dev"] for run in runs])
-            axes.plot(range(1, 1 + len(values)), values, label=title(name), linewidth=1.2)
+            axes.plot(range(1, 1 + len(values)), values, label=MODELS[name].title, linewidth=1.2)
         best = max(max(run["dev"]) for runs in found.values() for run in runs)
         axes.set_ylim(best - 6, best + 0.2)
         axes.set_xlabel("passes")
@@ -251,18 +256,18 @@ def verdicts(found: Runs) -> list[Verdict]:
     for other in ("sgd", "lstm", "lstm-crf"):
         if "sapo" in found and other in found:
             numbers, p, above = compared(found["sapo"], found[other])
-            said.append(Verdict(f"SAPO is above {TITLES[other]}", numbers, TIE if p >= SIGNIFICANT else REPRODUCED if above else CONTRADICTED))
+            said.append(Verdict(f"SAPO is above {MODELS[other].title}", numbers, TIE if p >= SIGNIFICANT else REPRODUCED if above else CONTRADICTED))
     for other in ("lstm", "lstm-crf"):
         if "sapo" in found and other in found:
             seconds = [fmean(run["cpu"] for run in found[name]) for name in ("sapo", other)]
             word = REPRODUCED if 2 * seconds[0] < seconds[1] else TIE if seconds[0] < seconds[1] else CONTRADICTED
-            said.append(Verdict(f"SAPO trains several times faster than {TITLES[other]}", f"{seconds[0]:.0f} s and {seconds[1]:.0f} s", word))
+            said.append(Verdict(f"SAPO trains several times faster than {MODELS[other].title}", f"{seconds[0]:.0f} s and {seconds[1]:.0f} s", word))
     for other in ("lstm", "lstm-crf"):
-        falls = [[fall(run["dev"]) for run in found.get(name + LASTING, ())] for name in (other, "sapo")]
+        falls = [[fall(run["dev"]) for run in found.get(f"{name}-long", ())] for name in (other, "sapo")]
         if all(len(one) > 1 for one in falls):
             changes = " and ".join(f"{-fmean(one):+.2f} ± {stdev(one):.2f}" for one in falls)
             numbers = f"from passes 6-10 to 46-50 they change by {changes} points, {len(falls[0])} and {len(falls[1])} seeds"
-            said.append(Verdict(f"scores of {TITLES[other]} get worse with more passes, those of SAPO do not", numbers, on_falls(*falls)))
+            said.append(Verdict(f"scores of {MODELS[other].title} get worse with more passes, those of SAPO do not", numbers, on_falls(*falls)))
     return said
 
 
@@ -272,7 +277,7 @@ def beside(found: Runs) -> list[str]:
     for other in ("lstm-crf", "sapo"):
         if "lstm-sapo" in found and other in found:
             numbers, p, above = compared(found["lstm-sapo"], found[other])
-            lines.append(f"* {TITLES['lstm-sapo']} is {'no different from' if p >= SIGNIFICANT else 'better than' if above else 'worse than'} {TITLES[other]} ({numbers}).")
+            lines.append(f"* {MODELS['lstm-sapo'].title} is {'no different from' if p >= SIGNIFICANT else 'better than' if above else 'worse than'} {MODELS[other].title} ({numbers}).")
     return lines
 
 
@@ -318,7 +323,7 @@ network's outputs are the potentials, and the top layer is updated as in SAPO, o
 def main() -> None:
     parser = argparse.ArgumentParser(description="Bi-LSTM, Bi-LSTM-CRF and SAPO on top of a Bi-LSTM beside linear models: docs/results/neural.md")
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="TASK", help=f"only these of {', '.join(TASKS)}")
-    parser.add_argument("--models", nargs="+", choices=(*TITLES, *LASTS), default=[*TITLES, *LASTS], metavar="MODEL", help=f"only these of {', '.join([*TITLES, *LASTS])}")
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), metavar="MODEL", help=f"only these of {', '.join(MODELS)}")
     parser.add_argument("--seeds", type=int, default=5, help="runs of each model (default %(default)s)")
     parser.add_argument("--batch", type=int, default=BATCH, help="sentences a step of a network (default %(default)s)")
     parser.add_argument("--quick", action="store_true", help="a few sentences of the synthetic corpora, one pass: does it run?")
