@@ -9,7 +9,7 @@ would look best. With more data a run makes more steps than the trial, and lower
 A trainer that learns from the best paths (sapo) does not care how sure its answers are. The held-out loss does, and is the lower the smaller weights
 are, although more answers are wrong. A high rate makes them small, as the penalty then takes away in a pass what was learned. So its rate is at
 most 1 / l2. With few sequences and many attributes a low rate makes them small, too: training ends before much is learned. So with few sequences it is at
-least 1, or less where sequences are long, since a step sums over the tokens of one.
+least 1, if the first bound allows it.
 
 A subclass calls `find_rate` once it is ready to make steps, and defines how a trial begins and ends.
 
