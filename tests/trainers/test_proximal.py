@@ -1,5 +1,6 @@
 """The dual ascent with an L1 penalty: its bound against optima found otherwise, and owlqn with it against owlqn without."""
 
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -11,6 +12,7 @@ from trainers.test_owlqn import random_corpus
 from trainers.twins import Built, Corpus, Sample, corpora, value
 
 from crfkit import options
+from crfkit.trainers.base import mistakes
 from crfkit.trainers.batch.feasible import Feasible
 from crfkit.trainers.batch.proximal import Proximal
 
@@ -128,6 +130,19 @@ def test_a_resumed_run_goes_on_to_the_same_bits(many, passes):
         for _ in range(3):
             assert one.run_pass() == other.run_pass()
         assert one.weights() == other.weights()
+
+
+def test_what_is_reported_is_true_of_the_best_weights(many):
+    """Where passes of the ascent lead to worse ones, too; and the same is reported by a run that was resumed."""
+    chosen = {"l1": 0.01, "epsilon": 0.0, "train_accuracy": True}
+    trainer, reported = trainer_of("owlqn", many, **chosen), []
+    for _ in range(16):
+        resumed = trainer_of("owlqn", many, **chosen)
+        resumed.restore(trainer.state())
+        reported.append(trainer.run_pass())
+        assert resumed.run_pass() == reported[-1]
+        assert reported[-1]["train_accuracy"] == 1 - mistakes(many.dataset, many.layout, trainer.weights())[0] / many.dataset.n_tokens
+    assert any(after["objective"] == before["objective"] for before, after in pairwise(reported))
 
 
 def test_a_stopped_ascent_is_marked_as_interrupted(many):

@@ -104,7 +104,9 @@ cdef class Owlqn(QuasiNewton):
 
     cdef ascend(self, should_stop):
         """Some passes of the ascent. Keeps the best weights it finds."""
-        cdef double best = self.f if self.started else INFINITY
+        cdef:
+            double best = self.f if self.started else INFINITY
+            int64_t wrong = self.objective.wrong, flawed = self.objective.flawed    # of the best weights
         if self.ascent is None:
             self.make_ascent()
         self.interrupted = False
@@ -125,7 +127,7 @@ cdef class Owlqn(QuasiNewton):
             self.find_gradient()
         else:
             self.exchange()
-            self.f = best
+            self.f, self.objective.wrong, self.objective.flawed = best, wrong, flawed
         self.check()
         self.started = True
         if self.ascent.screened or self.f - self.ascent.entropy_of_all() <= NEAR * self.f:
@@ -156,6 +158,9 @@ cdef class Owlqn(QuasiNewton):
         QuasiNewton.restore(self, state)
         if "ascent weights" in state:
             self.make_ascent()
+            if self.started:        # the state has the gradient at the last weights, which may not be the best ones
+                self.evaluate()
+                self.find_gradient()
             self.ascent.restore({name.removeprefix("ascent "): value for name, value in state.items() if name.startswith("ascent ")})
             self.feasible.restore({name.removeprefix("bound "): value for name, value in state.items() if name.startswith("bound ")})
 
