@@ -12,7 +12,6 @@ from crfkit.features.index import Index
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.options import Run, make
-from crfkit.trainers.batch.feasible import Feasible
 from crfkit.trainers.batch.owlqn import Owlqn
 from crfkit.weights.growing import Growing
 
@@ -23,7 +22,6 @@ from crfkit.weights.growing import Growing
         (Decoder, "label_ids", [["O"]]),
         (OneSentence, "best_labels", []),
         (Index, "attributes", []),
-        (Feasible, "forget", []),
         (Growing, "finish", [array.array("i"), array.array("i")]),
     ],
 )

@@ -68,6 +68,12 @@ def test_another_penalty_has_another_bound():
         assert bound >= 0.98 * optimum
 
 
+def test_a_bound_is_that_of_an_ascent():
+    for without in (Feasible, lambda: Feasible.__new__(Feasible), lambda: Feasible(None)):
+        with pytest.raises(TypeError):
+            without()
+
+
 # --- owlqn ----------------------------------------------------------------------------------------------------------
 
 

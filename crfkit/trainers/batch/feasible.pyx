@@ -30,16 +30,13 @@ cdef enum:
 
 cdef class Feasible:
 
-    def __init__(self, Proximal ascent not None):
+    def __cinit__(self, Proximal ascent not None):
         cdef int64_t n = ascent.layout.c.n_cells
         self.ascent = ascent
         self.sum, self.mean = <double*>arena_zeros(self, n, sizeof(double)), <double*>arena_zeros(self, n, sizeof(double))
-        self.mixed = 0
 
     def forget(self) -> None:
         """The penalty, and so the dual variables, have changed."""
-        if self.ascent is None:
-            raise TypeError("a Feasible that was not set up")
         self.mixed = 0
         memset(self.mean, 0, self.ascent.layout.c.n_cells * sizeof(double))
 
