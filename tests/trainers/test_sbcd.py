@@ -21,7 +21,7 @@ from trainers.samples import (
     trainer_of,
 )
 from trainers.test_peer import TRAINING, trained_peer
-from trainers.twins import Built, Corpus, Sample, corpora, objective, weighted
+from trainers.twins import Built, Corpus, Sample, corpora, objective, value, weighted
 from trainers.twins_sbcd import Sbcd as Twin
 from trainers.twins_sbcd import blocks_of
 
@@ -279,6 +279,23 @@ def test_from_weights_that_lie_far_apart(size):
             assert values[0] < objective(start, built.corpus, 0.5)[0]
             weights = built.to_weights(trainer.weights())
             assert misfit(weights, objective(weights, built.corpus, 0.5)[1], 0.1) < 1e-3
+
+
+def test_large_weights_of_lists_for_which_there_is_no_room():
+    """The last kinds of steps, which have them, are made on demand. Their potentials overflow, too."""
+    random, kinds = Random(1), 40
+    rich = [[] if k == kinds else [(k, 1.0)] for k in [*range(kinds), kinds, kinds]]
+    samples = [Sample([random.randrange(8) for _ in range(8)], [[]] * 8, [*[[]] * 4, own, *[[]] * 3]) for own in rich]
+    built = Built(Corpus(samples, 8, 0, kinds, tau_all=True, b_all=set(range(kinds))))
+    features = sorted(built.corpus.features(), key=str)
+    for size in (710.0, 900.0):
+        start = {feature: random.choice([-size, size]) if feature[0] == "B" and feature[1] > kinds - 5 else 0.01 for feature in features}
+        found = {}
+        for recursions in ("dense", "sparse"):
+            trainer = trainer_of("sbcd", built, built.to_cells(start), l1=0.1, l2=0.5, recursions=recursions)
+            found[recursions] = trainer.run_pass()["objective"]
+            assert found[recursions] == pytest.approx(value(built.to_weights(trainer.weights()), built.corpus, 0.5, 0.1), rel=1e-9)
+        assert found["sparse"] == pytest.approx(found["dense"], rel=1e-9)
 
 
 # --- end to end -----------------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ cdef class Edges(Arena):
     cdef EdgeC spare                    # scratch: a kind that is not kept, built on demand
     cdef int32_t made                   # which kind that is, or NOTHING
     cdef int32_t patched                # which kind its matrix has, NOTHING for plain pairs, or STALE
-    cdef double largest                 # largest absolute score of the kept kinds at the last full load
+    cdef double largest                 # largest absolute score, since the last full load, of all kinds that are shared, else of plain pairs
     cdef PairC* room                    # scratch for a list being built,
     cdef PairC* merged[2]               # and for its intermediate forms
     cdef int32_t* index_room

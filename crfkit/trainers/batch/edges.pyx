@@ -1,7 +1,6 @@
 """The steps of a whole data set, by kind.
 
-Steps whose tokens have the same rich attributes with the same values have the same potentials exp(tau + ...): they are of one
-kind. A kind is stored as a list of its pairs with a weight where that is faster, else as a matrix. Lists are kept until weights
+Steps whose tokens have the same rich attributes have the same potentials exp(tau + ...): they are of one kind. A kind is stored as a list of its pairs with a weight where that is faster, else as a matrix. Lists are kept until weights
 change, and so are matrices where kinds are few, as with the letters of words. Where nearly every step is of a kind of its own,
 a matrix is built on demand: the one of plain pairs, times the exponentials of the weights that differ.
 """
@@ -27,11 +26,9 @@ cdef class Edges:
 
     def __cinit__(self, Dataset data not None, Layout layout not None, str recursions="auto"):
         self.data, self.layout, self.recursions = data, layout, recursions_of(recursions)
-        self.matrix = <int64_t>layout.c.L * layout.c.P
-
-    def __init__(self, Dataset data not None, Layout layout not None, str recursions="auto"):
         cdef int64_t n, k, L = layout.c.L, most = most_pairs(L, self.recursions)
         cdef double* table
+        self.matrix = L * layout.c.P
         self.number_kinds()
         # Neither the matrices of all kinds nor the lists may take more memory than the recursions themselves.
         self.shared = self.n_kinds * L <= data.c.n_tok or self.n_kinds == 1
@@ -202,6 +199,9 @@ cdef class Edges:
             double* E = edge.E
             double* ET = edge.ET
             int64_t k, indices = 2 * (self.layout.c.L + 1) + self.spare.n
+        if self.shared or kind == 0:
+            for k in range(self.spare.n):
+                self.largest = fmax(self.largest, fabs(self.spare.pair[k].score))
         if store.capacity == 0 and self.spent > self.budget:
             return 0
         arena_reserve(self, store, self.spare.n * sizeof(PairC) + indices * sizeof(int32_t), 1)
@@ -213,9 +213,6 @@ cdef class Edges:
         edge.column = edge.column_ptr + self.layout.c.L + 1
         memcpy(edge.pair, self.spare.pair, edge.n * sizeof(PairC))
         memcpy(edge.row_ptr, self.spare.row_ptr, indices * sizeof(int32_t))
-        if self.shared or kind == 0:
-            for k in range(edge.n):
-                self.largest = fmax(self.largest, fabs(edge.pair[k].score))
         return 0
 
     cdef void fill_matrix(self, int32_t kind) noexcept nogil:
@@ -283,13 +280,7 @@ cdef class Edges:
 
     cdef const double* matrix_of(self, int32_t kind) noexcept nogil:
         """Its potentials as a matrix; valid until the next call."""
-        cdef const EdgeC* edge = &self.edge[kind]
-        if edge.n == TOO_LONG and edge.E != NULL:
-            return edge.E
-        if edge.pair == NULL:
-            if kind != self.made:
-                self.make(kind)
-            edge = &self.spare
+        cdef const EdgeC* edge = self.of(self.model[kind])
         if edge.pair == NULL:
             return edge.E
         return K.unfold(edge, True, self.unfolded)
