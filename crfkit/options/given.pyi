@@ -105,7 +105,7 @@ class OfEstimator(TypedDict, total=False):
     'First learning rate. By default the best of several that are tried on a sample of the data.'
 
     decay: float | None
-    'Factor on the learning rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t.'
+    'Factor on the learning rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t, unless l2 is 0.'
 
     batch_size: int | None
     'Sequences per update. Their gradients, at the same weights, are added.'

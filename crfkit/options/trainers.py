@@ -58,7 +58,7 @@ def _rate() -> Any:
 
 def _decay() -> Any:
     return option(
-        0.85, "Factor on the learning rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t.", low=0.0, high=1.0,
+        0.85, "Factor on the learning rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t, unless --l2 is 0.", low=0.0, high=1.0,
     )  # fmt: skip
 
 
