@@ -129,8 +129,7 @@ cdef class OnlineTrainer(Trainer):
             self.lattice.reserve(&self.layout.c, &sent)
             self.step(&sent, loss)
             if not isfinite(loss[0]):
-                with gil:
-                    raise self.diverged(f" at sequence {which[k] + 1}")
+                raise self.diverged(f" at sequence {which[k] + 1}")
         if self.batch > 1:
             self.close_batch()
             self.carry(which, n)

@@ -50,15 +50,15 @@ cdef class Occurrences:
         cdef:
             const int64_t* row = data.c.b_ptr if rich else data.c.u_ptr
             const int32_t* id = data.c.b_id if rich else data.c.u_id
-            const float* given = data.c.u_val
+            const float* given = NULL       # rich attributes have no values
             int64_t s, t, u, k
             int64_t* ptr
             int32_t* token
             float* value = NULL
         if data.c.n_tok > 0x7FFFFFFF:
             raise TrainingError("sbcd takes at most 2,147,483,647 tokens")
-        if rich:
-            given = NULL
+        if not rich:
+            given = data.c.u_val
         self.n = n
         self.ptr = ptr = <int64_t*>arena_zeros(self, <int64_t>n + 2, sizeof(int64_t))
         if row == NULL or n == 0:
@@ -100,7 +100,7 @@ cdef class Blocks:
     """Blocks of the weights of `chains`, which a step changes: unigram attributes, rich bigram attributes, plain label pairs."""
 
     def __init__(self, Dataset data not None, Layout layout not None, Chains chains not None, double kappa):
-        cdef int64_t matrix = <int64_t>layout.c.L * layout.c.P, most = max(matrix, layout.c.P), a
+        cdef int64_t most = <int64_t>layout.c.L * layout.c.P, a
         self.data, self.layout, self.chains = data, layout, chains
         self.nodes = Occurrences(data, layout.c.A, False)
         self.pairs = Occurrences(data, layout.c.B, True)
@@ -113,7 +113,7 @@ cdef class Blocks:
         self.change, self.factor = self.first + 3 * most, self.first + 4 * most
         self.expected, self.observed = self.first + 5 * most, self.first + 6 * most
         self.h, self.old, self.potential = self.first + 7 * most, self.first + 8 * most, self.first + 9 * most
-        self.cell = <int64_t*>arena_zeros(self, most, sizeof(int64_t))      # with room for one more: `add_feature` writes before it looks
+        self.cell = <int64_t*>arena_zeros(self, most, sizeof(int64_t))
         self.at = <int32_t*>arena_zeros(self, most, sizeof(int32_t))
         self.prev = <uint16_t*>arena_zeros(self, 2 * most, sizeof(uint16_t))
         self.label = self.prev + most
@@ -243,7 +243,7 @@ cdef class Blocks:
                 self.expected[k] += weight * v * p
                 self.h[k] += weight * v * v * (p - p * p)
         else:
-            scale = 1 / (self.chains.scale[t] * K.dot_row(P, self.chains.alpha + row, self.chains.beta + row))
+            scale = 1 / (self.chains.scale[t] * self.chains.dot(t))
             for j in range(P):
                 right[j] = self.chains.pot[row + j] * self.chains.beta[row + j] * scale
             k = self.chains.edges.kind[t]

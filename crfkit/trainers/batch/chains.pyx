@@ -221,8 +221,7 @@ cdef class Chains:
         K.score(&self.layout.c, self.w, 1.0, &sent, &self.lattice.c)
         lattice_expect(&self.lattice.c)
         if not isfinite(self.lattice.c.logz):
-            with gil:
-                raise not_finite("--l1 or --l2")
+            raise not_finite("--l1 or --l2")
         for t in range(sent.T):
             memcpy(self.alpha + (first + t) * self.row, self.lattice.c.node + t * self.P, self.P * sizeof(double))
             memcpy(self.beta + (first + t) * self.row, self.ones, self.P * sizeof(double))

@@ -27,7 +27,7 @@ from .nests import Survey
 from .quanta import largest_factors, sums_of_terms
 
 cdef enum:
-    COLUMNS = 8         # labels of a row of doubles that share a cache line
+    COLUMNS = 8         # labels of a row of doubles that share a cache line; rows are padded to whole lines
 
 
 def chunk_starts(Dataset data not None, int64_t before=0) -> array.array:
@@ -74,11 +74,8 @@ cdef class Objective:
         self.visits = Visits(data, layout, None if whole is None else whole.survey)
         self.nests = self.visits.nests
         n = starts.shape[0] - 1
-        if n < 0 or starts[0] != 0 or starts[n] != data.c.n_seq:
+        if n < 0 or starts[0] != 0 or starts[n] != data.c.n_seq or list(starts) != sorted(set(starts)):
             raise ValueError("chunks that are not those of the data")
-        for k in range(n):
-            if starts[k] >= starts[k + 1]:
-                raise ValueError("chunks that are not those of the data")
         self.chunk = <int64_t*>arena_zeros(self, n + 1, sizeof(int64_t))
         memcpy(self.chunk, &starts[0], (n + 1) * sizeof(int64_t))
         self.n_chunks = n
@@ -158,7 +155,7 @@ cdef class Objective:
         cdef int64_t lines = self.layout.c.P // COLUMNS
         if self.nests.n == 0:
             return 0
-        return in_halves(self.pool if lines > 1 else None, self.take_share, what, max(lines, 1))
+        return in_halves(self.pool if lines > 1 else None, self.take_share, what, lines)
 
     cdef void gather(self, int part) noexcept nogil:
         """Add a part of the other workers' gradients to that of the first."""
@@ -249,14 +246,13 @@ cdef class Objective:
         """One thread's share of the work on cells: lines of columns first .. last - 1, or these parts of vectors."""
         cdef:
             const LayoutC* layout = &self.layout.c
-            int64_t to_label = last * COLUMNS if (last + 1) * COLUMNS <= layout.P else layout.P
             double* g_sums = (<Worker>self.workers[0]).g_sums if what == HAND_DOWN else NULL
             int part
         with nogil:
             if what == ADD_UP:
-                self.nests.add_up(layout, self.w, first * COLUMNS, to_label)
+                self.nests.add_up(layout, self.w, first * COLUMNS, last * COLUMNS)
             elif what == HAND_DOWN:
-                self.nests.hand_down(layout, g_sums, self.g, first * COLUMNS, to_label)
+                self.nests.hand_down(layout, g_sums, self.g, first * COLUMNS, last * COLUMNS)
             else:
                 for part in range(first, last):
                     if what == GATHER:

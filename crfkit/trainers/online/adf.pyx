@@ -292,26 +292,21 @@ cdef class Adf(CalibratedTrainer):
 
     # ------------------------------------------------------------------------------------------ steps
 
-    cdef void update_pairs(self, const SentenceC* sent) noexcept nogil:
-        """The plain label pairs, which have no value that could hold their rate."""
-        cdef LatticeC* lat = &self.lattice.c
-        cdef const LayoutC* c = &self.layout.c
-        if c.has_tau and sent.T > 1:
-            K.add_pairs(lat, 1.0)
-            K.update_pairs(c, sent, lat, sent.weight * self.gain_of(pairs_row(c)), self.out)
-
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:
             LatticeC* lat = &self.lattice.c
+            const LayoutC* c = &self.layout.c
             SentenceC valued
         self.window = <int32_t>(self.steps // self.q)
         self.sample += 1
         self.load_values(sent, False, &valued)
-        lattice_load_weights(lat, &self.layout.c, self.w, self.scale_of(pairs_row(&self.layout.c)))
+        lattice_load_weights(lat, c, self.w, self.scale_of(pairs_row(c)))
         loss[0] += self.expect(self.w, 1.0, &valued)
         self.load_values(sent, True, &valued)
-        K.update_expected(&self.layout.c, &valued, lat, sent.weight, self.out)
-        self.update_pairs(sent)
+        K.update_expected(c, &valued, lat, sent.weight, self.out)
+        if c.has_tau and sent.T > 1:    # plain label pairs have no value that could hold their rate
+            K.add_pairs(lat, 1.0)
+            K.update_pairs(c, sent, lat, sent.weight * self.gain_of(pairs_row(c)), self.out)
         return 0
 
     cdef int64_t undisturbed(self, int64_t n) noexcept nogil:

@@ -88,7 +88,7 @@ cdef class Arow(ConfidenceTrainer):
                         self.learn_from(sample + last, n - last + first, &loss)
                 learned = self.weights()
                 wrong += self.wrong_with(&learned[0], sample + first, last - first)
-            except (ImpossibleError, TrainingError):
+            except TrainingError:
                 return INFINITY         # training diverges
         return wrong
 

@@ -68,9 +68,6 @@ cdef class Sgd(ScaledTrainer):
         ScaledTrainer.close_batch(self)
         self.due += self.rate * self.l1 / self.scale
 
-    cdef void clip(self, int64_t first, int64_t n) noexcept nogil:
-        K.clip(n, self.due, self.w + first, self.received + first)
-
     cdef void clip_used(self, const SentenceC* sent) noexcept nogil:
         """Bring the L1 penalty of the weights that this sequence uses up to date."""
         cdef:
@@ -86,11 +83,11 @@ cdef class Sgd(ScaledTrainer):
 
     cdef void clip_row(self, int64_t r) noexcept nogil:
         cdef int64_t first, n = layout_row(&self.layout.c, r, &first)
-        self.clip(first, n)
+        K.clip(n, self.due, self.w + first, self.received + first)
 
     cdef void settle(self) noexcept nogil:
         if self.l1 > 0:
-            self.clip(0, self.layout.c.n_cells)
+            K.clip(self.layout.c.n_cells, self.due, self.w, self.received)
 
     cdef void fold_scale(self) noexcept nogil:
         cdef double scale = self.scale
