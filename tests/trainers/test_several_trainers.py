@@ -1,6 +1,6 @@
 """What several trainers must do, each by its own options."""
 
-from math import log
+from math import inf, log
 
 import pytest
 from commands import BATCH
@@ -125,6 +125,20 @@ def test_each_reason_to_stop(algorithm, chosen, reason):
 def test_without_penalty_separable_data_come_to_an_end(algorithm):
     corpus = Corpus([Sample([j], [[(j, 1.0)]], [[]]) for j in range(2)], 2, 2, u_all={0, 1})
     assert end(trainer_of(algorithm, Built(corpus), l2=0.0, **({"l1": 0.0} if algorithm == "sbcd" else {})))[-1] < 1e-3
+
+
+@pytest.mark.parametrize(("values", "start"), [((1.0, -1.0), [inf, -inf]), ((1.0, 1.0), [-inf, -inf]), ((1e-45, 1e-40), None)])
+@pytest.mark.parametrize("algorithm", sorted(BATCH))
+def test_numbers_that_are_not_finite(algorithm, values, start):
+    """Scores of the first weights, and steps without a penalty: the error says what helps, and nothing of constraints."""
+    built = Built(Corpus([Sample([j, 0], [[(0, v)]] * 2, [[], []]) for j, v in enumerate(values)], 2, 1, u_all={0}))
+    initial = start and built.to_cells({("U", 0, j): w for j, w in enumerate(start)})
+    trainer = trainer_of(algorithm, built, initial, l2=0.0, **({} if algorithm == "lbfgs" else {"l1": 0.0}))
+    if algorithm == "sbcd" and not start:
+        assert end(trainer)[-1] < 4 * log(2)
+    else:
+        with pytest.raises(TrainingError, match="the objective is not finite; scale down the values of the features, or raise "):
+            end(trainer)
 
 
 @pytest.mark.parametrize("size", [1e-30, 1e6, 1e15, 1e38])

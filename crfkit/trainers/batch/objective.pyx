@@ -16,7 +16,7 @@ from libc.stdint cimport uint16_t
 
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
+from crfkit.lattice.lattice cimport lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_clear_absent
 from crfkit.memory cimport arena_zeros, memcpy, memset
 from crfkit.trainers.base cimport wrong_labels
@@ -108,7 +108,8 @@ cdef class Objective:
         self.pool = Threads(threads - 1) if threads > 1 else None
 
     cdef double evaluate(self, const weight_t* w, double* g) except? -1:
-        """f(w); its gradient goes to g. Where f(w) is above `bound` it may be INFINITY instead, with no gradient."""
+        """f(w); its gradient goes to g. Where f(w) is above `bound` it may be INFINITY instead, with no gradient; so it is where
+        scores are not finite, after a step that was far too long."""
         cdef double total, squares = 0
         cdef int part
         self.w, self.g = w, g
@@ -123,7 +124,7 @@ cdef class Objective:
         return total + 0.5 * self.l2 * squares if self.l2 != 0 else total
 
     cdef double sum_up(self) except? -1:
-        """The likelihood at w, and its gradient in g; or `given_up` is set."""
+        """The likelihood at w, and its gradient in g; or `given_up` is set: the likelihood is above the bound, or not finite."""
         cdef:
             int64_t k
             Worker worker
@@ -228,7 +229,10 @@ cdef class Objective:
                         wrong = wrong_labels(lat, &sent, worker.path)
                         worker.wrong += wrong
                         worker.flawed += wrong > 0
-                    lattice_expect(lat)
+                    if K.forward_backward(lat) != 0:    # not even a sum is finite
+                        self.given_up = 1
+                        break
+                    K.node_marginals(lat)
                     nll += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
                     K.add_pairs(lat, sent.weight)
                     K.scatter_visits(layout, &visits, &sent, lat, worker.g, worker.g_sums)

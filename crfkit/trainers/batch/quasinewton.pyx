@@ -156,6 +156,8 @@ cdef class QuasiNewton(Trainer):
             self.d = self.history.direction(self.gradient, self.g)
             self.restrict_direction()
             slope = self.slope_of(self.gradient)
+            if fresh and not isfinite(slope):   # the direction is in single precision
+                raise not_finite("--l2")
             if slope == 0 and fresh:
                 self.converged = "the gradient is zero"
                 return self.report()

@@ -86,7 +86,7 @@ cdef class Share(Arena):
 
     def evaluate(self, const float[::1] weights not None, which, double bound=INFINITY, const int64_t[::1] cells=None):
         """Evaluate the groups with these numbers at these weights (of all cells, or of `cells`): the losses of the chunks, the
-        gradient, and wrong labels and flawed sequences, where these are counted; None if the loss is above the bound."""
+        gradient, and wrong labels and flawed sequences, where these are counted; None if the loss is above the bound, or not finite."""
         cdef:
             Objective objective
             int64_t k, n = self.layout.c.n_cells, wrong = 0, flawed = 0
