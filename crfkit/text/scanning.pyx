@@ -118,7 +118,7 @@ cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil:
         if i == n:
             return 0
         while i < n and is_digit(s[i]):
-            power = min(10 * power + (s[i] - <char> b"0"), <int64_t> 100000)
+            power = min(10 * power + (s[i] - <char> b"0"), <int64_t> 1 << 40)     # more than a text has digits
             i += 1
         exponent += -power if negative_power else power
     if i != n:

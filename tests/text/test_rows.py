@@ -274,6 +274,12 @@ def test_instance_weights():
     assert rows.n_tokens == 4
 
 
+def test_values_with_more_digits_than_any_exponent_has_use_for():
+    zeros = "0" * 100_001
+    rows = parse(f"A\ta:0.{zeros}1e100001\tb:1{zeros}e-100002\tc:1e{zeros}2\td:0e{'9' * 30}\n".encode(), "crfsuite")
+    assert [value for _, value in rows.attributes()[0][0]] == pytest.approx([0.1, 0.1, 100, 0])
+
+
 @pytest.mark.parametrize(
     "data, message",
     [
