@@ -11,6 +11,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,9 @@ import crfkit
 from crfkit import foreign, options
 from crfkit.compat import pycrfsuite
 from crfkit.evaluation.evaluate import Outputs
+from crfkit.features.indexing import IndexBuilder
+from crfkit.template.parsing import Template
+from crfkit.text.rows import Rows
 
 ROOT = Path(__file__).resolve().parents[1]
 MODULES = os.fsencode(Path(crfkit.__file__).parent) + b"/"
@@ -154,6 +158,31 @@ def starve(library: Any, name: str, make: Callable[[], Callable[[], Any]]) -> in
             return number - 1
 
 
+class Allocated(ctypes.Structure):
+    """What mallinfo2 of glibc tells."""
+
+    _fields_ = [(name, ctypes.c_size_t) for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()]
+
+
+def left_behind(library: Any, mallinfo: Any) -> int:
+    """The most bytes that an index leaves behind if one of its allocations fails while it grows."""
+    mallinfo.restype = Allocated
+    rows, template = Rows(label=-1), Template.parse("U:%x[0,0]/%x[-1,0]")
+    rows.fill([[[str(i * i % 20_011), "L"] for i in range(begin, begin + 1000)] for begin in range(0, 20_000, 1000)])
+    most, failed, number = 0, True, 0
+    while failed:
+        number += 1
+        before = mallinfo()
+        library.fail_allocation(MODULES, number)
+        with suppress(MemoryError):
+            IndexBuilder(template).add(rows)
+        failed = library.has_failed()
+        library.fail_allocation(MODULES, 0)
+        now = mallinfo()
+        most = max(most, now.uordblks + now.hblkhd - before.uordblks - before.hblkhd)
+    return most
+
+
 def main() -> None:
     library, wanted = ctypes.CDLL(sys.argv[1]), sys.argv[2:]
     library.fail_allocation.argtypes = [ctypes.c_char_p, ctypes.c_long]
@@ -165,6 +194,8 @@ def main() -> None:
                 if not wanted or what in wanted:
                     print(f"{what}: ", end="", flush=True)
                     print(f"{starve(library, what, work):,} allocations", flush=True)
+        if not wanted and hasattr(ctypes.CDLL(None), "mallinfo2"):
+            print(f"an index that fails to grow: {left_behind(library, ctypes.CDLL(None).mallinfo2)} bytes are left behind", flush=True)
         left = sorted(set(os.listdir(folder)) - {"trees", "model", "answers"} - {entry for entry in os.listdir(folder) if entry.startswith(("model.", "plain."))})
         if left:
             raise AssertionError(f"files that were left behind: {left}")

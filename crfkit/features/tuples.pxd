@@ -6,7 +6,7 @@ of its gram: what identifies the gram is then where its entry stands, and one ca
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
-from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_swap, empty_buffer, memset
+from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, buffer_swap, empty_buffer, memset
 
 
 cdef struct GramC:
@@ -28,16 +28,16 @@ cdef inline uint64_t gram_hash(uint32_t a, uint32_t b) noexcept nogil:
 
 
 cdef inline int grams_grow(Arena arena, GramTableC* t, int64_t n) except -1 nogil:
-    cdef BufferC before = empty_buffer()
-    cdef GramC* was = <GramC*>t.slots.data
+    cdef BufferC wider = empty_buffer()
+    cdef const GramC* was = <const GramC*>t.slots.data
     cdef GramC* slot
     cdef int64_t size = 16, i, old_size = <int64_t>t.mask + 1 if was != NULL else 0
     cdef uint64_t at
     while n * 3 > size * 2:
         size *= 2
-    buffer_swap(&before, &t.slots)
-    arena_reserve(arena, &t.slots, size, sizeof(GramC))
-    slot = <GramC*>t.slots.data
+    arena_reserve(arena, &t.slots, 0, sizeof(GramC))    # the arena will free them
+    buffer_reserve(&wider, size, sizeof(GramC))
+    slot = <GramC*>wider.data
     memset(slot, 0, <size_t>size * sizeof(GramC))
     t.mask = <uint64_t>size - 1
     for i in range(old_size):
@@ -46,7 +46,8 @@ cdef inline int grams_grow(Arena arena, GramTableC* t, int64_t n) except -1 nogi
             while slot[at].ref:
                 at = (at + 1) & t.mask
             slot[at] = was[i]
-    buffer_free(&before)
+    buffer_swap(&wider, &t.slots)
+    buffer_free(&wider)
     return 0
 
 
