@@ -172,7 +172,7 @@ cdef class Layout:
     def of_observed(int32_t labels, int plain, Observed u not None, Observed b not None, pairs):
         """The layout of these features; `pairs`: the plain label pairs that were seen, if these are features."""
         cdef Layout self
-        cdef int32_t P = padded(labels), i, j
+        cdef int64_t P = padded(labels), i, j
         u_new, n_u, hot = u.number(least_hot(P))
         u_ptr, _, _, u_label = u.features(u_new, n_u)
         b_new, n_b, _ = b.number(1)

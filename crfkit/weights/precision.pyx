@@ -60,12 +60,12 @@ def doubles(Layout layout not None, const float[::1] cell not None):
     """The inverse of `cells`: unigram features, label pairs (None: there are none), bigram features."""
     cdef:
         const LayoutC* c = &layout.c
-        int64_t f
-        int32_t a, i, j
+        int64_t f, i, j, L = c.L
+        int32_t a
     if cell.shape[0] != c.n_cells:
         raise ValueError("weights of another layout")
     layout.verify()
-    of_u, of_pairs, of_b = [array.array("d", bytes(8 * n)) for n in (c.u_ptr[c.A], c.L * c.L if c.has_tau else 0, c.b_ptr[c.B])]
+    of_u, of_pairs, of_b = [array.array("d", bytes(8 * n)) for n in (c.u_ptr[c.A], L * L if c.has_tau else 0, c.b_ptr[c.B])]
     cdef double[::1] u = of_u if c.u_ptr[c.A] else None
     cdef double[::1] pair = of_pairs if c.has_tau else None
     cdef double[::1] b = of_b if c.b_ptr[c.B] else None
@@ -73,9 +73,9 @@ def doubles(Layout layout not None, const float[::1] cell not None):
         for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
             u[f] = cell[feature_cell(c, a, f)]
     if c.has_tau:
-        for i in range(c.L):
-            for j in range(c.L):
-                pair[i * c.L + j] = cell[c.tau0 + <int64_t>i * c.P + j]
+        for i in range(L):
+            for j in range(L):
+                pair[i * L + j] = cell[c.tau0 + i * c.P + j]
     for f in range(c.b_ptr[c.B]):
         b[f] = cell[c.rich0 + f]
     return of_u, of_pairs if c.has_tau else None, of_b

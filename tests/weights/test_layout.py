@@ -104,6 +104,14 @@ def test_too_many_labels_are_refused():
         Layout.build(Built(Corpus([Sample([0], [[]], [[]])], 1, 0)).dataset, 65536, 1, b"", b"")
 
 
+@pytest.mark.long
+def test_more_pairs_of_labels_than_32_bits_count():
+    data = Built(Corpus([Sample([0], [[]], [[]])], 1, 0)).dataset
+    layout, *_ = Layout.build(data, 46400, 2, b"", b"")
+    assert layout.n_features == 46400**2
+    assert layout.pair_cell(46399, 46399) == layout.n_cells - 1
+
+
 def test_numbers_of_another_corpus_are_refused():
     data = Built(Corpus([Sample([1], [[(0, 1.0)]], [[]])], 2, 1)).dataset
     with pytest.raises(ValueError, match="rules for 2 attributes, expected 1"):
