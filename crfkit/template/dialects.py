@@ -15,6 +15,8 @@ from crfkit.values import as_bytes
 
 from .macros import Line, Macro
 from .parsing import Template, read_text
+from .pattern_syntax import KINDS
+from .pattern_syntax import parse as parse_pattern
 
 CRFPP = "crf++"
 WAPITI = "wapiti"
@@ -48,10 +50,8 @@ def _maxent_line(text: str, number: int) -> Line:
 
 
 def _wapiti_line(text: str, number: int) -> Line:
-    from .pattern_syntax import KINDS, parse
-
     literals, macros = [""], []
-    for item in parse(text, number):
+    for item in parse_pattern(text, number):
         if isinstance(item, str):
             literals[-1] += item
         else:
@@ -59,8 +59,7 @@ def _wapiti_line(text: str, number: int) -> Line:
             shown = f"%{letter}[{'@' * absolute}{row},{column}" + ("]" if regex is None else f',"{regex}"]')
             macros.append(Macro(letter.lower(), shown, row, column, pattern=regex or "", lower=letter.isupper()))
             literals.append("")
-    kinds = KINDS[text[0]]
-    return Line(number, text, kinds, tuple(as_bytes(literal) for literal in literals), tuple(macros))
+    return Line(number, text, KINDS[text[0]], tuple(as_bytes(literal) for literal in literals), tuple(macros))
 
 
 _PARSERS: Mapping[str, Callable[[str, int], Line]] = {CRFPP: _crfpp_line, WAPITI: _wapiti_line, MAXENT: _maxent_line}

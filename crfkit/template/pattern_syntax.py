@@ -36,7 +36,7 @@ def parse(text: str, number: int) -> list[Item]:
         if found is None or (found[5] is None) != (found[1] in "xX"):
             raise TemplateError(f"{text[at:at + 40]!r} is not a macro of Wapiti: %x[row,column], %t or %m[row,column,\"regex\"]", "patterns", number)
         check_regex(found[5] or "", number)
-        items.append((found[1], bool(found[2]), c_integer(found[3]), int(found[4]), found[5]))
+        items.append((found[1], bool(found[2]), c_integer(found[3], number), int(found[4]), found[5]))
         at = found.end()
     return items
 
@@ -60,14 +60,14 @@ def may_say(text: str, said: str) -> bool:
     return least <= len(said) and said.startswith(first) and said.endswith(last)
 
 
-def c_integer(digits: str) -> int:
+def c_integer(digits: str, number: int) -> int:
     """A number as C parses it: octal after a leading 0, hexadecimal after 0x."""
     bare = digits.lstrip("+-").lower()
     if bare.startswith("0x"):
         value = int(bare, 16)
     elif bare.startswith("0"):
         if not re.fullmatch("0[0-7]*", bare):
-            raise TemplateError(f"{digits!r} is not a number: a leading zero makes it octal", "patterns")
+            raise TemplateError(f"{digits!r} is not a number: a leading zero makes it octal", "patterns", number)
         value = int(bare, 8)
     else:
         value = int(bare)

@@ -113,9 +113,9 @@ cdef class Patterns(Arena):
         if self.texts is not None:
             raise TypeError("Patterns are set up once")
         self.texts, self.held, self.last_column, self.n = texts, [], -1, <int32_t>len(texts)
+        parsed = [pattern_syntax.parse(text, number) for number, text in enumerate(texts, 1)]
         plain = None if single else pattern_syntax.plain_pattern(texts)
         self.plain = -1 if plain is None else <int32_t>texts.index(plain)
-        parsed = [pattern_syntax.parse(text, number) for number, text in enumerate(texts, 1)]
         self.items = item = <ItemC*>arena_zeros(self, sum(map(len, parsed)), sizeof(ItemC))
         self.starts = <int32_t*>arena_zeros(self, self.n, sizeof(int32_t))
         self.kinds = <int32_t*>arena_zeros(self, self.n, sizeof(int32_t))

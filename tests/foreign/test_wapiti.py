@@ -218,11 +218,12 @@ def test_a_model_without_template_needs_one():
         ("u:%t[0,0,\"a**\"]", "nothing precedes its \\*"),
         ("u:%t[0,0,\"?\"]", "nothing precedes its \\?"),
         ("u:%x[09,0]", "is not a number"),
+        ("b:%x[0", "is not a macro of Wapiti"),
     ],
 )  # fmt: skip
 def test_patterns_that_wapiti_could_not_read(pattern, message):
-    with pytest.raises(TemplateError, match=f"^patterns:1: .*{message}|^patterns: .*{message}"):
-        Patterns([pattern])
+    with pytest.raises(TemplateError, match=f"^patterns:2: .*{message}"):
+        Patterns(["b", pattern])
 
 
 @pytest.mark.parametrize(
