@@ -1,7 +1,5 @@
 """Objects that were made and never set up, and trainers that are at their end: an exception, whatever is asked of them."""
 
-import array
-
 import pytest
 from trainers.samples import sentences, template
 
@@ -22,12 +20,16 @@ from crfkit.weights.growing import Growing
         (Decoder, "label_ids", [["O"]]),
         (OneSentence, "best_labels", []),
         (Index, "attributes", []),
-        (Growing, "finish", [array.array("i"), array.array("i")]),
     ],
 )
 def test_objects_that_were_never_set_up_raise_type_errors(kind, name, arguments):
     with pytest.raises(TypeError, match="not set up"):
         getattr(kind.__new__(kind), name)(*arguments)
+
+
+def test_growing_features_are_set_up_as_they_are_made():
+    with pytest.raises(TypeError, match="arguments"):
+        Growing.__new__(Growing)
 
 
 def test_a_data_set_without_data():

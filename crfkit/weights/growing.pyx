@@ -180,7 +180,7 @@ cdef class Growing(Arena):
     cdef bint has_tau
     cdef int64_t size               # sequences of the window that was borrowed for
 
-    def __init__(self, options, bint has_tau):
+    def __cinit__(self, options, bint has_tau):
         self.families = self.u, self.b, self.tau = Family(UNIGRAM), Family(RICH), Family(PLAIN)
         self.l2, self.rate, self.alpha = options.l2, options.rate or 0, options.alpha
         self.has_tau = has_tau
@@ -306,8 +306,6 @@ cdef class Growing(Arena):
         order of their first occurrence."""
         cdef Family family
         cdef int32_t a
-        if self.u is None:
-            raise TypeError("a Growing that was not set up")
         position = {label: number for number, label in enumerate(order)}
         rank = array.array("i", [position[label] for label in labels])
         for family in self.families:
