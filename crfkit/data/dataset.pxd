@@ -24,6 +24,7 @@ cdef inline int labels_seen(int32_t* seen, int32_t label) noexcept nogil:
 
 
 cdef void sort_ids(int32_t* id, float* value, int64_t n) noexcept nogil
+cdef int32_t largest(const int32_t[::1] ids) noexcept
 
 
 cdef class Dataset(Arena):
@@ -35,5 +36,5 @@ cdef class Dataset(Arena):
     cdef public list labels         # names, where they are known
     cdef public object nesting      # which unigram attributes bring others along, or None: IndexBuilder.nesting
 
-    cdef int settle(self) noexcept nogil
+    cdef void settle(self) noexcept nogil
     cdef dict views(self)

@@ -109,11 +109,12 @@ cdef void renumber_rows(int64_t n_tok, int64_t* ptr, int32_t* id, float* value, 
         sort_ids(id + begin, value + begin if value != NULL else NULL, end - begin)
 
 
-cdef int32_t largest(const int32_t[::1] new_id) noexcept:
-    cdef int64_t i
+cdef int32_t largest(const int32_t[::1] ids) noexcept:
+    """The largest of these numbers, -1 if there are none."""
+    cdef int64_t k
     cdef int32_t most = -1
-    for i in range(new_id.shape[0]):
-        most = max(most, new_id[i])
+    for k in range(ids.shape[0]):
+        most = max(most, ids[k])
     return most
 
 
@@ -180,7 +181,7 @@ cdef class Dataset:
             raise ValueError(f"{self.c.n_tok} tokens need {self.c.n_tok + 1} row offsets")
         self.settle()
 
-    cdef int settle(self) noexcept nogil:
+    cdef void settle(self) noexcept nogil:
         """Point the struct at the buffers as they stand now and recount what depends on them."""
         cdef int64_t s
         self.c.seq_ptr = <const int64_t*>self.seq_ptr.data
@@ -194,7 +195,6 @@ cdef class Dataset:
         self.c.longest = 0
         for s in range(self.c.n_seq):
             self.c.longest = max(self.c.longest, <int32_t>(self.c.seq_ptr[s + 1] - self.c.seq_ptr[s]))
-        return 0
 
     def renumber(self, const int32_t[::1] u_new not None, const int32_t[::1] b_new=None):
         """Give every attribute a new id, or drop it (-1); those of a token come out in ascending order."""

@@ -51,7 +51,8 @@ cdef class TableBuilder(Features):
         """Add the sequences of one parsed block, or at most `most` of them from `first` on; returns how many were read. Sequences
         without tokens are skipped."""
         cdef const RowsC* c = &rows.c
-        cdef int64_t s, last = c.n_seq
+        cdef Dataset data = self.dataset
+        cdef int64_t s, n, last = c.n_seq
         if first < 0:
             raise IndexError(f"sequence {first}")
         if 0 <= most < last - first:
@@ -66,9 +67,15 @@ cdef class TableBuilder(Features):
             for s in range(first, last):
                 if c.seq_ptr[s] == c.seq_ptr[s + 1]:
                     continue
+                n = data.c.n_seq
+                data_reserve(data, &data.seq_ptr, n + 2, sizeof(int64_t))
+                if self.crfsuite:
+                    data_reserve(data, &data.seq_weight, n + 1, sizeof(float))
+                    (<float*>data.seq_weight.data)[n] = c.seq_weight[s]
                 self.add_labels(c, c.seq_ptr[s], c.seq_ptr[s + 1])
-                self.add_weight(c.seq_weight[s] if self.crfsuite else 1.0)
-                self.add_sequence(c, c.seq_ptr[s], c.seq_ptr[s + 1])
+                learn_tokens(self, self.workspace, c, c.seq_ptr[s], c.seq_ptr[s + 1], data)
+                (<int64_t*>data.seq_ptr.data)[n + 1] = data.c.n_tok
+                data.c.n_seq = n + 1
         return max(last - first, 0)
 
     def adopt(self, StringTable names not None, bint bigram=False):
@@ -141,22 +148,6 @@ cdef class TableBuilder(Features):
             if label >= MOST_LABELS:
                 raise DataError(f"more than {MOST_LABELS} different labels; is the last column the label?")
             (<uint16_t*>self.dataset.label.data)[n + (last - 1 - t if self.backward else t - first)] = <uint16_t>label
-        return 0
-
-    cdef int add_weight(self, float weight) except -1 nogil:
-        cdef int64_t n = self.dataset.c.n_seq
-        if self.crfsuite:
-            data_reserve(self.dataset, &self.dataset.seq_weight, n + 1, sizeof(float))
-            (<float*>self.dataset.seq_weight.data)[n] = weight
-        return 0
-
-    cdef int add_sequence(self, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:
-        """Append the attributes of a sequence."""
-        cdef int64_t n = self.dataset.c.n_seq
-        learn_tokens(self, self.workspace, rows, first, last, self.dataset)
-        data_reserve(self.dataset, &self.dataset.seq_ptr, n + 2, sizeof(int64_t))
-        self.dataset.c.n_seq += 1
-        (<int64_t*>self.dataset.seq_ptr.data)[n + 1] = self.dataset.c.n_tok
         return 0
 
     def swap(self, Dataset data=None):

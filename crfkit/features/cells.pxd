@@ -43,7 +43,6 @@ cdef class View(Arena):
     cdef const int32_t* value       # [n_map] column id -> value
     cdef const uint8_t* flag        # [strings] 1 where a value contains a separator
     cdef const uint8_t* separator   # [256] 1 for separators; the owner's
-    cdef object mapped
 
     cdef int64_t transform(self, const char* s, int64_t n, BufferC* out, const char** result) except -2 nogil
     cdef int catch_up(self, BufferC* text) except -1 nogil

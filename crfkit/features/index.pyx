@@ -97,7 +97,6 @@ cdef class Index(Features):
     cdef int map_nodes(self) except -1:
         cdef int32_t i
         cdef NodeC* node
-        cdef int64_t n
         for i in range(self.n_nodes):
             node = &self.node[i]
             if node.arity == 1:
@@ -105,12 +104,11 @@ cdef class Index(Features):
                 node.row = <int32_t*>self.data(f"node.{i}.rows", 4, node.n * node.n_slots)
             else:
                 node.stride = node.key_stride = 2 + node.n_slots
-                n = len(self.bytes_of(f"node.{i}.grams", 4 * node.stride)) // (4 * node.stride)
-                if n > 0x7FFFFFFF:
-                    raise ModelFileError(f"index: {n} entries in node.{i}.grams")
                 node.key = <const int32_t*>self.data(f"node.{i}.grams", 4 * node.stride)
                 node.row = <int32_t*>node.key + 2
-                node.n = n
+                node.n = len(self.mapped[-1]) // (4 * node.stride)
+                if node.n > 0x7FFFFFFF:
+                    raise ModelFileError(f"index: {node.n} entries in node.{i}.grams")
         return 0
 
     cdef int map_literals(self) except -1:

@@ -26,20 +26,22 @@ cdef const char* EMPTY = b""
 def tables(TableBuilder builder not None) -> dict:
     """Everything that a builder has numbered, as arrays by name."""
     cdef:
-        View view
         NodeC* node
         int32_t i, kind
     builder.list_keys()
-    part = {"n": list(builder.n_attributes), "labels": strings_of(builder.label_table)}
-    part["columns"] = [strings_of(column) for column in builder.columns]
-    part["views"], part["nodes"], part["literals"] = [], [], []
-    for view in builder.views:
-        part["views"].append(numbers("i", view.value, view.n_map))
+    part = {
+        "n": list(builder.n_attributes),
+        "labels": strings_of(builder.label_table),
+        "columns": [strings_of(column) for column in builder.columns],
+        "views": [numbers("i", (<View>view).value, (<View>view).n_map) for view in builder.views],
+        "nodes": [],
+        "literals": [],
+    }
     for i in range(builder.n_nodes):
         node = &builder.node[i]
         part["nodes"].append({
             "n": node.n,
-            "keys": numbers("i", node.key if node.arity > 1 else NULL, 2 * node.n if node.arity > 1 and node.key != NULL else 0),
+            "keys": numbers("i", node.key, 2 * node.n if node.key != NULL else 0),
             "rows": numbers("i", node.row, node.n * node.n_slots),
         })
     for kind in range(2):
@@ -61,11 +63,10 @@ def add_tables(TableBuilder builder not None, dict part not None) -> dict:
         View view
     columns = [add_strings(column, strings) for column, strings in zip(builder.columns, part["columns"], strict=True)]
     values = []
-    for v, given in enumerate(part["views"]):
-        view = builder.views[v]
+    for view, given in zip(builder.views, part["views"], strict=True):
         view.catch_up(&builder.workspace.text)
         values.append(renamed_values(view, columns[view.column], given))
-    if len(values) != builder.n_views or len(part["nodes"]) != builder.n_nodes:
+    if len(part["nodes"]) != builder.n_nodes:
         raise ValueError("tables of another template")
     grams = []
     for v, given in enumerate(part["nodes"]):

@@ -21,6 +21,7 @@ from cpython.array cimport array as array_t
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
+from crfkit.data.dataset cimport largest
 from .tables cimport Features, NodeC, SlotC
 from .tuples cimport packed_home
 from crfkit.memory cimport Arena, BufferC, arena_reserve
@@ -247,15 +248,6 @@ cdef class Packer(Arena):
         name = "literal.b" if bigram else "literal.u"
         out.update(string_sections(name, table))
         out[f"{name}.attributes"] = memoryview(attributes)[:n]
-
-
-cdef int32_t largest(const int32_t[::1] ids) noexcept:
-    """The largest of these numbers, -1 if there are none."""
-    cdef int64_t k
-    cdef int32_t most = -1
-    for k in range(ids.shape[0]):
-        most = max(most, ids[k])
-    return most
 
 
 cdef marks(int64_t n):

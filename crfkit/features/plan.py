@@ -87,8 +87,7 @@ class Node:
     def numbers(self) -> tuple[int, ...]:
         """The first fields of a NodeC (tables.pxd)."""
         above = self.parent.index if self.parent else -1
-        by_string = any(slot.by_string for slot in self.slots)
-        return above, self.view, self.distance, self.arity, self.first, self.last, len(self.slots), by_string
+        return above, self.view, self.distance, self.arity, self.first, self.last, len(self.slots)
 
     def cover(self, base: int) -> None:
         """Extend the range of the node to lines whose first cell is at offset `base`."""

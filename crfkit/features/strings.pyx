@@ -31,13 +31,8 @@ cdef class StringTable(Arena):
     """A growable table of distinct byte strings, or a read-only one over the arrays of `pack`."""
 
     def __cinit__(self):
-        self.mapped = None
-        self.reserve_slots(0)
-        arena_reserve(self, &self.offsets, 1, sizeof(int64_t))
-        arena_reserve(self, &self.bytes, 1, 1)
+        self.reserve(0, 1)
         (<int64_t*>self.offsets.data)[0] = 0
-        self.c.offset = <const int64_t*>self.offsets.data
-        self.c.arena = self.bytes.data
 
     cdef int reserve_slots(self, int64_t n) except -1 nogil:
         """Enlarge the slots until n strings fill at most two thirds of them, and insert all strings again."""
@@ -63,6 +58,8 @@ cdef class StringTable(Arena):
         self.reserve_slots(n)
         arena_reserve(self, &self.offsets, n + 1, sizeof(int64_t))
         arena_reserve(self, &self.bytes, n_bytes, 1)
+        self.c.offset = <const int64_t*>self.offsets.data
+        self.c.arena = self.bytes.data
         return 0
 
     cdef int32_t intern(self, const char* s, int64_t n) except -1 nogil:

@@ -19,7 +19,6 @@ cdef struct NodeC:              # begins as Node.numbers in plan.py
     int32_t parent, view, distance, arity
     int32_t first, last         # bases: its first cell stands at first .. T-1+last
     int32_t n_slots
-    bint by_string              # one of the slots is
     const int32_t* path         # [arity] nodes from the root to this one, if it has slots
     const SlotC* slot           # [n_slots]
     int64_t n                   # grams that have a row

@@ -14,7 +14,7 @@ from .cells cimport View
 
 cdef enum:
     MOST_ATTRIBUTES = 0x7FFFFFFE
-    NODE_NUMBERS = 8    # of a NodeC that the plan knows: the first ones
+    NODE_NUMBERS = 7    # of a NodeC that the plan knows: the first ones
 
 
 cdef class Features(Arena):
@@ -39,7 +39,6 @@ cdef class Features(Arena):
         self.n_nodes, self.n_uses, self.n_constants, self.padding = len(plan.nodes), len(plan.uses), len(plan.constants), plan.padding
         self.patterns = plan.patterns
         self.has_bigrams = any([use.bigram for use in plan.uses]) or plan.patterns is not None
-        memset(self.separator, 0, sizeof(self.separator))
         for byte in plan.separators:
             self.separator[<uint8_t>byte] = 1
 

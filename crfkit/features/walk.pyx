@@ -149,13 +149,13 @@ cdef inline int32_t missing(Features f, Workspace s, const NodeC* node, int64_t 
 
 cdef bint gram_flagged(Features f, Workspace s, const NodeC* node, int64_t p) noexcept nogil:
     """Whether a cell of several contains a separator, so that other cells may give the same string."""
-    cdef bint flagged = False
-    if node.arity > 1:
-        flagged = last_flagged(f, s, node, p)
-        while not flagged and node.parent >= 0:
-            node = &f.node[node.parent]
-            flagged = last_flagged(f, s, node, p)
-    return flagged
+    if node.arity == 1:
+        return False
+    while not last_flagged(f, s, node, p):
+        if node.parent < 0:
+            return False
+        node = &f.node[node.parent]
+    return True
 
 
 cdef inline bint last_flagged(Features f, Workspace s, const NodeC* node, int64_t p) noexcept nogil:
