@@ -41,7 +41,6 @@ cdef class Output:
     cdef OutC c
 
 
-cdef int out_token_line(const RowsC* rows, int64_t token, OutC* out) except -1 nogil
 cdef int out_token_cells(const RowsC* rows, int64_t token, OutC* out) except -1 nogil
 cdef int out_lines(const RowsC* rows, int64_t start, int64_t stop, bint close, OutC* out) except -1 nogil
 cdef int out_empty_line(const RowsC* rows, int64_t end, OutC* out) except -1 nogil

@@ -63,17 +63,12 @@ cdef class Output:
         self.c.n = 0
 
 
-cdef int out_token_line(const RowsC* rows, int64_t token, OutC* out) except -1 nogil:
-    """Write the line of a token as in the input, without its line end."""
-    return out_bytes(out, rows.text + rows.line_start[token], rows.line_end[token] - rows.line_start[token])
-
-
 cdef int out_token_cells(const RowsC* rows, int64_t token, OutC* out) except -1 nogil:
     """Write the cells of a token with tabs between them, as CRF++ does; in the form of CRFsuite the line as it is."""
     cdef int32_t column, n
     cdef const char* cell
     if rows.form == FORM_CRFSUITE:
-        return out_token_line(rows, token, out)
+        return out_bytes(out, rows.text + rows.line_start[token], rows.line_end[token] - rows.line_start[token])
     for column in range(rows.n_cols):
         if column:
             out_char(out, b"\t")

@@ -110,7 +110,7 @@ cdef class Observed(Arena):
             memset(begin, 0, DIGITS * sizeof(int64_t))
             for k in range(n):
                 begin[token[k].key >> shift & (DIGITS - 1)] += 1
-            if n == 0 or begin[token[0].key >> shift & (DIGITS - 1)] == n:
+            if begin[token[0].key >> shift & (DIGITS - 1)] == n:
                 continue        # they are all the same here
             at = 0
             for digit in range(DIGITS):

@@ -145,7 +145,7 @@ def frequent(Layout layout not None, Dataset data not None, double least):
             weight = data.c.seq_weight[s]
         for t in range(data.c.seq_ptr[s], data.c.seq_ptr[s + 1]):
             for u in range(data.c.u_ptr[t], data.c.u_ptr[t + 1]):
-                cell = layout_cell(&layout.c, data.c.u_id[u], data.c.label[t]) if data.c.u_id[u] >= 0 else -1
+                cell = layout_cell(&layout.c, data.c.u_id[u], data.c.label[t])
                 if cell >= 0:
                     count[cell] += weight * (1 if data.c.u_val == NULL else data.c.u_val[u])
             if layout.c.has_tau and t > data.c.seq_ptr[s]:
