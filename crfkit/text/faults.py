@@ -132,11 +132,14 @@ def misfit_value(sentence: int, token: int, name: bytes, value: float) -> DataEr
 
 
 def ordered(found: Set[Any]) -> list[Any]:
-    """A set as a list, in the same order in every run."""
+    """A set as a list, in the same order in every run. Sets within it have none: `<` asks whether one contains the other."""
     try:
-        return sorted(found)
+        items = sorted(found)
+        if not isinstance(next(iter(items), None), Set):
+            return items
     except TypeError:
-        return sorted(found, key=repr)
+        pass
+    return sorted(found, key=lambda item: repr(ordered(item) if isinstance(item, Set) else item))
 
 
 def bytes_behind(text: str, loose: bool, sentence: int, token: int) -> bytes:

@@ -8,8 +8,8 @@ An item lists the attributes of a token:
     {"next": {"w": "cat", "len": 3}}          a nested mapping: "next:w:cat", and "next:len" with the value 3
 
 Names are str or bytes and may contain any character. Bytes must be UTF-8, unless rows are `loose`, as for models of other
-programs. With labels, each item is in a pair (item, label). If rows are `spelled`, a str may be a sentence or an item:
-the list of its characters.
+programs. With labels, each item is in a pair (item, label). A str of one character may be an item. If rows are `spelled`, any str may be
+a sentence or an item: the list of its characters.
 """
 
 from libc.float cimport FLT_MAX
@@ -310,7 +310,9 @@ cdef double number_of(value, found, expected, const PlaceC* place) except? -1:
     try:
         if not isinstance(value, (str, bytes)):
             return float(value)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
+        expected = "a number from -3.4e38 to 3.4e38"
+    except (TypeError, ValueError):
         pass
     raise fault(place, shown(found), expected)
 

@@ -138,6 +138,7 @@ _OTHER_FORMS = {
     rb"\xfd7zXZ\x00": "the data are compressed by xz",
     rb"\x28\xb5\x2f\xfd": "the data are compressed by zstd",
     rb"PK\x03\x04": "the data are a zip archive",
+    rb"\x1f\x8b": "the data are compressed by gzip twice",
     rb"\xff\xfe\x00\x00|\x00\x00\xfe\xff": "the text is in UTF-32",
     rb"\xff\xfe(?!\x00\x00)|\xfe\xff": "the text is in UTF-16",
 }

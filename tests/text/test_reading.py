@@ -165,6 +165,7 @@ def test_gzip_is_known_by_its_first_bytes(write, monkeypatch):
     for size in (1, 7, 1000):
         assert read(OneByOne(two, size), block_size=size) == SENTENCES
     assert len(read(io.BytesIO(gzip.compress(b"a b\n\n" * 100_000)), block_size=1 << 12)) == 100_000
+    assert "the data are compressed by gzip twice: expected UTF-8" in fault(io.BytesIO(gzip.compress(packed)))
 
 
 @pytest.mark.parametrize("size", [1, 1 << 20])
