@@ -161,7 +161,7 @@ def starve(library: Any, name: str, make: Callable[[], Callable[[], Any]]) -> in
 class Allocated(ctypes.Structure):
     """What mallinfo2 of glibc tells."""
 
-    _fields_ = [(name, ctypes.c_size_t) for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()]
+    _fields_ = [(name, ctypes.c_size_t) for name in (*"abcd", "hblkhd", *"fg", "uordblks", *"ij")]
 
 
 def left_behind(library: Any, mallinfo: Any) -> int:

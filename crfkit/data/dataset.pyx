@@ -196,23 +196,19 @@ cdef class Dataset:
         for s in range(self.c.n_seq):
             self.c.longest = max(self.c.longest, <int32_t>(self.c.seq_ptr[s + 1] - self.c.seq_ptr[s]))
 
-    def renumber(self, const int32_t[::1] u_new not None, const int32_t[::1] b_new=None):
+    def renumber(self, const int32_t[::1] u_new not None, const int32_t[::1] b_new not None):
         """Give every attribute a new id, or drop it (-1); those of a token come out in ascending order."""
         cdef const int32_t* u_map = &u_new[0] if u_new.shape[0] else NULL
-        cdef const int32_t* b_map = NULL
-        if u_new.shape[0] != self.n_u or (b_new is not None and b_new.shape[0] != self.n_b):
-            raise ValueError(f"new ids for {u_new.shape[0]} attributes, expected {self.n_u}")
-        if b_new is not None and b_new.shape[0]:
-            b_map = &b_new[0]
+        cdef const int32_t* b_map = &b_new[0] if b_new.shape[0] else NULL
+        if u_new.shape[0] != self.n_u or b_new.shape[0] != self.n_b:
+            raise ValueError(f"new ids for {u_new.shape[0]} and {b_new.shape[0]} attributes, expected {self.n_u} and {self.n_b}")
         with nogil:
             renumber_rows(self.c.n_tok, <int64_t*>self.u_ptr.data, <int32_t*>self.u_id.data,
                           <float*>self.u_val.data, u_map)
-            if self.c.b_ptr != NULL and b_map != NULL:
+            if self.c.b_ptr != NULL:
                 renumber_rows(self.c.n_tok, <int64_t*>self.b_ptr.data, <int32_t*>self.b_id.data, NULL, b_map)
             self.settle()
-        self.n_u = largest(u_new) + 1
-        if b_new is not None:
-            self.n_b = largest(b_new) + 1
+        self.n_u, self.n_b = largest(u_new) + 1, largest(b_new) + 1
 
     def relabel(self, const int32_t[::1] new not None, labels):
         """Give every label a new number, that of its name among the labels."""

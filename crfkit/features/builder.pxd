@@ -20,4 +20,4 @@ cdef class TableBuilder(Features):
 
     cdef bint adopt_cells(self, const char* s, int64_t n, bint bigram) except -1 nogil
     cdef int add_labels(self, const RowsC* rows, int64_t first, int64_t last) except -1 nogil
-    cdef int replace_ids(self, bint bigram, const int32_t* new_id) except -1
+    cdef int replace_ids(self, bint bigram, const int32_t[::1] new_id) except -1

@@ -197,10 +197,8 @@ cdef class TableBuilder(Features):
     def renumber(self, const int32_t[::1] u_new not None, const int32_t[::1] b_new not None):
         """Give each attribute its final id, or -1 to drop it, in the data and in the tables."""
         self.dataset.renumber(u_new, b_new)
-        if u_new.shape[0]:
-            self.replace_ids(False, &u_new[0])
-        if b_new.shape[0]:
-            self.replace_ids(True, &b_new[0])
+        self.replace_ids(False, u_new)
+        self.replace_ids(True, b_new)
         self.space[0].n, self.space[1].n = self.dataset.n_u, self.dataset.n_b
 
     def observations(self):
@@ -216,7 +214,7 @@ cdef class TableBuilder(Features):
         found.update(dict.fromkeys(unigrams[done:]))
         return list(found)
 
-    cdef int replace_ids(self, bint bigram, const int32_t* new_id) except -1:
+    cdef int replace_ids(self, bint bigram, const int32_t[::1] new_id) except -1:
         cdef int64_t i
         cdef int32_t k, slot
         cdef int32_t* attr

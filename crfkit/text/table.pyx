@@ -109,7 +109,7 @@ cdef class Table:
     @property
     def n_attributes(self):
         """The number of attributes of all tokens, in the form of CRFsuite."""
-        return self.c.attr_ptr[self.c.n_tok] if self.c.form == FORM_CRFSUITE else 0
+        return self.c.n_attr
 
     @property
     def n_columns(self):

@@ -56,17 +56,12 @@ cdef inline int64_t layout_row(const LayoutC* layout, int64_t r, int64_t* first)
     return <int64_t>layout.L * layout.P if layout.has_tau else 0
 
 
-cdef inline bint dense_cell_exists(const LayoutC* layout, int64_t cell) noexcept nogil:
-    """Whether a cell of a dense row belongs to a feature."""
-    return layout.u_exists[cell >> 3] >> (cell & 7) & 1
-
-
 cdef inline int64_t layout_cell(const LayoutC* layout, int32_t a, int32_t label) noexcept nogil:
     """The cell of attribute a with this label, or -1 if there is no such feature."""
     cdef int64_t low, high, middle
     if a < layout.H and layout.u_exists != NULL:
         low = <int64_t>a * layout.P + label
-        return low if dense_cell_exists(layout, low) else -1
+        return low if layout.u_exists[low >> 3] >> (low & 7) & 1 else -1
     low, high = layout.u_ptr[a], layout.u_ptr[a + 1]
     while low < high:
         middle = (low + high) >> 1

@@ -48,8 +48,8 @@ def learned(name, x, y, passes, **chosen):
         range(ITEMS + 1), range(0, ITEMS * ATTRIBUTES + 1, ATTRIBUTES), list(range(ATTRIBUTES)) * ITEMS, x.ravel(),
         label=y, n_u=ATTRIBUTES, labels="abc",
     )  # fmt: skip
-    layout, new, _ = Layout.build(dataset, CLASSES, 2, bytes([2]) * ATTRIBUTES, b"")
-    dataset.renumber(new)
+    layout, new, none = Layout.build(dataset, CLASSES, 2, bytes([2]) * ATTRIBUTES, b"")
+    dataset.renumber(new, none)
     trainer = trainer_class(name)(dataset, layout, options_of(name, **chosen))
     for _ in range(passes):
         if trainer.converged:
