@@ -277,7 +277,7 @@ class Tagger:
 
         more = numpy.zeros((size, self.ysize()))
         for (i, j), penalty in self._penalties.copy().items():
-            if i < size:
+            if i < size and j < self.ysize():  # a model set later may have fewer labels
                 more[i, j] = penalty
         return more
 

@@ -125,6 +125,15 @@ def test_more_labellings_than_there_are_may_be_asked_for(model):
     assert tagger.parse("w X\n").count("# ") == 3
 
 
+def test_penalties_of_labels_that_another_model_lacks(model, tmp_path):
+    tagger = tagger_of(model, SENTENCES[0])
+    tagger.set_penalty(0, tagger.ysize() - 1, -5.0)
+    tagger.set_penalty(0, 0, 100.0)
+    crfkit.learn([[["a", "X", "A"], ["b", "X", "B"]]], template="U:%x[0,0]\n", max_iter=1).save(tmp_path / "two")
+    tagger.set_model(CRFPP.Model(f"-m {tmp_path / 'two'}"))
+    assert tagger.ysize() == 2 and tagger.add("b X") and tagger.parse() and tagger.y(0) == 0
+
+
 def test_penalties_add_to_costs_and_stay(model):
     rows, penalties = SENTENCES[0], [(0, 1, 2.5), (2, 0, -3.0)]
     tagger = tagger_of(model, rows, "-c 2")
