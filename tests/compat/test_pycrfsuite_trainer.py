@@ -213,3 +213,28 @@ def test_texts_of_whole_numbers_may_have_a_decimal_point():
     for value in ("5.5", "5x", "1e3"):  # which python-crfsuite reads as 5, 5 and 1
         with pytest.raises(ValueError, match="expected a whole number, found"):
             compat.Trainer(verbose=False).set("max_iterations", value)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "name", "value", "message"),
+    [
+        ("lbfgs", "c1", "inf", "c1: expected a finite number of at least 0, found inf"),
+        ("l2sgd", "c2", "inf", "c2: expected a finite number of at least 0, found inf"),
+        ("arow", "gamma", -1, "gamma: expected a number of at least 0, found -1"),
+        ("l2sgd", "calibration.eta", 0, "calibration.eta: expected a number above 0, found 0"),
+        ("l2sgd", "calibration.eta", "inf", "calibration.eta: expected a finite number above 0, found inf"),
+    ],
+)
+def test_messages_name_the_parameter(algorithm, name, value, message):
+    trainer = compat.Trainer(algorithm, {name: value}, verbose=False)
+    trainer.append([["a"], ["b"]], ["A", "B"])
+    with pytest.raises(ValueError) as refused:
+        trainer.train("")
+    assert str(refused.value) == message
+
+
+@BOTH
+@pytest.mark.parametrize(("limit", "fewest", "most"), [(-5, 1, 1), (0, 2, 1000)])
+def test_a_limit_below_zero_is_one_iteration(tmp_path, library, limit, fewest, most):
+    """CRFsuite looks at the limit after an iteration; 0 is none."""
+    assert fewest <= len(trained(library, tmp_path / "m", max_iterations=limit).logparser.iterations) <= most

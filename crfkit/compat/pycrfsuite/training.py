@@ -40,14 +40,18 @@ def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus) -> Any:
 
     run = options.Run(format="crfsuite")
     for name in ("c1", "c2", "variance", "gamma"):
-        if values.get(name, 0) < 0:
-            raise OptionError(f"{name}: expected a number of at least 0, found {values[name]:g}")
+        value = values.get(name, 0.0)
+        if not 0 <= value < math.inf:
+            raise OptionError(f"{name}: expected a {'finite ' * (value > 0)}number of at least 0, found {value:g}")
     if algorithm == "l2sgd":
         from crfkit.trainers.online.crfsuite import CrfsuiteSgd
 
         if values["period"] < 1:
             raise OptionError(f"period: expected a whole number of at least 1, found {values['period']}")
-        sgd = options.make("sgd", {"l2": 2 * values["c2"], "decay": 0.0, "rate": values["calibration.eta"]})
+        rate = values["calibration.eta"]
+        if not 0 < rate < math.inf:
+            raise OptionError(f"calibration.eta: expected a {'finite ' * (rate > 0)}number above 0, found {rate:g}")
+        sgd = options.make("sgd", {"l2": 2 * values["c2"], "decay": 0.0, "rate": rate})
         return CrfsuiteSgd(corpus.dataset, corpus.layout, sgd)
     if algorithm != "lbfgs":
         from crfkit.trainers.online.crfsuite import CrfsuiteTrainer
@@ -134,7 +138,9 @@ class Training:
         reason: str | None = None
         losses: list[float] = []
         weights, limit = trainer.weights(), self.values["max_iterations"]
-        while len(losses) < limit or (self.algorithm == "lbfgs" and limit == 0):  # 0: no limit
+        if not online:
+            limit = max(limit, 1) if limit else math.inf  # as in CRFsuite, which looks at the limit after an iteration
+        while len(losses) < limit:
             started = time.perf_counter()
             record = trainer.run_pass(lambda: False)
             seconds, last = time.perf_counter() - started, trainer.weights()
