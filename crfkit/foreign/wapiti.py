@@ -16,20 +16,15 @@ import re
 from collections.abc import Iterator
 from itertools import accumulate, groupby, islice
 from operator import itemgetter, lt
-from typing import TYPE_CHECKING
 
 from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
 from crfkit.features.strings import StringTable
 from crfkit.template import dialects
 from crfkit.template.pattern_syntax import plain_pattern
-from crfkit.text.opening import contents
 from crfkit.values import as_bytes, as_text
 
 from .parts import FeatureRows, Parts, Places, labels_of
 from .translating import translated
-
-if TYPE_CHECKING:
-    from crfkit.features.strings import StringTable
 
 NAME = "wapiti"
 MAXENT, MEMM, CRF = 0, 1, 2
@@ -127,9 +122,8 @@ def read(data: memoryview, lines: bool = False) -> Parts:
     return parts
 
 
-def read_file(path: str) -> Parts:
+def read_file(data: bytes, path: str) -> Parts:
     """The model of a file, which may be one for single lines; ModelFileError says what is wrong with it."""
-    data = contents(path)[0]
     try:
         if not recognises(data):
             raise ModelFileError("expected a model of Wapiti, which begins with #mdl#")
@@ -231,9 +225,13 @@ def observations(parts: Parts) -> Iterator[tuple[bytes, bool, Features]]:
                 yield name, bigram, found.get((name, bigram), [])
 
 
-def dump(data: memoryview, precision: int = 5, every: bool = False) -> Iterator[str]:
-    """The model as `wapiti dump` prints it: a blank line after each observation that has a weight. `every`: zeros, too."""
-    parts = read(data, lines=True)
+def dump(data: memoryview) -> Iterator[str]:
+    """The model as `wapiti dump` prints it."""
+    return dumped(read(data, lines=True))
+
+
+def dumped(parts: Parts, precision: int = 5, every: bool = False) -> Iterator[str]:
+    """The lines of a dump: a blank line after each observation that has a weight. `every`: zeros, too."""
     n = len(parts.labels)
     for name, same in groupby(observations(parts), key=itemgetter(0)):
         text = name.decode(errors="surrogateescape")

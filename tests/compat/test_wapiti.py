@@ -317,6 +317,24 @@ def test_files_that_cannot_be_read_are_named(words):
     assert result.stderr.endswith("\ncrfkit: error: /proc/self/mem: cannot be read: Input/output error\n")
 
 
+@pytest.mark.parametrize(("words", "name"), [("dump damaged", "damaged"), ("dump", "<stdin>"), ("update -m damaged", "damaged"), ("label -m damaged test", "damaged")])
+def test_damaged_models_are_named(words, name):
+    trained("-i", "1")
+    Path("damaged").write_bytes(Path("model").read_bytes()[:60])
+    error = run(*words.split(), code=1, stdin=Path("damaged").read_bytes()).stderr
+    assert f"\ncrfkit: error: {name}: 5: damaged: expected " in error
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="pipes have no names")
+def test_models_of_crfkit_come_from_pipes():
+    crfkit.learn("train", template="U:%x[0,0]\nB\n", max_iter=1).save("ours")
+    reading, writing = os.pipe()
+    os.write(writing, Path("ours").read_bytes())
+    os.close(writing)
+    with open(reading):
+        assert run("dump", f"/dev/fd/{reading}").stdout == run("dump", "ours").stdout != ""
+
+
 def test_a_model_that_wapiti_has_no_room_for_is_named():
     Path("items").write_text("X\ta\nY\tb\n\n", encoding="utf-8")
     crfkit.learn("items", format="crfsuite", max_iter=1).save("ours")

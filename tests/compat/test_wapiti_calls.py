@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import logging
+import re
 import subprocess
 import sys
 from functools import partial
@@ -82,6 +83,21 @@ def test_options_may_change():
     assert "".join(opened.label_sequence(text).decode() + "\n" for text in ASKED).encode() == labelled("-l", "-n", "3")
 
 
+def test_numbers_may_be_texts():
+    assert Model(model=str(model()), nbest="3").label_sequence(ASKED[3]) == Model(model="model", nbest=3).label_sequence(ASKED[3])
+    options = Model(rho1="0.5", maxiter="3.0", algo=b"bcd", post=True).options
+    assert (options.rho1, options.maxiter, options.algo, options.lblpost) == (0.5, 3, "bcd", True)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "texts", "message"),
+    [("u:%x[0,0]", [], "training sequences: no tokens"), ("u:%x[0,0]", ["a A", "b B C"], "training sequences:3: found 3 columns"), ("x", ["a A"], "patterns:1: a pattern")],
+)
+def test_messages_name_what_was_given(patterns, texts, message):
+    with pytest.raises(CrfkitError, match=f"^{re.escape(message)}"):
+        Model(patterns).train(texts)
+
+
 def test_a_model_goes_on_learning():
     model()
     run("train", "-m", "model", "-1", "0.1", "-2", "0.01", "-i", "5", "train", "further")
@@ -126,6 +142,8 @@ def test_faulty_arguments_are_one_line_errors():
     for wrong, error in (({"rho3": 1}, OptionError), ({"rho1": -1}, OptionError), ({"algo": "x"}, OptionError), ({"clip": True}, OptionError)):
         with pytest.raises(error, match=r"^[^\n]+$"):
             Model(PATTERNS, **wrong).train(TEXTS)
+    with pytest.raises(FileError):
+        Model(pattern="none")
     for path, error in (("none", FileError), ("train", ModelFileError), ("single", OptionError)):
         with pytest.raises(error):
             Model(model=path)

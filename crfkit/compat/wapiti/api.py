@@ -9,16 +9,16 @@
 from __future__ import annotations
 
 import codecs
+import io
 import logging
 import os
-import tempfile
 from collections.abc import Iterable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import DataError, OptionError
+from crfkit.text.opening import contents
 from crfkit.values import as_bytes, as_text, nearest, shown
 
 if TYPE_CHECKING:
@@ -49,16 +49,18 @@ class Model:
         self._tagger: Tagger | None = None
         self.options = _all_options(options)
         if self.options.model:
-            self._open(os.fspath(self.options.model))
+            from .labelling import by_lines, tagger_of
+
+            path = os.fspath(self.options.model)
+            self._tagger = tagger_of(path, self._exact())
+            if by_lines(self._tagger):
+                raise OptionError(f"{path}: a model for single lines is for `crfkit-wapiti label`")
         elif self.options.pattern:
-            self.patterns = as_text(Path(self.options.pattern).read_bytes())
+            self.patterns = as_text(contents(self.options.pattern)[0])
 
-    def _open(self, path: str) -> None:
-        from .labelling import by_lines, tagger_of
-
-        self._tagger = tagger_of(path, self.options.lblpost or self.options.nbest > 1)
-        if by_lines(self._tagger):
-            raise OptionError(f"{path}: a model for single lines is for `crfkit-wapiti label`")
+    def _exact(self) -> bool:
+        """Whether labels are chosen by scores in double precision."""
+        return self.options.lblpost or self.options.nbest > 1
 
     def add_training_sequence(self, sequence: str | bytes) -> None:
         """Add a training sequence: lines with the label last. Blank lines are ignored."""
@@ -66,21 +68,18 @@ class Model:
 
     def train(self, sequences: Iterable[str | bytes] | None = None) -> None:
         """Train on all sequences added so far and on these."""
+        from crfkit.foreign import load
+
         from .training import train
 
         for sequence in sequences or ():
             self.add_training_sequence(sequence)
-        with tempfile.TemporaryDirectory() as folder:
-            data, pattern, model = (os.path.join(folder, name) for name in ("sequences", "patterns", "model"))
-            Path(data).write_bytes(b"\n\n".join(self._sequences) + b"\n")
-            if self.patterns:
-                Path(pattern).write_bytes(self._bytes(self.patterns))
-            given = {**_understood(vars(self.options), "train"), "pattern": pattern if self.patterns else None}
-            if given["algo"] == "auto":
-                given["algo"] = "l-bfgs"
-            self._trained = train(given, data, logger.info)
-            Path(model).write_bytes(self._trained)
-            self._open(model)
+        pattern = _file(self._bytes(self.patterns), "patterns") if self.patterns else None
+        given = {**_understood(vars(self.options), "train"), "pattern": pattern}
+        if given["algo"] == "auto":
+            given["algo"] = "l-bfgs"
+        self._trained = train(given, _file(b"\n\n".join(self._sequences) + b"\n", "training sequences"), logger.info)
+        self._tagger = load(self._trained, exact=self._exact()).tagger()
 
     def save(self, filename: str | os.PathLike[str]) -> None:
         """Write the model to a file."""
@@ -92,7 +91,7 @@ class Model:
         if content is None:
             if not self.options.model:
                 raise OptionError("nothing to save: train the model first")
-            content = Path(self.options.model).read_bytes()
+            content = contents(self.options.model)[0]
         with replacing(filename) as file:
             file.write(content)
 
@@ -123,6 +122,13 @@ class Model:
         return text.encode(self.encoding) if isinstance(text, str) else text
 
 
+def _file(content: bytes, name: str) -> io.BytesIO:
+    """An open file, whose name is for messages."""
+    file = io.BytesIO(content)
+    file.name = name  # type: ignore[attr-defined]
+    return file
+
+
 def _tables() -> dict[str, list[tuple[str, str, Any, Any]]]:
     """The options of `train` and of `label`. For each: its name in libwapiti, its name in the command, its type (None: a flag), its default."""
     from . import commands
@@ -135,7 +141,8 @@ def _tables() -> dict[str, list[tuple[str, str, Any, Any]]]:
 
 
 def _all_options(given: dict[str, Any]) -> SimpleNamespace:
-    """These options, and defaults for the others. OptionError for unknown names and invalid values."""
+    """These options, and defaults for the others; texts are numbers where the command reads numbers. OptionError for unknown names and
+    invalid values."""
     found = {name: default for table in _tables().values() for name, _, _, default in table}
     found["nthread"] = min(os.cpu_count() or 1, MOST_THREADS)
     for key, value in given.items():
@@ -144,8 +151,9 @@ def _all_options(given: dict[str, Any]) -> SimpleNamespace:
             likely = nearest(key, [*found, *_NAMES])
             raise OptionError(f"Model has no option {key!r}" + (f"; did you mean {likely!r}?" if likely else ""))
         found[name] = as_text(value) if isinstance(value, bytes) else value
-    for table in _tables():
-        _understood(found, table)
+    for table, options in _tables().items():
+        understood = _understood(found, table)
+        found.update((name, understood[command]) for name, command, _, _ in options if isinstance(found[name], str))
     return SimpleNamespace(**found)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +20,9 @@ from crfkit.version import __version__
 
 from ..numbers import Finite, Whole
 from .algorithms import ALGORITHMS, TYPES, note_of
+
+if TYPE_CHECKING:
+    from crfkit.foreign.parts import Parts
 
 MODES = ("train", "label", "dump", "update")
 
@@ -58,10 +62,6 @@ def _written(output: str, data: bytes) -> None:
         write_all(stream, data)
 
 
-def _read(path: str) -> bytes:
-    return contents(path)[0]
-
-
 COUNT, POSITIVE = Whole(min=0), Whole(min=1)
 NUMBER, SIZE = Finite(), Finite(min=0)
 
@@ -99,7 +99,7 @@ TRAIN: list[tuple[str, Any, Any, str]] = [
 ]  # fmt: skip
 LABEL: list[tuple[str, Any, Any, str]] = [
     ("--me", None, False, "Has no effect: the model knows whether every line is a sequence."),
-    ("-m,--model", click.Path(), None, "The model; one of crfkit, CRF++ or CRFsuite will do, too."),
+    ("-m,--model", click.Path(), None, "The model; one of crfkit or CRF++ will do, too."),
     ("-l,--label", None, False, "Print labels alone."),
     ("-c,--check", None, False, "The last column has the right labels: count errors."),
     ("-s,--score", None, False, "Print scores."),
@@ -180,19 +180,22 @@ def dump(prec: int, every: bool, source: str, output: str) -> None:
     from crfkit.foreign import wapiti
 
     say("* Load model")
-    data = _as_wapiti(_read(source), source)
+    parts = _as_wapiti(source)
     say("* Dump model")
-    _written(output, "".join(wapiti.dump(memoryview(data), prec, every)).encode(errors="surrogateescape"))
+    _written(output, as_bytes("".join(wapiti.dumped(parts, prec, every))))
 
 
-def _as_wapiti(data: bytes, path: str) -> bytes:
-    """The bytes of a model in Wapiti's format."""
+def _as_wapiti(path: str) -> Parts:
+    """A model as Wapiti's format has it."""
     from crfkit.foreign import wapiti
 
-    try:
-        return data if wapiti.recognises(data[:16]) else foreign.model_bytes(foreign.read(data if path == "-" else path), wapiti.NAME)
-    except UnsupportedError as error:
-        raise UnsupportedError(f"{path}: {error.message}") from None
+    data, name = contents(path)
+    if not wapiti.recognises(data):
+        try:
+            data = foreign.model_bytes(foreign.read(name if os.path.isfile(name) else data), wapiti.NAME)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{name}: {error.message}") from None
+    return wapiti.read_file(data, name)
 
 
 @cli.command(context_settings=HELP)
@@ -204,19 +207,17 @@ def update(model: str | None, compact: bool, source: str, output: str) -> None:
     """Change weights of a model: PATCH has edited lines of its dump."""
     from crfkit.foreign import wapiti
 
-    from .editing import edited, read_patch
-    from .progress import Log, Windows
-    from .training import compacted
+    from .editing import compacted, edited, read_patch
 
     if model is None:
         raise OptionError("--model: update needs a model")
     say("* Load model")
-    parts = wapiti.read(memoryview(_as_wapiti(_read(model), model)), lines=True)
+    parts = _as_wapiti(model)
     say("* Update model")
-    changes = read_patch(_read(source).split(b"\n"), parts, "<stdin>" if source == "-" else source)
-    parts = edited(parts, changes)[0]
+    patch, path = contents(source)
+    parts = edited(parts, read_patch(patch.split(b"\n"), parts, path))[0]
     if compact:
-        parts = compacted(parts, Log(Windows(0, 0, 0)))
+        parts = compacted(parts, say)
     say("* Save the model")
     _written(output, wapiti.write(parts))
     say("* Done")

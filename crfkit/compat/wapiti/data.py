@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from crfkit.errors import DataError
 from crfkit.text.reading import Source
@@ -11,9 +12,9 @@ Line = tuple[str, list[str], str | None]
 """The line as it came, its observations as a model names them, and its label."""
 
 
-def lines(path: str, labelled: bool) -> Iterator[Line]:
-    """Every line that is not blank; if `labelled`, its last cell is the label."""
-    for block in Source(path, "columns", allow_empty=True):
+def lines(source: Any, labelled: bool) -> Iterator[Line]:
+    """Every line that is not blank, of a path or an open file; if `labelled`, its last cell is the label."""
+    for block in Source(source, "columns", allow_empty=True):
         for number, raw in enumerate(block.data.split(b"\n"), block.first_line):
             try:
                 text = raw.decode().rstrip("\r")
@@ -26,6 +27,6 @@ def lines(path: str, labelled: bool) -> Iterator[Line]:
                 yield text, ["u" + cell for cell in (cells[:-1] if labelled else cells)], cells[-1] if labelled else None
 
 
-def sequences(path: str) -> list[list[tuple[list[str], str]]]:
+def sequences(source: Any) -> list[list[tuple[list[str], str]]]:
     """Labelled lines as sequences for crfkit."""
-    return [[(observations, label)] for _, observations, label in lines(path, True) if label is not None]
+    return [[(observations, label)] for _, observations, label in lines(source, True) if label is not None]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import array
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 from crfkit.errors import DataError
 from crfkit.foreign.parts import FeatureRows, Parts
@@ -78,6 +79,17 @@ def edited(parts: Parts, changes: Changes, compact: bool = False) -> tuple[Parts
     if plain not in places:
         pairs = None
     return replace(parts, unigrams=unigrams, bigrams=bigrams, pairs=pairs, places=places), observations_removed, features_removed
+
+
+def compacted(parts: Parts, say: Callable[[str], Any]) -> Parts:
+    """The model without the observations that have no weight; `say` is called with the lines of the log."""
+    say("* Compacting the model")
+    say("    - Scan the model")
+    say("    - Compact it")
+    parts, observations, features = edited(parts, {}, compact=True)
+    say(f"    {observations:8d} observations removed")
+    say(f"    {features:8d} features removed")
+    return parts
 
 
 def _changed(features: Features, changes: dict[tuple[int, int], float] | None) -> Features:

@@ -12,7 +12,7 @@ from crfkit.foreign import load, wapiti
 from crfkit.foreign.parts import model_of
 from crfkit.tagfiles import BLOCK_SIZE
 from crfkit.tagging import Tagger
-from crfkit.text.opening import beginning
+from crfkit.text.opening import beginning, contents
 from crfkit.text.reading import Source
 from crfkit.values import as_bytes
 
@@ -27,11 +27,8 @@ Say = Callable[[str], None]
 
 def tagger_of(path: str, exact: bool) -> Tagger:
     """The tagger of a model whose data are columns; `exact`: scores in double precision, for printing them."""
-    start = b""
-    if os.path.isfile(path):
-        start = beginning(path, 16)
-    if wapiti.recognises(start):
-        tagger = Tagger(model_of(wapiti.read_file(path), path, exact))
+    if os.path.isfile(path) and wapiti.recognises(beginning(path, 16)):
+        tagger = Tagger(model_of(wapiti.read_file(*contents(path)), path, exact))
     else:
         tagger = Tagger(load(path, exact=exact))
     if tagger.header["format"] != "columns" and not by_lines(tagger):
@@ -68,8 +65,7 @@ class Report:
 
     def __init__(self, labels: list[str], say: Say):
         self.labels, self.say = labels, say
-        self.sequences, self.checked = 0, False
-        self.tokens = self.wrong = self.sequences_wrong = 0
+        self.sequences = self.tokens = self.wrong = self.sequences_wrong = 0
         self.counts = [[0, 0, 0] for _ in labels]
 
     def add(self, sequences: int, found: Found | None) -> None:

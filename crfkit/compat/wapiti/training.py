@@ -32,7 +32,7 @@ from crfkit.values import as_text
 
 from .algorithms import TYPES, trainer_of
 from .data import sequences
-from .editing import edited
+from .editing import compacted
 from .progress import Log, Windows
 
 if TYPE_CHECKING:
@@ -41,18 +41,19 @@ if TYPE_CHECKING:
 ONLY_AT_THE_END = 2**30  # passes between two checkpoints
 
 
-def read_patterns(path: str, dialect: str) -> Template:
-    """The patterns of a file; TemplateError if one is invalid."""
-    text = as_text(contents(path)[0]).removeprefix("\ufeff")
-    lines = [line.partition("#")[0].rstrip(" \t\r\v\f") for line in text.split("\n")]
+def read_patterns(source: Any, dialect: str) -> Template:
+    """The patterns of a file, by its path or open; TemplateError if one is invalid."""
+    data, path = contents(source)
+    lines = [line.partition("#")[0].rstrip(" \t\r\v\f") for line in as_text(data).removeprefix("\ufeff").split("\n")]
     try:
         return replace(dialects.parse("".join(f"{line[:1].lower()}{line[1:]}\n" for line in lines), dialect), path=path)
     except TemplateError as error:
         raise TemplateError(error.reason, path, error.line) from None
 
 
-def train(given: dict[str, Any], source: str, say: Callable[[str], Any] | None = None) -> bytes:
-    """Train on the data `source` and return the bytes of a Wapiti model. `say` is called with the lines of the log; None: standard error."""
+def train(given: dict[str, Any], source: Any, say: Callable[[str], Any] | None = None) -> bytes:
+    """Train on the data `source` and return the bytes of a Wapiti model. The data and the patterns are paths or open files. `say` is called with
+    the lines of the log; None: standard error."""
     if given["type"] == "memm":
         raise OptionError("--type: expected crf or maxent; crfkit does not train memm, which normalises each token separately")
     if given["me"] and given["pattern"]:
@@ -67,7 +68,7 @@ def train(given: dict[str, Any], source: str, say: Callable[[str], Any] | None =
         return _trained(given, source, algorithm, made, log, stop, stack)
 
 
-def _trained(given: dict[str, Any], source: str, algorithm: str, made: Any, log: Log, stop: StopRequest, stack: ExitStack) -> bytes:
+def _trained(given: dict[str, Any], source: Any, algorithm: str, made: Any, log: Log, stop: StopRequest, stack: ExitStack) -> bytes:
     dialect = dialects.MAXENT if given["type"] == "maxent" else dialects.WAPITI
     old, template = None, None
     if given["model"]:
@@ -109,13 +110,13 @@ def _trained(given: dict[str, Any], source: str, algorithm: str, made: Any, log:
             shutil.copyfileobj(state, file)
     parts = _parts(corpus, weights, header, observations)
     if given["compact"]:
-        parts = compacted(parts, log)
+        parts = compacted(parts, log.note)
     return wapiti.write(parts)
 
 
 def _old(path: str, line_by_line: bool) -> Parts:
     """The model to continue training."""
-    parts = wapiti.read_file(path)
+    parts = wapiti.read_file(*contents(path))
     if (wapiti.LINE_BY_LINE in parts.options) != line_by_line:
         raise ModelFileError(f"{path}: a model of {'sequences' if line_by_line else 'single lines (--me)'}: train it {'without' if line_by_line else 'with'} --me")
     return parts
@@ -135,19 +136,17 @@ def _summary(log: Log, corpus: Corpus, held: int, observations: list[bytes]) -> 
 def _errors(corpus: Corpus, trainer: Any, dev: DevSet | None, run: Run) -> Any:
     """A function that returns the current error rates on the development data, or on the training data without them."""
 
-    def on_training_data() -> tuple[float, float]:
+    def rates() -> tuple[float, float]:
         from crfkit.trainers.base import mistakes
 
-        data = corpus.dataset
-        tokens, sequences = mistakes(data, corpus.layout, trainer.weights(), max(run.threads, 1))
+        data, weights = corpus.dataset, trainer.weights()
+        if dev is not None:
+            scores = dev.scores(weights)
+            return 100 - 100 * scores["dev_accuracy"], 100 - 100 * scores["dev_sentence_accuracy"]
+        tokens, sequences = mistakes(data, corpus.layout, weights, max(run.threads, 1))
         return 100 * tokens / data.n_tokens, 100 * sequences / data.n_sequences
 
-    def on_development_data() -> tuple[float, float]:
-        assert dev is not None
-        scores = dev.scores(trainer.weights())
-        return 100 - 100 * scores["dev_accuracy"], 100 - 100 * scores["dev_sentence_accuracy"]
-
-    return on_training_data if dev is None else on_development_data
+    return rates
 
 
 def _parts(corpus: Corpus, weights: array.array[float], header: dict[str, Any], observations: list[bytes]) -> Parts:
@@ -157,17 +156,6 @@ def _parts(corpus: Corpus, weights: array.array[float], header: dict[str, Any], 
     if corpus.builder.plan.patterns is None:
         return replace(parts, places=places, columns=2, pairs=None, options={wapiti.LINE_BY_LINE: True})
     return replace(parts, places=places, columns=max(corpus.builder.plan.patterns.last_column, 0) + 2)
-
-
-def compacted(parts: Parts, log: Log) -> Parts:
-    """The model without the observations that have no weight."""
-    log.step("Compacting the model")
-    log.note("    - Scan the model")
-    log.note("    - Compact it")
-    parts, observations, features = edited(parts, {}, compact=True)
-    log.note(f"    {observations:8d} observations removed")
-    log.note(f"    {features:8d} features removed")
-    return parts
 
 
 def _states(given: dict[str, Any], stack: ExitStack) -> dict[str, Any]:
