@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from crfkit.model import Model
     from crfkit.parser.model import ParserModel
-    from crfkit.template.parsing import Template
 
     from .parts import Parts
 

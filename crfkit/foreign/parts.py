@@ -21,7 +21,6 @@ from crfkit.values import as_text
 from crfkit.weights.layout import MAX_LABELS, Layout
 
 if TYPE_CHECKING:
-    from crfkit.features.strings import StringTable
     from crfkit.template.parsing import Template
 
 

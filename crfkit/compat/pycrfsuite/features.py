@@ -56,8 +56,8 @@ class Sequences(Groups):
         """The sequences of a group."""
         found = Rows("crfsuite")
         with self.lock:
-            for held, first, n in self.runs(holdout):
-                for place in range(first, first + n if held else first):
+            for place, group in enumerate(self.groups):
+                if 0 <= holdout == group:
                     append_sequence(found, self.rows, place)
         return found
 

@@ -57,7 +57,7 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
     },
     "l2sgd": {
         **_FEATURES,
-        "c2": Parameter(1.0, "Coefficient for L2 regularization."),
+        "c2": _C2,
         "max_iterations": _iterations(1000, "iterations (epochs) for SGD optimization."),
         "period": _PERIOD,
         "delta": _delta(1e-6, "SGD"),

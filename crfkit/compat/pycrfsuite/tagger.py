@@ -177,8 +177,7 @@ class Tagger:
 
     def _having_probabilities(self, wanted: str) -> OneSentence:
         tagger, scratch = self._opened()
-        if not tagger.has_probabilities:
-            tagger.need_probabilities(wanted)
+        tagger.need_probabilities(wanted)
         return scratch
 
     def _number(self, label: str | bytes) -> int:
