@@ -106,10 +106,12 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
         _list_parameters(trainer)
         return
     if log_to_file:
+        name = "_".join([logbase, trainer._algorithm, *given])
+        refuse_overwriting("--log-to-file", name, (*data, model))
         try:
-            log = click.get_current_context().with_resource(open("_".join([logbase, trainer._algorithm, *given]), "w", encoding="utf-8", errors="surrogateescape"))  # noqa: SIM115
+            log = click.get_current_context().with_resource(open(name, "w", encoding="utf-8", errors="surrogateescape"))  # noqa: SIM115
         except OSError as error:
-            raise FileError(f"{logbase}: cannot be written: {error.strerror}") from None
+            raise FileError(f"{name}: cannot be written: {error.strerror}") from None
     if model and not cross_validate:
         refuse_overwriting("--model", model, data)
         check_writable(model)
