@@ -3,7 +3,7 @@ libwapiti's module for Python.
 
 algorithms     its algorithms and options, as crfkit's trainers have them
 training       train                                  progress: what it says meanwhile, and when it stops
-labelling      label                                  layout: what that prints
+labelling      label                                  layout: what that prints; singles: --me
 editing        update, and --compact                  data: what it reads
 commands       the options                            api: Model, of libwapiti
 """

@@ -82,7 +82,7 @@ TRAIN: list[tuple[str, Any, Any, str]] = [
     ("-i,--maxiter", COUNT, 0, "Iterations at most; 0: no limit."),
     ("-1,--rho1", SIZE, 0.5, "The L1 penalty: rho1 times the sum of all |w|."),
     ("-2,--rho2", SIZE, 0.0001, "The L2 penalty: rho2 / 2 times the sum of all w squared."),
-    ("-o,--objwin", COUNT, 5, "Iterations over which the objective has to fall by more than the part --stopeps."),
+    ("-o,--objwin", COUNT, 5, "Iterations over which the objective has to fall by more than the part --stopeps; 0 and 1: no such test."),
     ("-w,--stopwin", COUNT, 5, "Iterations over which the error rate has to change by more than --stopeps."),
     ("-e,--stopeps", NUMBER, 0.02, "See --objwin, where it is a part, and --stopwin, where it is per cent."),
     ("--clip", None, False, "Is refused."),

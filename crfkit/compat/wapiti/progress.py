@@ -13,7 +13,7 @@ Errors = Callable[[], tuple[float, float]]  # per cent of the tokens, of the seq
 
 class Windows:
     """Training ends when the last `stopwin` error rates differ by less than `stopeps` per cent, or when the relative change of the
-    objective over the last `objwin` iterations is below `stopeps`. A window of 0 is switched off."""
+    objective over the last `objwin` iterations is below `stopeps`. A window of 0 is switched off, and so is one of 1 of the objective."""
 
     def __init__(self, objwin: int, stopwin: int, stopeps: float):
         self.objectives: deque[float] = deque(maxlen=objwin)
