@@ -1,9 +1,9 @@
 """Models of other programs: CRFsuite, CRF++ and Wapiti. Files are recognised by their first bytes.
 
-    reader(start).read(data) -> Parts       a file, parsed and checked; one module per format
-    model_of(parts) -> Model                for crfkit's tagger
-    parts_of(model) -> Parts                and back
-    writer(name).write(parts) -> bytes
+    FORMAT.read(data) -> Parts       a file, parsed and checked; FORMAT is crfsuite, crfpp, crfpp_text or wapiti
+    model_of(parts) -> Model         for crfkit's tagger
+    parts_of(model) -> Parts         and back
+    FORMAT.write(parts) -> bytes
 
 `load` opens any model, `convert` converts between formats.
 """

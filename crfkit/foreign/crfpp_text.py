@@ -60,7 +60,7 @@ def read(data: memoryview) -> Parts:
             raise ModelFileError(f"{len(lines)}: damaged: {what} have no end") from None
         blocks.append((at + 1, lines[at + 1 : end]))
         at = end
-    labels, template, (first, features), (first_weight, weights) = blocks[0][1], blocks[1][1], blocks[2], blocks[3]
+    (_, labels), (_, template), (first, features), (first_weight, weights) = blocks
     if any(lines[at:]):
         raise ModelFileError(f"{at + 1}: damaged: more lines behind the weights")
     if len(weights) != int(header["maxid"]):

@@ -50,7 +50,7 @@ def initials(StringTable names not None):
 
 def rows_at(StringTable names not None, const int64_t[::1] places not None, const int32_t[::1] chosen not None, const int64_t[::1] numbers,
             const double[::1] weights not None, int64_t labels, bint bigram):
-    """The rows of the chosen names, in this order: (names, start of each row, labels, weights, previous labels). See Rows.placed."""
+    """The rows of the chosen names, in this order: (names, start of each row, labels, weights, previous labels). See FeatureRows.placed."""
     cdef:
         int64_t size = labels * labels if bigram else labels, n = chosen.shape[0], i, k, total = 0, place
         array_t ptr = clone(NUMBERS, n + 1, zero=False)

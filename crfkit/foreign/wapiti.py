@@ -109,14 +109,14 @@ def read(data: memoryview, lines: bool = False) -> Parts:
     pattern_lines = "".join(as_text(line) + "\n" for line in patterns)
     template = None
     if patterns:
-        if any("\n" in line or "\0" in line for line in pattern_lines[:-1].split("\n")) or len(pattern_lines.split("\n")) != len(patterns) + 1:
+        if "\0" in pattern_lines or pattern_lines.count("\n") != len(patterns):
             raise ModelFileError("damaged: a line end in a pattern")
         try:
             template = dialects.parse(pattern_lines, dialects.WAPITI if kind == CRF else dialects.MAXENT)
         except TemplateError as error:
             raise ModelFileError(f"its patterns cannot be read: {error}") from None
     parts = Parts("wapiti", labels, FeatureRows.empty(), FeatureRows.empty(), None, template, int(columns) + 2, {LINE_BY_LINE: True} if line_by_line else {})
-    _share_out(parts, names, numbers, weights, _plain(patterns) if kind == CRF else None, kind == CRF)
+    _share_out(parts, names, numbers, weights, kind == CRF)
     if template is None and len(parts.bigrams.names):
         raise ModelFileError("a Wapiti model without patterns has observations of label pairs (b, *); in crfkit's data, attributes are of single labels")
     return parts
@@ -156,15 +156,7 @@ def _weights(text: _Text, n: int) -> tuple[array.array[int], array.array[float]]
     return numbers, weights
 
 
-def _plain(patterns: list[bytes]) -> bytes | None:
-    """The pattern of plain pairs of labels."""
-    plain = plain_pattern([as_text(line) for line in patterns])
-    return None if plain is None else as_bytes(plain)
-
-
-def _share_out(
-    parts: Parts, names: StringTable, numbers: array.array[int], weights: array.array[float], plain: bytes | None, crf: bool
-) -> None:
+def _share_out(parts: Parts, names: StringTable, numbers: array.array[int], weights: array.array[float], crf: bool) -> None:
     """Assign weights to the observations; weights of label pairs are ignored unless the model is a CRF."""
     from .placed import initials
 
@@ -181,7 +173,7 @@ def _share_out(
         return
     if b"*" in kinds:  # whose pairs of labels follow the labels
         of_pairs = Places(names, array.array("q", (place + n * (kind == b"*"[0]) for place, kind in zip(places, kinds, strict=True))))
-    chosen = _with(kinds, b"b*")
+    chosen, plain = _with(kinds, b"b*"), plain_name(parts)
     if plain is not None and plain in parts.places:
         number = names.find(plain)
         chosen.remove(number)
@@ -201,7 +193,8 @@ def plain_name(parts: Parts) -> bytes | None:
     """The observation whose weights of pairs of labels are `parts.pairs`."""
     if parts.template is None or parts.template.dialect == dialects.MAXENT:
         return None
-    return _plain([as_bytes(line.text) for line in parts.template.lines])
+    plain = plain_pattern([line.text for line in parts.template.lines])
+    return None if plain is None else as_bytes(plain)
 
 
 Features = list[tuple[int, int, float]]
@@ -259,7 +252,7 @@ def write(parts: Parts) -> bytes:
     elif LINE_BY_LINE not in parts.options:
         raise UnsupportedError("a Wapiti model needs patterns: give the template that made the attributes with --template")
     kind = MAXENT if parts.template is not None and parts.template.dialect == dialects.MAXENT else CRF
-    if parts.pairs is not None and any(parts.pairs) and _plain(patterns) is None:
+    if parts.pairs is not None and any(parts.pairs) and plain_name(parts) is None:
         raise UnsupportedError("the model has weights of pairs of labels, but its template does not have one line for them (B or b without macros)")
     names: dict[bytes, None] = {}
     lines, at, n = [], 0, len(parts.labels)

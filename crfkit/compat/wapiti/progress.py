@@ -8,9 +8,6 @@ from typing import Any
 
 from crfkit.learning.progress import Progress
 
-Errors = Callable[[], tuple[float, float]]  # per cent of the tokens, of the sequences
-
-
 class Windows:
     """Training ends when the last `stopwin` error rates differ by less than `stopeps` per cent, or when the relative change of the
     objective over the last `objwin` iterations is below `stopeps`. A window of 0 is switched off, and so is one of 1 of the objective."""
@@ -34,14 +31,15 @@ class Windows:
 
 
 class Log(Progress):
-    """Writes Wapiti's log, to `say` or to standard error. `trainer` and `errors` are set before training begins."""
+    """Writes Wapiti's log, to `say` or to standard error. `trainer` and `errors`, a function that returns how many per cent of the tokens and of the
+    sequences are wrong, are set before training begins."""
 
     def __init__(self, windows: Windows, say: Callable[[str], Any] | None = None):
         super().__init__("never")
         self.say = say or super().note
         self.windows = windows
         self.trainer: Any = None
-        self.errors: Errors | None = None
+        self.errors: Any = None
         self.sequences = 0
 
     def note(self, text: str) -> None:
@@ -67,7 +65,6 @@ class Log(Progress):
     def report(self, record: dict[str, Any]) -> None:
         from crfkit.trainers.base import summarise
 
-        assert self.errors is not None
         tokens, sequences = self.errors()
         objective = record.get("objective")
         shown = "NA" if objective is None else f"{objective:<10.2f}"
