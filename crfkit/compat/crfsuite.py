@@ -97,8 +97,6 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
             if not sign:
                 raise OptionError(f"--set: expected NAME=VALUE, found {pair!r}")
             trainer.set(name, value)
-    except OptionError:
-        raise
     except ValueError as error:
         raise OptionError(getattr(error, "message", str(error))) from None
     if help_parameters:
@@ -135,10 +133,11 @@ def _now() -> str:
 
 
 def _list_parameters(trainer: Any) -> None:
+    from .pycrfsuite.parameters import printed
+
     for name, value in trainer.get_params().items():
         kind = "string" if isinstance(value, str) else "float" if isinstance(value, float) else "int"
-        shown = value if isinstance(value, str) else f"{value:f}" if isinstance(value, float) else f"{value:d}"
-        print(f"{kind} {name} = {shown};\n{trainer.help(name)}\n")
+        print(f"{kind} {name} = {printed(value)};\n{trainer.help(name)}\n")
 
 
 def _read_groups(trainer: Any, data: tuple[str, ...], split: int, log: TextIO) -> int:

@@ -25,7 +25,12 @@ class Steps(NamedTuple):
     gamma: float = 1.0
 
 
-_FEATURES = {
+def printed(value: Any) -> str:
+    """A value as CRFsuite prints it."""
+    return value if isinstance(value, str) else f"{value:{'f' if isinstance(value, float) else 'd'}}"
+
+
+FEATURES = {
     "feature.minfreq": Parameter(0.0, "The minimum frequency of features."),
     "feature.possible_states": Parameter(False, "Force to generate possible state features.", bool),
     "feature.possible_transitions": Parameter(False, "Force to generate possible transition features.", bool),
@@ -44,7 +49,7 @@ def _delta(value: float, what: str) -> Parameter:
 
 PARAMETERS: dict[str, dict[str, Parameter]] = {
     "lbfgs": {
-        **_FEATURES,
+        **FEATURES,
         "c1": Parameter(0.0, "Coefficient for L1 regularization."),
         "c2": _C2,
         "max_iterations": _iterations(2**31 - 1, "iterations for L-BFGS optimization."),
@@ -56,7 +61,7 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
         "max_linesearch": Parameter(20, "The maximum number of trials of the line search.", int),
     },
     "l2sgd": {
-        **_FEATURES,
+        **FEATURES,
         "c2": _C2,
         "max_iterations": _iterations(1000, "iterations (epochs) for SGD optimization."),
         "period": _PERIOD,
@@ -68,12 +73,12 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
         "calibration.max_trials": Parameter(20, "The maximum number of trials of learning rates for calibration.", int),
     },
     "averaged-perceptron": {
-        **_FEATURES,
+        **FEATURES,
         "max_iterations": _iterations(100),
         "epsilon": Parameter(0.0, "The stopping criterion (the ratio of incorrect label predictions)."),
     },
     "passive-aggressive": {
-        **_FEATURES,
+        **FEATURES,
         "type": Parameter(1, "The strategy of updates: 0: PA without slack variables, 1: PA type I, 2: PA type II.", int),
         "c": Parameter(1.0, "The aggressiveness parameter."),
         "error_sensitive": Parameter(True, "Consider the number of incorrect labels to the cost function.", bool),
@@ -82,7 +87,7 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
         "epsilon": Parameter(0.0, "The stopping criterion (the mean loss)."),
     },
     "arow": {
-        **_FEATURES,
+        **FEATURES,
         "variance": Parameter(1.0, "The initial variance of every feature weight."),
         "gamma": Parameter(1.0, "Tradeoff parameter."),
         "max_iterations": _iterations(100),

@@ -14,7 +14,7 @@ from crfkit.errors import OptionError
 from crfkit.replacing import replacing
 
 from .features import features_of, parts_of
-from .parameters import Steps
+from .parameters import FEATURES, Steps, printed
 
 if TYPE_CHECKING:
     from crfkit.learning.corpus import Corpus
@@ -30,7 +30,7 @@ _TITLES = {
 }
 # Parameters that the log lists first, and those that have another name there.
 _FIRST = ("c1", "c2", "num_memories")
-_LOGGED = {"period": {"lbfgs": "stop"}, "max_linesearch": {"lbfgs": "linesearch.max_iterations"}}
+_LOGGED = {("lbfgs", "period"): "stop", ("lbfgs", "max_linesearch"): "linesearch.max_iterations"}
 
 
 def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus) -> Any:
@@ -95,9 +95,8 @@ class Training:
         """What CRFsuite logs while it generates features."""
         self.say("Feature generation\n")
         self.say("type: CRF1d\n")
-        self.say(f"feature.minfreq: {self.values['feature.minfreq']:f}\n")
-        for name in ("feature.possible_states", "feature.possible_transitions"):
-            self.say(f"{name}: {self.values[name]:d}\n")
+        for name in FEATURES:
+            self.say(f"{name}: {printed(self.values[name])}\n")
         for percent in range(0, 101, 2):
             self.say(str(percent // 10) if percent % 10 == 0 else ".")
         self.say("\n")
@@ -110,8 +109,7 @@ class Training:
         for name, value in sorted(self.values.items(), key=lambda item: _FIRST.index(item[0]) if item[0] in _FIRST else len(_FIRST)):
             if name.startswith(("feature.", "calibration.")):
                 continue
-            name = _LOGGED.get(name, {}).get(self.algorithm, name)
-            self.say(f"{name}: {value:f}\n" if isinstance(value, float) else f"{name}: {value:d}\n" if isinstance(value, int) else f"{name}: {value}\n")
+            self.say(f"{_LOGGED.get((self.algorithm, name), name)}: {printed(value)}\n")
         self.say("\n")
 
     def _empty_model(self, n: int, labels: Iterable[str] = ()) -> Any:
@@ -169,7 +167,7 @@ class Training:
         self.say("Calibrating the learning rate (eta)\n")
         for name, value in of.items():
             if name.startswith("calibration."):
-                self.say(f"{name}: {value:{'d' if isinstance(value, int) else 'f'}}\n")
+                self.say(f"{name}: {printed(value)}\n")
         rate, samples, candidates, most = (of[f"calibration.{name}"] for name in ("rate", "samples", "candidates", "max_trials"))
         first = trainer.draw(samples)
         self.say(f"Initial loss: {first:f}\n")
