@@ -125,7 +125,7 @@ class Model:
 def _file(content: bytes, name: str) -> io.BytesIO:
     """An open file, whose name is for messages."""
     file = io.BytesIO(content)
-    file.name = name  # type: ignore[attr-defined]
+    file.name = name
     return file
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from crfkit.learning.progress import Progress
 
+
 class Windows:
     """Training ends when the last `stopwin` error rates differ by less than `stopeps` per cent, or when the relative change of the
     objective over the last `objwin` iterations is below `stopeps`. A window of 0 is switched off, and so is one of 1 of the objective."""
