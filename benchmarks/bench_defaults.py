@@ -17,9 +17,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import common
+import peers
 
 import crfkit
-from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 
 SIZES = (50, 200, 1000)
@@ -70,48 +70,22 @@ def sentences(task: Task) -> Rows:
     return [[[*(row[k] for k in task.columns), "|".join(row[k] for k in task.labels)] for row in rows] for rows in whole]
 
 
-def template(task: Task) -> Template:
-    return Template.load(str(common.ROOT / "templates" / task.template)) if task.template.endswith(".txt") else Template.parse(task.template)
-
-
-def crfsuite(rules: Template, train: Rows, held_out: Rows, folder: Path) -> list[list[str]]:
-    """Its labels."""
-    import pycrfsuite
-
-    def attributes(rows: list[list[str]]) -> list[list[str]]:
-        lines = [line for line in rules.lines if "U" in line.kinds]
-        found = ([expand(line, rows, t) for line in lines] for t in range(len(rows)))
-        return [[string for string in token if string is not None] for token in found]
-
-    trainer = pycrfsuite.Trainer(verbose=False)
-    for rows in train:
-        trainer.append(attributes(rows), [row[-1] for row in rows])
-    trainer.set_params({"c1": 0, "c2": 1})
-    trainer.train(str(folder / "peer"))
-    tagger = pycrfsuite.Tagger()
-    tagger.open(str(folder / "peer"))
-    return [tagger.tag(attributes(rows)) for rows in held_out]
-
-
 def scored(task: Task, rules: Template, train: Rows, held_out: Rows, name: str, folder: Path) -> tuple[float, float]:
     """What a trainer has on what was held out, and its penalty."""
-    gold = [[row[-1] for row in rows] for rows in held_out]
     if name == PEER:
-        found, l2 = crfsuite(rules, train, held_out, folder), 2.0
+        known = [(common.attributes(rows, rules), [row[-1] for row in rows]) for rows in train]
+        found, l2 = peers.crfsuite_labels(known, [common.attributes(rows, rules) for rows in held_out], str(folder / "peer"), c1=0, c2=1), 2.0
     else:
         own: dict[str, Any] = {"l2": 1.0} if name == USUAL else {}
         model = crfkit.learn(train, rules, name.split(",")[0], threads=1, **own)
         found, l2 = crfkit.Tagger(model).tag_many([[row[:-1] for row in rows] for rows in held_out], threads=1), model.header.get("chosen", {}).get("l2", 1.0)
-    if task.scheme != "none":
-        return 100 * crfkit.evaluate(gold, found, scheme=task.scheme).f1, l2
-    right = [a == b for ours, theirs in zip(found, gold, strict=True) for a, b in zip(ours, theirs, strict=True)]
-    return 100 * fmean(right), l2
+    return common.score(task.scheme, found, held_out), l2
 
 
 def row(task: Task, whole: Rows, size: int, names: list[str], rounds: int) -> list[Any]:
     """A line of the table: the mean of some draws."""
     end = min(1000, len(whole) // 4)
-    pool, held_out, rules = whole[:-end], whole[-end:], template(task)
+    pool, held_out, rules = whole[:-end], whole[-end:], common.rules(task.template)
     scores: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     labels = set()
     for draw in range(rounds):
@@ -131,13 +105,7 @@ def main() -> None:
     parser.add_argument("--trainers", default=",".join(TRAINERS), metavar="NAMES", help="beside lbfgs (default %(default)s)")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), metavar="N,N", help="sentences to learn from (default %(default)s)")
     given = parser.parse_args()
-    try:
-        import pycrfsuite  # noqa: F401
-    except ImportError:
-        peers = []
-    else:
-        peers = [PEER]
-    names = ["lbfgs", USUAL, *peers, *given.trainers.split(",")]
+    names = ["lbfgs", USUAL, *[PEER] * peers.crfsuite(), *given.trainers.split(",")]
     rows = []
     for task in [task for task in TASKS if common.corpora(task.path)] or MADE:
         if given.only in task.name:

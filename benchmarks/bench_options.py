@@ -23,14 +23,13 @@ import bench_strangers
 import common
 from bench_defaults import PAIRS, THREE, WINDOW, WORDS
 from bench_passes import DENSE, KINDS, Data, data, reviews
-from bench_strangers import corpus, scored, trees
+from bench_strangers import corpus, trees
 
 import crfkit
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.fitting import share_of_ambiguous
 from crfkit.learning.reader import Reader
 from crfkit.options import Run
-from crfkit.template.parsing import Template
 
 VALUES: dict[str, tuple[float | bool, ...]] = {
     "l2": (0.03, 0.1, 0.3, 1.0, 3.0),
@@ -91,7 +90,7 @@ def all_reviews() -> Any:
 NAMES, CHUNKS = columns("conll2003", 0, 1, 2, 3), columns("conll2000", 0, 1, 2)
 PLAIN = [
     *(
-        Data(f"names, {told}", NAMES, Template.parse(lines), "iob1")
+        Data(f"names, {told}", NAMES, common.rules(lines), "iob1")
         for told, lines in [
             ("word, tag, chunk and pairs", "".join(EACH)),
             ("word, tag, chunk", THREE_COLUMNS),
@@ -102,7 +101,7 @@ PLAIN = [
         ]
     ),
     *(
-        Data(f"chunks, {told}", CHUNKS, Template.parse(lines), "bio")
+        Data(f"chunks, {told}", CHUNKS, common.rules(lines), "bio")
         for told, lines in [
             ("word, tag and pairs", "".join(EACH[:2])),
             ("word, tag", TWO),
@@ -110,15 +109,15 @@ PLAIN = [
             ("tags and word", TAGS_AND_WORD),
         ]
     ),
-    Data("biomedical names, word", columns("jnlpba", 0, 1), Template.parse(WORD), "bio"),
-    Data("biomedical names, word and pairs", columns("jnlpba", 0, 1), Template.parse(EACH[0]), "bio"),
-    Data("proteins", proteins, Template.load(str(common.ROOT / "templates/ner-words.txt")), "bio"),
-    Data("slots", slots, Template.parse(WORDS)),
-    Data("tags, word", columns("ewt-pos", 0, 2), Template.parse(WORD)),
-    Data("tags, word and pairs", columns("ewt-pos", 0, 2), Template.parse(EACH[0])),
-    Data("tags of news, word", columns("conll2000", 0, 1), Template.parse(WORD)),
+    Data("biomedical names, word", columns("jnlpba", 0, 1), common.rules(WORD), "bio"),
+    Data("biomedical names, word and pairs", columns("jnlpba", 0, 1), common.rules(EACH[0]), "bio"),
+    Data("proteins", proteins, common.rules("ner-words.txt"), "bio"),
+    Data("slots", slots, common.rules(WORDS)),
+    Data("tags, word", columns("ewt-pos", 0, 2), common.rules(WORD)),
+    Data("tags, word and pairs", columns("ewt-pos", 0, 2), common.rules(EACH[0])),
+    Data("tags of news, word", columns("conll2000", 0, 1), common.rules(WORD)),
     *(
-        Data(f"relations, {told}", relations, Template.parse(lines))
+        Data(f"relations, {told}", relations, common.rules(lines))
         for told, lines in [
             ("word, tag", TWO),
             ("tags and word", TAGS_AND_WORD),
@@ -126,14 +125,14 @@ PLAIN = [
             ("words and tags", PAIRS),
         ]
     ),
-    Data("phonemes, letter and pairs", columns("nettalk", 0, 1), Template.parse(EACH[0])),
-    Data("segmentation, character and pairs", columns("cws-sxu", 0, 1), Template.parse(EACH[0])),
-    Data("phonemes with stress, letters", stressed_phonemes, Template.parse(WINDOW)),
-    Data("phonemes with stress, letter and pairs", stressed_phonemes, Template.parse(EACH[0])),
-    Data("clauses, segmentation", clauses, Template.load(str(common.ROOT / "templates/segmentation.txt"))),
-    Data("clauses, characters", clauses, Template.parse(WINDOW)),
+    Data("phonemes, letter and pairs", columns("nettalk", 0, 1), common.rules(EACH[0])),
+    Data("segmentation, character and pairs", columns("cws-sxu", 0, 1), common.rules(EACH[0])),
+    Data("phonemes with stress, letters", stressed_phonemes, common.rules(WINDOW)),
+    Data("phonemes with stress, letter and pairs", stressed_phonemes, common.rules(EACH[0])),
+    Data("clauses, segmentation", clauses, common.rules("segmentation.txt")),
+    Data("clauses, characters", clauses, common.rules(WINDOW)),
     Data("reviews of all kinds", all_reviews, None),
-    Data("segmentation, three characters", columns("cws-sxu", 0, 1), Template.parse(THREE)),
+    Data("segmentation, three characters", columns("cws-sxu", 0, 1), common.rules(THREE)),
 ]
 
 SOME = (
@@ -185,7 +184,7 @@ def run(one: Data, train: Any, held_out: Any, name: str, options: dict[str, Any]
     else:
         model = crfkit.learn(train, one.template, name, threads=1, **options)
         found = crfkit.Tagger(model).tag_many([[row[:-1] for row in rows] for rows in held_out], threads=1)
-        score = scored(one, found, held_out)  # type: ignore[arg-type]
+        score = common.score(one.scheme, found, held_out)
     return {"score": score, "chosen": model.header.get("chosen", {})}
 
 

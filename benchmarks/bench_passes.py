@@ -49,10 +49,10 @@ def reviews(kind: str) -> list[Any]:
 def data() -> Iterator[Data]:
     corpora = all(common.corpora(name) for name in (*bench_strangers.CORPORA, "cws-sxu", "sentiment", "wsj-sample-pos"))
     for task in bench_defaults.TASKS if corpora else bench_defaults.MADE:
-        yield Data(task.name, lambda task=task: bench_defaults.sentences(task), bench_defaults.template(task), task.scheme)
+        yield Data(task.name, lambda task=task: bench_defaults.sentences(task), common.rules(task.template), task.scheme)
     for other in bench_strangers.TASKS:
         if corpora and other.template:
-            yield Data(other.name, other.make, bench_strangers.template(other), other.scheme)
+            yield Data(other.name, other.make, common.rules(other.template), other.scheme)
     for kind in KINDS if corpora else ():
         yield Data(f"reviews of {kind}", lambda kind=kind: reviews(kind), None, held_out=600)
 

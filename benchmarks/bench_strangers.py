@@ -16,17 +16,15 @@ import operator
 import random
 from collections import Counter
 from collections.abc import Callable
-from importlib.util import find_spec
 from statistics import fmean
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import common
+import peers
 from bench_defaults import MADE, PAIRS, THREE, WORDS, sentences
 
 import crfkit
-from crfkit.template.meaning import expand
-from crfkit.template.parsing import Template
 
 GRIDS: dict[str, list[dict[str, Any]]] = {
     "lbfgs": [{"l2": x} for x in (0.03, 0.1, 0.3, 1, 3)],
@@ -226,49 +224,27 @@ def tasks() -> list[Task]:
     return [Task(made.name, lambda made=made: sentences(made), made.template, made.scheme) for made in MADE]
 
 
-def template(task: Task) -> Template:
-    return Template.load(str(common.ROOT / "templates" / task.template)) if task.template.endswith(".txt") else Template.parse(task.template)
-
-
-def scored(task: Task, found: list[list[str]], held_out: Rows) -> float:
-    gold = [[row[-1] for row in rows] for rows in held_out]
-    if task.scheme != "none":
-        return 100 * crfkit.evaluate(gold, found, scheme=task.scheme).f1
-    return 100 * fmean(a == b for ours, theirs in zip(found, gold, strict=True) for a, b in zip(ours, theirs, strict=True))
-
-
 def ours(task: Task, train: Rows, parts: list[Rows], name: str, options: dict[str, Any]) -> list[float]:
     """Scores on both parts."""
     if task.template:
-        rules = template(task)
-        model = crfkit.learn(train, rules, name, threads=1, **options)
+        model = crfkit.learn(train, common.rules(task.template), name, threads=1, **options)
         inputs: Any = [[[row[:-1] for row in rows] for rows in part] for part in parts]
     else:
         model = crfkit.learn(train, None, name, threads=1, format="crfsuite", **options)
         inputs = [[[row[0] for row in rows] for rows in part] for part in parts]
     tagger = crfkit.Tagger(model)
-    return [scored(task, tagger.tag_many(rows, threads=1), part) for rows, part in zip(inputs, parts, strict=True)]
+    return [common.score(task.scheme, tagger.tag_many(rows, threads=1), part) for rows, part in zip(inputs, parts, strict=True)]
 
 
 def theirs(task: Task, train: Rows, part: Rows, name: str, path: str) -> float:
     """CRFsuite's score on a part."""
-    import pycrfsuite
+    rules = common.rules(task.template) if task.template else None
 
     def attributes(rows: list[list[str]]) -> list[Any]:
-        if not task.template:
-            return [row[0] for row in rows]
-        found = ([expand(line, rows, t) for line in lines] for t in range(len(rows)))
-        return [[string for string in token if string is not None] for token in found]
+        return [row[0] for row in rows] if rules is None else common.attributes(rows, rules)
 
-    if task.template:
-        lines = [line for line in template(task).lines if "U" in line.kinds]
-    trainer = pycrfsuite.Trainer(algorithm=name, verbose=False)
-    for rows in train:
-        trainer.append(attributes(rows), [row[-1] for row in rows])
-    trainer.train(path)
-    tagger = pycrfsuite.Tagger()
-    tagger.open(path)
-    return scored(task, [tagger.tag(attributes(rows)) for rows in part], part)
+    known = ((attributes(rows), [row[-1] for row in rows]) for rows in train)
+    return common.score(task.scheme, peers.crfsuite_labels(known, map(attributes, part), path, name), part)
 
 
 def one(task: Task, train: Rows, parts: list[Rows], path: str, grids: dict[str, list[dict[str, Any]]]) -> dict[str, tuple[float, float, str]]:
@@ -281,7 +257,7 @@ def one(task: Task, train: Rows, parts: list[Rows], path: str, grids: dict[str, 
         if name == "mira":
             score = ours(task, train, parts, name, {"nbest": 5})[1]
             found["mira -n 5"] = score, score, ""
-    if task.peers and find_spec("pycrfsuite"):
+    if task.peers and peers.crfsuite():
         for name in PEERS:
             score = theirs(task, train, parts[1], name, path)
             found[f"CRFsuite {name}"] = score, score, ""

@@ -24,7 +24,6 @@ import common
 import peers
 from process import measured
 
-from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 
 PENALTY = {"lbfgs": "l2", "owlqn": "l1"}
@@ -84,13 +83,8 @@ def prepare(train: Path, template: Path, folder: Path, sentences: int | None) ->
     own.write_text("\n".join(lines) + "\n", encoding="utf-8")
     columns, ready = folder / "train.txt", folder / "ready.txt"
     common.write_sentences(columns, common.sentences_of(train.read_text(encoding="utf-8"))[:sentences])
-    macros = [line for line in Template.load(str(own)).lines if line.macros]
     with ready.open("w", encoding="utf-8", newline="\n") as file:
-        for rows in common.rows_of(columns):
-            for t, row in enumerate(rows):
-                found = (expand(line, rows, t) for line in macros)
-                file.write("\t".join([row[-1], *(string for string in found if string is not None)]) + "\n")
-            file.write("\n")
+        common.write_ready(file, common.rows_of(columns), Template.load(str(own)))
     return columns, own, ready
 
 

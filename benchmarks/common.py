@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from process import Used, measured
 
@@ -60,10 +60,7 @@ class Corpus:
         """The training part as ready-made features, in the format of CRFsuite."""
         path = self.folder / "ready.txt"
         with path.open("w", encoding="utf-8", newline="\n") as file:
-            for rows in rows_of(self.train):
-                (tokens,) = attributes([rows])
-                file.writelines("\t".join([row[-1], *strings]) + "\n" for row, strings in zip(rows, tokens, strict=True))
-                file.write("\n")
+            write_ready(file, rows_of(self.train), rules(TEMPLATE.name))
         return path
 
     @cached_property
@@ -96,10 +93,31 @@ def rows_of(path: Path) -> list[list[list[str]]]:
     return [[line.split() for line in part.splitlines()] for part in sentences_of(path.read_text(encoding="utf-8"))]
 
 
-def attributes(sentences: list[list[list[str]]]) -> list[list[list[str]]]:
-    """The feature strings of every token, for programs that take them ready-made."""
-    lines = [line for line in Template.load(str(TEMPLATE)).lines if line.macros]
-    return [[[expand(line, rows, t) for line in lines] for t in range(len(rows))] for rows in sentences]
+def rules(template: str) -> Template:
+    """A file of templates/, or a text."""
+    return Template.load(str(ROOT / "templates" / template)) if template.endswith(".txt") else Template.parse(template)
+
+
+def attributes(rows: list[list[str]], template: Template) -> list[list[str]]:
+    """The feature strings of every token, for programs that take them ready-made and know no rich edges: B lines are left out."""
+    lines = [line for line in template.lines if "U" in line.kinds]
+    found = ([expand(line, rows, t) for line in lines] for t in range(len(rows)))
+    return [[string for string in token if string is not None] for token in found]
+
+
+def write_ready(file: TextIO, sentences: list[list[list[str]]], template: Template) -> None:
+    """Labels and feature strings, in the format of CRFsuite."""
+    for rows in sentences:
+        file.writelines("\t".join([row[-1], *strings]) + "\n" for row, strings in zip(rows, attributes(rows, template), strict=True))
+        file.write("\n")
+
+
+def score(scheme: str, found: list[list[str]], held_out: list[list[list[str]]]) -> float:
+    """In per cent: F1 where labels mark chunks, else the share of right ones."""
+    gold = [[row[-1] for row in rows] for rows in held_out]
+    if scheme != "none":
+        return 100 * crfkit.evaluate(gold, found, scheme=scheme).f1
+    return 100 * fmean(a == b for ours, theirs in zip(found, gold, strict=True) for a, b in zip(ours, theirs, strict=True))
 
 
 def corpora(name: str) -> Path | None:

@@ -8,18 +8,13 @@ entropy); CRFsuite. CRFsuite has no rich edges, so B lines with macros are left 
 """
 
 import argparse
-import os
-import tempfile
 from collections import Counter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-import pycrfsuite
-
-from crfkit.template.meaning import expand
-from crfkit.template.parsing import Template
-
-ROOT = Path(__file__).resolve().parent.parent
+import common
+import peers
 
 
 class Task(NamedTuple):
@@ -40,11 +35,6 @@ TASKS = [
 ]
 
 
-def read_columns(path: Path) -> list[list[list[str]]]:
-    blocks = path.read_text(encoding="utf-8").strip("\n").split("\n\n")
-    return [[line.split(" ") for line in block.split("\n")] for block in blocks]
-
-
 def read_attributes(path: Path) -> tuple[list, list]:
     """The items of CRFsuite's format: here each is a sequence of its own."""
     items, labels = [], []
@@ -60,24 +50,18 @@ def read_lines(path: Path) -> list[str]:
     return [line for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
-def features(template: Template, sentence: list[list[str]]) -> list[list[str]]:
-    lines = [line for line in template.lines if "U" in line.kinds]
-    strings = ([expand(line, sentence, t) for line in lines] for t in range(len(sentence)))
-    return [[string for string in token if string is not None] for token in strings]
-
-
 def load(task: Task, part: str) -> tuple[list, list, list]:
     """Items, labels and words (what the most frequent label is counted by) of one part of a corpus."""
-    path = ROOT / "data" / f"{task.corpus}.{part}.txt"
+    path = common.ROOT / "data" / f"{task.corpus}.{part}.txt"
     if not task.template:
         items, labels = read_attributes(path)
         colour = [[next(n for n in item if n.startswith("colour=")) for item in items_] for items_ in items]
         return items, labels, colour
-    template = Template.load(str(ROOT / "templates" / f"{task.template}.txt"))
-    sentences = read_columns(path)
+    template = common.rules(f"{task.template}.txt")
+    sentences = common.rows_of(path)
     labels = [[row[-1] for row in sentence] for sentence in sentences]
     words = [[row[0] for row in sentence] for sentence in sentences]
-    return [features(template, sentence) for sentence in sentences], labels, words
+    return [common.attributes(sentence, template) for sentence in sentences], labels, words
 
 
 def most_frequent(train_words: list, train_labels: list, words: list) -> list[list[str]]:
@@ -91,18 +75,8 @@ def most_frequent(train_words: list, train_labels: list, words: list) -> list[li
 
 
 def crfsuite(items: list, labels: list, l2: float, test: list) -> list[list[str]]:
-    trainer = pycrfsuite.Trainer("lbfgs", verbose=False)
-    trainer.set_params({"c1": 0.0, "c2": l2, "max_iterations": 500})
-    for sequence, answer in zip(items, labels, strict=True):
-        trainer.append(sequence, answer)
-    with tempfile.TemporaryDirectory() as folder:
-        model = os.path.join(folder, "model")
-        trainer.train(model)
-        tagger = pycrfsuite.Tagger()
-        tagger.open(model)
-        answers = [tagger.tag(sequence) for sequence in test]
-        tagger.close()
-    return answers
+    with TemporaryDirectory() as folder:
+        return peers.crfsuite_labels(zip(items, labels, strict=True), test, f"{folder}/model", c1=0.0, c2=l2, max_iterations=500)
 
 
 def one_by_one(sequences: list) -> list:

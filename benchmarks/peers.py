@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,6 +66,19 @@ def crfsuite_log(trainer: Any, folder: Path, algorithm: str, **parameters: Any) 
     trainer.set_params(parameters)
     trainer.train(str(folder / "crfsuite.model"))
     return trainer.logparser.iterations
+
+
+def crfsuite_labels(train: Iterable[tuple[Any, list[str]]], test: Iterable[Any], path: str, algorithm: str = "lbfgs", **parameters: Any) -> list[list[str]]:
+    """What CRFsuite makes of sequences of attributes, when it has learned from others with their labels. Its model is left in that file."""
+    import pycrfsuite
+
+    trainer = pycrfsuite.Trainer(algorithm, parameters, verbose=False)
+    for items, labels in train:
+        trainer.append(items, labels)
+    trainer.train(path)
+    tagger = pycrfsuite.Tagger()
+    tagger.open(path)
+    return [tagger.tag(items) for items in test]
 
 
 class CrfsuiteRun(NamedTuple):

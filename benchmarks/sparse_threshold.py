@@ -10,7 +10,8 @@ the sparse loop / time of the dense loop, with a star where the rule in the code
 from __future__ import annotations
 
 import random
-from time import perf_counter
+
+from common import seconds
 
 from crfkit.loops.kernels import variant
 from crfkit.testing import OpenLattice, most_pairs
@@ -18,13 +19,6 @@ from crfkit.testing import OpenLattice, most_pairs
 LENGTH = 2000  # long enough that the calls from Python do not count
 SHARES = [0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.2]
 REPEATS = 7
-
-
-def seconds(verb):
-    """Of one call."""
-    start = perf_counter()
-    verb()
-    return perf_counter() - start
 
 
 def compare(labels, share):

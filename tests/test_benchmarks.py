@@ -156,7 +156,7 @@ def test_ready_made_features(tmp_path):
     corpus = common.the_corpus(tmp_path, 5)
     rows = common.rows_of(corpus.train)
     found = list(peers.read_ready(corpus.ready))
-    assert [items for items, _ in found] == common.attributes(rows)
+    assert [items for items, _ in found] == [common.attributes(sentence, common.rules(common.TEMPLATE.name)) for sentence in rows]
     assert [labels for _, labels in found] == [[row[-1] for row in sentence] for sentence in rows]
 
 
