@@ -76,9 +76,7 @@ def main() -> None:
         trainer.run_pass()
     for _ in range(given.rounds):
         for name, trainer in trainers.items():
-            start = process_time()
-            trainer.run_pass()
-            times[name].append(process_time() - start)
+            times[name].append(common.seconds(trainer.run_pass, process_time))
     base = next(iter(times.values()))
     rows = []
     for name, found in times.items():

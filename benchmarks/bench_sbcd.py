@@ -12,7 +12,6 @@ measures passes from there with either form of the recursions in turn, and with 
 from __future__ import annotations
 
 from pathlib import Path
-from statistics import median
 from time import process_time
 from typing import Any
 
@@ -59,13 +58,8 @@ def measure(numbers: Any, rounds: int) -> list[tuple[Any, ...]]:
                     trainers["auto"].run_pass()
                 weights = trainers["auto"].weights()
             trainers[recursions].run_pass()
-        times: dict[str, list[float]] = {name: [] for name in trainers}
-        for _ in range(rounds):
-            for name, trainer in trainers.items():
-                start = process_time()
-                trainer.run_pass()
-                times[name].append(process_time() - start)
-        auto, sparse, dense = (median(found) for found in times.values())
+        works = {name: lambda trainer=trainer: common.seconds(trainer.run_pass, process_time) for name, trainer in trainers.items()}
+        auto, sparse, dense = common.in_turn(works, rounds).values()
         active = summarise(weights)[0]
         pairs = summarise(weights[numbers.layout.n_cells - rich :])[0]
         rows.append((f"{l1:g}", active, f"{pairs:,} of {rich:,}", auto, sparse, dense, f"{dense / sparse:.2f}" if sparse else ""))

@@ -16,6 +16,8 @@ from typing import NamedTuple
 import common
 import peers
 
+import crfkit
+
 
 class Task(NamedTuple):
     corpus: str
@@ -88,19 +90,6 @@ def regroup(answers: list[list[str]], like: list) -> list[list[str]]:
     return [[next(flat)[0] for _ in sequence] for sequence in like]
 
 
-def chunks(labels: list[str]) -> set[tuple]:
-    """BIO chunks as (first, behind, type); an I- that continues nothing begins one."""
-    found, start = set(), None
-    for i, label in enumerate([*labels, "O"]):
-        kind = label[2:]
-        if start is not None and (label[0] != "I" or kind != start[1]):
-            found.add((start[0], i, start[1]))
-            start = None
-        if label != "O" and start is None:
-            start = (i, kind)
-    return found
-
-
 def segments(labels: list[str]) -> set[tuple]:
     """Words of BMES labels as (first, behind)."""
     ends = [i + 1 for i, label in enumerate(labels) if label in "ES"]
@@ -109,19 +98,11 @@ def segments(labels: list[str]) -> set[tuple]:
 
 def figure(measure: str, gold: list, answers: list) -> float:
     """Per cent: F-score of chunks or words, accuracy of tokens."""
-    if measure == "tokens":
-        pairs = [pair for g, a in zip(gold, answers, strict=True) for pair in zip(g, a, strict=True)]
-        return 100 * sum(g == a for g, a in pairs) / len(pairs)
-    units = chunks if measure == "chunks" else segments
-    both = found = wanted = 0
-    for g, a in zip(gold, answers, strict=True):
-        wanted_here, found_here = units(g), units(a)
-        wanted, found, both = (
-            wanted + len(wanted_here),
-            found + len(found_here),
-            both + len(wanted_here & found_here),
-        )
-    return 200 * both / (wanted + found)
+    if measure != "words":
+        scores = crfkit.evaluate(gold, answers, scheme="bio" if measure == "chunks" else "none")
+        return 100 * (scores.f1 if measure == "chunks" else scores.accuracy)
+    pairs = [(segments(g), segments(a)) for g, a in zip(gold, answers, strict=True)]
+    return 200 * sum(len(g & a) for g, a in pairs) / sum(len(g) + len(a) for g, a in pairs)
 
 
 def whole(gold: list, answers: list) -> float:

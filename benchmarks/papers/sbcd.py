@@ -32,7 +32,7 @@ from tasks import OWN, ROOT
 import crfkit
 from crfkit import options as trainer_options
 from crfkit.errors import CrfkitWarning
-from crfkit.learning.corpus import read_corpus
+from crfkit.learning.corpus import Corpus, read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.model import build
 from crfkit.options import Run
@@ -84,10 +84,15 @@ def judged(model: crfkit.Model, files: dict[str, str], of_chunks: bool) -> dict[
     return {**found, "node": sum(active), "pair": len(active) - sum(active)}
 
 
+def numbered(data: dict[str, Any], **how: Any) -> Corpus:
+    """The training part as numbers."""
+    return read_corpus(Reader([data["files"]["train"]], Template.load(data["template"]), Run(**how)))
+
+
 def followed(spec: dict[str, Any]) -> dict[str, Any]:
     """Sbcd pass by pass: the model after each of `marks` too."""
     began = time.process_time()
-    corpus = read_corpus(Reader([spec["files"]["train"]], Template.parse(Path(spec["template"]).read_text(encoding="utf-8")), Run(features=spec["features"])))
+    corpus = numbered(spec, features=spec["features"])
     trainer = Sbcd(corpus.dataset, corpus.layout, trainer_options.make("sbcd", spec["options"]))
     marks, series, spent = {}, [], 0.0
     for number in range(1, max(spec["marks"]) + 1):
@@ -105,21 +110,23 @@ def followed(spec: dict[str, Any]) -> dict[str, Any]:
 
 def timed(spec: dict[str, Any]) -> dict[str, Any]:
     """Figure 5: for falling l1, each from the solution of the one before, seconds of a pass with sparse and with dense loops."""
-    corpus = read_corpus(Reader([spec["files"]["train"]], Template.parse(Path(spec["template"]).read_text(encoding="utf-8")), Run(features="all")))
+    corpus = numbered(spec, features="all")
     weights, points = None, []
+
+    def begun(kind: str, l1: float, weights: Any) -> Sbcd:
+        options = trainer_options.make("sbcd", {"l1": l1, "l2": ELASTIC, "recursions": kind, "epsilon": 0.0, "delta": 0.0})
+        return Sbcd(corpus.dataset, corpus.layout, options, initial=weights)
+
     for l1 in sorted(spec["values"], reverse=True):
-        trainers = {
-            kind: Sbcd(corpus.dataset, corpus.layout, trainer_options.make("sbcd", {"l1": l1, "l2": ELASTIC, "recursions": kind, "epsilon": 0.0, "delta": 0.0}), initial=weights)
-            for kind in ("sparse", "dense")
-        }  # fmt: skip
+        sparse = begun("sparse", l1, weights)
         for _ in range(spec["passes"]):
-            trainers["sparse"].run_pass()
-        weights = trainers["sparse"].weights()
-        least = {}
-        trainers["dense"] = Sbcd(corpus.dataset, corpus.layout, trainer_options.make("sbcd", {"l1": l1, "l2": ELASTIC, "recursions": "dense", "epsilon": 0.0, "delta": 0.0}), initial=weights)
-        trainers["dense"].run_pass()
+            sparse.run_pass()
+        weights = sparse.weights()
+        dense = begun("dense", l1, weights)
+        dense.run_pass()
+        least: dict[str, float] = {}
         for _ in range(3):
-            for kind, trainer in trainers.items():
+            for kind, trainer in (("sparse", sparse), ("dense", dense)):
                 start = time.process_time()
                 trainer.run_pass()
                 least[kind] = min(least.get(kind, 1e9), time.process_time() - start)
@@ -163,10 +170,8 @@ class Study:
         return known
 
     def row(self, part: str, row: str, data: dict[str, Any], algorithm: str, **options: Any) -> dict[str, Any] | None:
-        if algorithm in ITERATIONS and not ("delta" in options or "max_iter" in options):
+        if "delta" not in options:
             options["passes" if algorithm == "sgd" else "max_iter"] = 2 if self.quick else ITERATIONS[algorithm]
-        if self.quick and "max_iter" in options:
-            options["max_iter"] = 2
         return self.run(part, row, algorithm=algorithm, options=options, **data)
 
     def chosen(self, part: str, data: dict[str, Any], algorithm: str, name: str, values: tuple[float, ...], **options: Any) -> float | None:
@@ -280,8 +285,7 @@ def names(study: Study, seeds: int) -> None:
 
 def kept(data: dict[str, Any], cut: int) -> int:
     """Attributes, of labels and of pairs, that a cut-off leaves, so that mutual information may choose as many."""
-    reader = Reader([data["files"]["train"]], Template.parse(Path(data["template"]).read_text(encoding="utf-8")), Run(min_freq=cut))
-    return sum(read_corpus(reader).layout.n_attributes)
+    return sum(numbered(data, min_freq=cut).layout.n_attributes)
 
 
 PARTS = {"letters": letters, "weights": weights, "cost": cost, "ngrams": ngrams, "names": names}

@@ -223,10 +223,10 @@ def _grams(found: Found) -> Section:
         said.append(holds(error(early) - error(late) < 0.1, enough, f"{error(early):.2f} and {error(late):.2f}", "6.56 and 6.50"))
     else:
         said.append(unmeasured(enough, "6.56 and 6.50"))
-    if lacking := [name for name in PAPER_GRAMS if name not in rows]:
-        told = [f"{name}: {n} million features; {a} ({k}) after 20 iterations, {b} ({m}) after 30" for name, (n, a, k, b, m) in PAPER_GRAMS.items() if name in lacking]
-        return [*GRAMS.strip().splitlines(), "", *markdown(heads, table), "", f"Not measured yet, with the paper's numbers: {'. '.join(told)}."], said, None
-    return [*GRAMS.strip().splitlines(), "", *markdown(heads, table)], said, None
+    lines = [*GRAMS.strip().splitlines(), "", *markdown(heads, table)]
+    if lacking := [f"{name}: {n} million features; {a} ({k}) after 20 iterations, {b} ({m}) after 30" for name, (n, a, k, b, m) in PAPER_GRAMS.items() if name not in rows]:
+        lines += ["", f"Not measured yet, with the paper's numbers: {'. '.join(lacking)}."]
+    return lines, said, None
 
 
 GRAMS = """\

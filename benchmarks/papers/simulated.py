@@ -232,10 +232,9 @@ def page(hmm: HMM, studies: dict[int, list[dict[str, Any]]], descents: list[dict
         lines += ["**Two draws: these numbers mean nothing.**", ""]
     lines += [ABOUT.format(bayes=hmm.bayes, draws=len(next(iter(studies.values())))).strip(), ""]
     for size, draws in studies.items():
-        if size == SIZES[0]:
-            lines += [f"## {size} training sequences", "", *_table(draws), "", *(verdict.line for verdict in _verdicts(draws)), ""]
-        else:
-            lines += [f"## Control: {size} training sequences", "", "Does it hold with more data? The paper does not say.", "", *_table(draws), "", *(verdict.line for verdict in _verdicts(draws)), ""]
+        control = size != SIZES[0]
+        lines += [f"## {'Control: ' * control}{size} training sequences", "", *["Does it hold with more data? The paper does not say.", ""] * control]
+        lines += [*_table(draws), "", *(verdict.line for verdict in _verdicts(draws)), ""]
     table, verdicts = _updates(descents)
     return "\n".join([*lines, *table, "", *(verdict.line for verdict in verdicts), ""])
 
