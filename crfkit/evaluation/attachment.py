@@ -6,6 +6,7 @@ that begin with `# gold`, one per sentence, with the head of each word and, afte
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from crfkit.text.reading import CONLLU, Source
 from crfkit.text.rows import Rows
 
 GOLD = b"# gold"
+TREE = re.compile(rb"# gold( [0-9].*)?")  # the comment of a sentence; without heads where it had no tree
 
 
 class Word(NamedTuple):
@@ -203,7 +205,7 @@ def _tail(data: bytes) -> list[bytes]:
     while end > 0:
         start = data.rfind(b"\n", 0, end - 1) + 1
         line = data[start:end].strip(b"\r\n \t")
-        if line.startswith(GOLD):
+        if TREE.fullmatch(line):
             found.append(line[len(GOLD) :])
         elif line and not line.startswith(b"#"):
             break

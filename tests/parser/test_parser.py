@@ -219,6 +219,13 @@ def test_gold_trees_that_come_in_pieces():
     assert gold.comments() == b""
 
 
+@pytest.mark.parametrize("comment", [b"# golden rule", b"# gold = 1", b"# gold standard"])
+def test_other_comments_at_the_end_are_no_trees(comment):
+    gold = GoldTrees()
+    gold.add(b"1\ta\n\n" + comment + b"\n", b" 0\n")
+    assert gold.comments() == b"# gold 0\n"
+
+
 def test_gold_trees_go_along_to_eval(tmp_path):
     data = corpus(3, 8)
     model = crfkit.learn(data[:4], TEMPLATE, "lookahead", format="conllu", passes=1, labels=True)
