@@ -191,11 +191,7 @@ def summary(accuracy: float, count: Count) -> str:
 
 def listed(types: dict[str, Count]) -> list[tuple[str, Count]]:
     """The types in conlleval's order. It lists chunks without a type twice if both columns have them."""
-    return [(name, count) for name, count in types.items() for _ in range(_listings(name, count))]
-
-
-def _listings(name: str, count: Count) -> int:
-    return 1 if name else (count.gold > 0) + (count.found > 0)
+    return [(name, count) for name, count in types.items() for _ in range(1 if name else (count.gold > 0) + (count.found > 0))]
 
 
 def chunk_report(scores: Scores) -> str:
