@@ -44,14 +44,8 @@ def _form(option: Declared) -> dict[str, Any]:
         return {"is_flag": True}
     files = expected.kind is os.PathLike or option.metavar in ("FILE", "MODEL")
     types = {int: click.INT, float: click.FLOAT}
-    return {
-        "type": click.Choice(expected.choices)
-        if expected.choices
-        else click.Path()
-        if files
-        else types.get(expected.kind, click.STRING),
-        "metavar": option.metavar,
-    }
+    other = click.Path() if files else types.get(expected.kind, click.STRING)
+    return {"type": click.Choice(expected.choices) if expected.choices else other, "metavar": option.metavar}
 
 
 class Learn(click.Command):
