@@ -105,6 +105,7 @@ def test_errors_in_other_formats(text, options, message):
         (["--format", "conllu"], "--format conllu needs --label: the name of the column to predict, such as upos or xpos; for trees, eval has --heads"),
         (["--format", "crfsuite", "--label", "upos"], "--label is of no use with --format crfsuite, whose columns have no names"),
         (["--format", "crfsuite", "-d", " "], "--delimiter and --lexicon are for --format columns"),
+        (["--format", "crfsuite", "-d", ""], "--delimiter and --lexicon are for --format columns"),
         (["--segments", "--lexicon", "x", "--label", "y"], "--label and --lexicon exclude each other"),
     ],
 )

@@ -141,7 +141,7 @@ def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any
         refuse("--strict needs a scheme with chunks")
     if options["segments"] and (options["raw"] or options["scheme"] == "none"):
         refuse("--segments needs a scheme that knows prefixes")
-    if options["format"] != "columns" and (options["delimiter"] or options["lexicon"]):
+    if options["format"] != "columns" and (options["delimiter"] is not None or options["lexicon"] is not None):
         refuse("--delimiter and --lexicon are for --format columns")
     if options["label"] is not None and options["format"] == "crfsuite":
         refuse("--label is of no use with --format crfsuite, whose columns have no names")

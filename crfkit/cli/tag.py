@@ -17,16 +17,7 @@ from crfkit.tagfiles import SERVICE, check_use, label, tag_files, targets_of, wa
 from crfkit.text.block import Block
 from crfkit.text.reading import Source
 
-from .common import (
-    HELP_FLAGS,
-    Text,
-    debug_option,
-    is_given,
-    note,
-    opened,
-    refuse_overwriting,
-    usage_errors,
-)
+from .common import HELP_FLAGS, Text, debug_option, is_given, note, opened, refuse_overwriting, usage_errors
 
 if TYPE_CHECKING:
     from crfkit.cluster.crew import Transport
@@ -161,26 +152,18 @@ def _tag_into(ctx: click.Context, folder: str, model: str, inputs: list[str], op
 def _check_options(ctx: click.Context, model: str, inputs: list[str], output: str | None, options: dict[str, Any]) -> None:
     """Refuse what contradicts itself."""
     like_crfpp = bool(options["nbest"] or options["verbose"])
-    separator = options["separator"]
+    separator, into = options["separator"], options["output_dir"] is not None
+    workers, cluster = (options[name] is not None for name in ("workers", "cluster"))
     for refused, message in (
+        ((workers or cluster) and not into, "--workers and --cluster need --output-dir: the folder for what is written"),
+        (workers and cluster, "--workers and --cluster exclude each other"),
         (
-            bool(options["workers"] or options["cluster"]) and options["output_dir"] is None,
-            "--workers and --cluster need --output-dir: the folder for what is written",
-        ),
-        (bool(options["workers"] and options["cluster"]), "--workers and --cluster exclude each other"),
-        (
-            is_given(ctx, "worker_timeout") and not (options["workers"] or options["cluster"]),
+            is_given(ctx, "worker_timeout") and not (workers or cluster),
             "--worker-timeout needs --workers or --cluster: there is no other process to wait for",
         ),
-        (
-            options["output_dir"] is not None and options["unbuffered"],
-            "--unbuffered is of no use with --output-dir: files appear when all is written",
-        ),
-        (
-            options["output_dir"] is not None and output is not None,
-            "--output and --output-dir exclude each other: one file, or one for each FILE",
-        ),
-        (options["output_dir"] is not None and "-" in inputs, "--output-dir needs FILEs: what is written has their names"),
+        (into and options["unbuffered"], "--unbuffered is of no use with --output-dir: files appear when all is written"),
+        (into and output is not None, "--output and --output-dir exclude each other: one file, or one for each FILE"),
+        (into and "-" in inputs, "--output-dir needs FILEs: what is written has their names"),
         (inputs.count("-") > 1, "standard input can be read only once"),
         (options["probability"] and like_crfpp, "--probability adds columns; the layouts of -v and -n have probabilities already"),
         (separator is not None and like_crfpp, "--separator is of no use with -v and -n: their layouts have tabs"),

@@ -104,6 +104,10 @@ class Outputs:
             raise OptionError(f"format: expected {', '.join(FORMATS)}, found {shown(format)}")
         for name, text in (("outside", outside), ("delimiter", "" if delimiter is None else delimiter)):
             Expected(str).take(name, text)
+        if lexicon is not None and not segments:
+            raise OptionError("lexicon is of use with segments only")
+        if format != "columns" and (delimiter is not None or lexicon is not None):
+            raise OptionError("delimiter and lexicon are for format 'columns'")
         if label is not None and format == "crfsuite":
             raise OptionError("label is of no use with format 'crfsuite', whose columns have no names")
         separator, pattern = _separator("\t" if format == "crfsuite" else delimiter)
@@ -161,9 +165,7 @@ class Outputs:
 
 def read_lexicon(path: Any) -> frozenset[bytes]:
     """The words of a file: the first field of each line."""
-    words = (
-        line.split(maxsplit=1) for block in Source(path, allow_empty=True) for line in block.data.splitlines()
-    )
+    words = (line.split(maxsplit=1) for block in Source(path, allow_empty=True) for line in block.data.splitlines())
     return frozenset(fields[0] for fields in words if fields)
 
 
@@ -196,9 +198,8 @@ def _tables(names: Iterable[str], strict: bool) -> list[tuple[bytes, bool]]:
     return [(SCHEMES[name].strict if strict else SCHEMES[name].lenient, strict) for name in names]
 
 
-def _chosen(tallies: Iterable[Tally], scheme: str, strict: bool) -> str:
+def _chosen(tallies: Sequence[Tally], scheme: str, strict: bool) -> str:
     """The scheme to report; with strict, all labels must belong to it."""
-    tallies = list(tallies)
     if scheme == "auto":
         gold: set[str] = set()
         predicted: set[str] = set()

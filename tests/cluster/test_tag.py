@@ -80,6 +80,7 @@ def test_the_first_fault_is_told(files):
 @pytest.mark.parametrize(("arguments", "words"), [
     (["--workers", "2", "model", "0.txt"], "need --output-dir"),
     (["--cluster", "tcp://h:1", "model", "0.txt"], "need --output-dir"),
+    (["--cluster", "", "model", "0.txt"], "need --output-dir"),
     (["--workers", "2", "--cluster", "tcp://h:1", "--output-dir", "out", "model", "0.txt"], "exclude each other"),
     (["--output-dir", "out", "-o", "x", "model", "0.txt"], "exclude each other"),
     (["--output-dir", "out", "--worker-timeout", "600", "model", "0.txt"], "--worker-timeout needs --workers or --cluster"),

@@ -204,6 +204,11 @@ def test_unknown_options():
         evaluate([], [], "none", strict=True)
     with pytest.raises(OptionError, match="words are found by the prefixes of labels"):
         Outputs([], "none", segments=True)
+    with pytest.raises(OptionError, match="lexicon is of use with segments only"):
+        Outputs([], lexicon={b"a"})
+    for how in ({"delimiter": ","}, {"lexicon": {b"a"}, "segments": True}):
+        with pytest.raises(OptionError, match="delimiter and lexicon are for format 'columns'"):
+            Outputs([], format="crfsuite", **how)
 
 
 def outputs(*texts, **options):
