@@ -223,6 +223,7 @@ def test_config_files(train):
         ("l2: !!bool x\n", "config: not YAML: "),
         ("l2: !!timestamp x\n", "config: not YAML: "),
         ("l2: \0\n", "config: not YAML: "),
+        ("l2: 1:30.5\n", "config:1: l2: expected a number of at least 0, found '1:30.5'"),
     ],
 )
 def test_faults_in_config_files(train, text, message):

@@ -53,13 +53,14 @@ def read_config(path: str, algorithm: str | None) -> Config:
                 raise CrfkitError(f"{path}:{event.start_mark.line + 1}: *{event.anchor}: expected a value, not the name of another one")
             return super().compose_node(parent, index)
 
-        def whole(self, node: Any) -> Any:
-            """A decimal number, 010 too, as in YAML 1.2 and for people; what is none stays a text."""
+        def number(self, node: Any) -> Any:
+            """A decimal number, 010 too, as in YAML 1.2 and for people; what is none, such as 1:30.5, stays a text."""
             with suppress(ValueError):
-                return int(node.value)
+                return int(node.value) if node.tag.endswith("int") else float(node.value)
             return node.value
 
-    Loader.add_constructor("tag:yaml.org,2002:int", Loader.whole)
+    for kind in ("int", "float"):
+        Loader.add_constructor(f"tag:yaml.org,2002:{kind}", Loader.number)
     try:
         with open(path, encoding="utf-8") as file:
             loader = Loader(file)
