@@ -12,7 +12,7 @@ from crfkit import foreign
 from crfkit.errors import OptionError
 from crfkit.replacing import write_all
 
-from .common import HELP_FLAGS, debug_option, is_given, standard_output, write_output
+from .common import HELP_FLAGS, debug_option, is_given, refuse, standard_output, write_output
 
 LINES_AT_ONCE = 10000
 
@@ -39,12 +39,13 @@ def dump_command(ctx: click.Context, model: str, header: bool, labels: bool, tem
     \\s is a blank in one of two previous labels. An attribute * is written \\*, a label # is written \\#, and a label
     _B-1 among two is written \\_B-1.
     """
-    if sum((header, labels, template, top is not None or attribute is not None)) > 1:
-        raise click.UsageError("--header, --labels, --template and weights cannot be shown together; choose one")
-    whole = not (header or labels or template or top is not None or attribute is not None)
-    if not whole and layout == "original" and is_given(ctx, "layout"):
-        raise click.UsageError("--layout original shows all weights: leave it out to show a part of the model")
-    lines = foreign.dump(model) if whole and layout == "original" else None
+    parts = sum((header, labels, template, top is not None or attribute is not None))
+    refuse(
+        ctx,
+        (parts > 1, "--header, --labels, --template and weights cannot be shown together; choose one"),
+        (parts and layout == "original" and is_given(ctx, "layout"), "--layout original shows all weights: leave it out to show a part of the model"),
+    )
+    lines = foreign.dump(model) if not parts and layout == "original" else None
     if lines is not None:
         _write(lines)
         return

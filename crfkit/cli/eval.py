@@ -15,7 +15,7 @@ from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs, read_lexicon
 from crfkit.evaluation.schemes import marks_chunks
 from crfkit.evaluation.scores import Comparison, Scores, chunk_report, percent
 
-from .common import HELP_FLAGS, Text, debug_option, is_given, note, usage_errors, write_output
+from .common import HELP_FLAGS, Text, debug_option, is_given, note, refuse, usage_errors, write_output
 
 
 @click.command("eval", context_settings=HELP_FLAGS)
@@ -80,8 +80,6 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
         _check_heads(ctx, inputs, options)
         _heads(inputs, options)
         return
-    if options["gold"] is not None:
-        raise click.UsageError("--gold needs --heads: with labels, the gold ones are in the same file as the predicted ones", ctx)
     _check_options(ctx, inputs, options)
     lexicon = read_lexicon(options["lexicon"]) if options["lexicon"] is not None else None
     with usage_errors(ctx):
@@ -100,13 +98,13 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
 
 def _check_heads(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> None:
     """Refuse what trees have no use for."""
-    if options["format"] != "conllu":
-        raise click.UsageError("--heads needs --format conllu", ctx)
-    if (*inputs, options["gold"]).count("-") > 1:
-        raise click.UsageError("standard input can be read only once", ctx)
-    for name in options:
-        if name not in ("heads", "gold", "format", "as_json") and is_given(ctx, name):
-            raise click.UsageError(f"--{name} is of no use with --heads: trees have no labels to count", ctx)
+    labels = [name for name in options if name not in ("heads", "gold", "format", "as_json")]
+    refuse(
+        ctx,
+        (options["format"] != "conllu", "--heads needs --format conllu"),
+        ((*inputs, options["gold"]).count("-") > 1, "standard input can be read only once"),
+        *((is_given(ctx, name), f"--{name} is of no use with --heads: trees have no labels to count") for name in labels),
+    )
 
 
 def _heads(inputs: list[str], options: dict[str, Any]) -> None:
@@ -120,37 +118,33 @@ def _heads(inputs: list[str], options: dict[str, Any]) -> None:
 
 def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> None:
     """Refuse what would be ignored."""
-
-    def refuse(message: str) -> None:
-        raise click.UsageError(message, ctx)
-
-    if inputs.count("-") > 1:
-        refuse("standard input can be read only once")
-    if options["raw"] and is_given(ctx, "scheme") and options["scheme"] != "none":
-        refuse(f"--raw contradicts --scheme {options['scheme']}")
-    if options["lexicon"] is not None and not options["segments"]:
-        refuse("--lexicon is of use with --segments only")
-    if options["compare"] and len(inputs) < 2:
-        refuse("--compare needs two files or more")
-    for name in ("seed", "shuffles"):
-        if is_given(ctx, name) and not options["compare"]:
-            refuse(f"--{name} is of use with --compare only")
-    if options["latex"] and (options["as_json"] or options["tokens"] or options["segments"]):
-        refuse("--latex is for the report on chunks alone")
-    if options["strict"] and (options["raw"] or options["scheme"] == "none"):
-        refuse("--strict needs a scheme with chunks")
-    if options["segments"] and (options["raw"] or options["scheme"] == "none"):
-        refuse("--segments needs a scheme that knows prefixes")
-    if options["format"] != "columns" and (options["delimiter"] is not None or options["lexicon"] is not None):
-        refuse("--delimiter and --lexicon are for --format columns")
-    if options["label"] is not None and options["format"] == "crfsuite":
-        refuse("--label is of no use with --format crfsuite, whose columns have no names")
-    if options["label"] is not None and options["lexicon"] is not None:
-        refuse("--label and --lexicon exclude each other: with a lexicon the words stand first, and both labels last")
-    if options["comments"] and options["format"] == "conllu":
-        refuse(COMMENTS_OF_CONLLU)
-    if not options["outside"]:
-        refuse("--outside needs a label")
+    without_chunks = options["raw"] or options["scheme"] == "none"
+    refuse(
+        ctx,
+        (options["gold"] is not None, "--gold needs --heads: with labels, the gold ones are in the same file as the predicted ones"),
+        (inputs.count("-") > 1, "standard input can be read only once"),
+        (options["raw"] and is_given(ctx, "scheme") and options["scheme"] != "none", f"--raw contradicts --scheme {options['scheme']}"),
+        (options["lexicon"] is not None and not options["segments"], "--lexicon is of use with --segments only"),
+        (options["compare"] and len(inputs) < 2, "--compare needs two files or more"),
+        *((is_given(ctx, name) and not options["compare"], f"--{name} is of use with --compare only") for name in ("seed", "shuffles")),
+        (options["latex"] and (options["as_json"] or options["tokens"] or options["segments"]), "--latex is for the report on chunks alone"),
+        (options["strict"] and without_chunks, "--strict needs a scheme with chunks"),
+        (options["segments"] and without_chunks, "--segments needs a scheme that knows prefixes"),
+        (
+            options["format"] != "columns" and (options["delimiter"] is not None or options["lexicon"] is not None),
+            "--delimiter and --lexicon are for --format columns",
+        ),
+        (
+            options["label"] is not None and options["format"] == "crfsuite",
+            "--label is of no use with --format crfsuite, whose columns have no names",
+        ),
+        (
+            options["label"] is not None and options["lexicon"] is not None,
+            "--label and --lexicon exclude each other: with a lexicon the words stand first, and both labels last",
+        ),
+        (options["comments"] and options["format"] == "conllu", COMMENTS_OF_CONLLU),
+        (not options["outside"], "--outside needs a label"),
+    )
 
 
 def _notes(scores: Scores, options: dict[str, Any]) -> None:

@@ -17,7 +17,17 @@ from crfkit.tagfiles import SERVICE, check_use, label, tag_files, targets_of, wa
 from crfkit.text.block import Block
 from crfkit.text.reading import Source
 
-from .common import HELP_FLAGS, Text, debug_option, is_given, note, opened, refuse_overwriting, usage_errors
+from .common import (
+    HELP_FLAGS,
+    Text,
+    debug_option,
+    is_given,
+    note,
+    opened,
+    refuse,
+    refuse_overwriting,
+    usage_errors,
+)
 
 if TYPE_CHECKING:
     from crfkit.cluster.crew import Transport
@@ -154,7 +164,8 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
     like_crfpp = bool(options["nbest"] or options["verbose"])
     separator, into = options["separator"], options["output_dir"] is not None
     workers, cluster = (options[name] is not None for name in ("workers", "cluster"))
-    for refused, message in (
+    refuse(
+        ctx,
         ((workers or cluster) and not into, "--workers and --cluster need --output-dir: the folder for what is written"),
         (workers and cluster, "--workers and --cluster exclude each other"),
         (
@@ -169,9 +180,7 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
         (separator is not None and like_crfpp, "--separator is of no use with -v and -n: their layouts have tabs"),
         (separator is not None and (not separator or set(separator) & set("\r\n\0")), "--separator: expected a tab, blanks or the like"),
         (options["posterior"] and options["nbest"], "--posterior finds one labelling; -n asks for several"),
-    ):
-        if refused:
-            raise click.UsageError(message, ctx)
+    )
     with usage_errors(ctx):
         refuse_overwriting("--output", output, (model, *inputs, options["constraints"]))
 
