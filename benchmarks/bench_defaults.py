@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import common
 import peers
 
-import crfkit
 from crfkit.template.parsing import Template
 
 SIZES = (50, 200, 1000)
@@ -77,8 +76,8 @@ def scored(task: Task, rules: Template, train: Rows, held_out: Rows, name: str, 
         found, l2 = peers.crfsuite_labels(known, [common.attributes(rows, rules) for rows in held_out], str(folder / "peer"), c1=0, c2=1), 2.0
     else:
         own: dict[str, Any] = {"l2": 1.0} if name == USUAL else {}
-        model = crfkit.learn(train, rules, name.split(",")[0], threads=1, **own)
-        found, l2 = crfkit.Tagger(model).tag_many([[row[:-1] for row in rows] for rows in held_out], threads=1), model.header.get("chosen", {}).get("l2", 1.0)
+        model, (found,) = common.tagged(train, rules, [held_out], name.split(",")[0], **own)
+        l2 = model.header.get("chosen", {}).get("l2", 1.0)
     return common.score(task.scheme, found, held_out), l2
 
 

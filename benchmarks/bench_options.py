@@ -177,15 +177,8 @@ class Records:
 
 def run(one: Data, train: Any, held_out: Any, name: str, options: dict[str, Any]) -> dict[str, Any]:
     """The score, and what was chosen for these data."""
-    if one.template is None:  # documents: (attributes, label)
-        model = crfkit.learn(train, None, name, threads=1, format="crfsuite", **options)
-        found = crfkit.Tagger(model).tag_many([[attributes for attributes, _ in document] for document in held_out], threads=1)
-        score = 100 * fmean(labels[0] == document[0][1] for labels, document in zip(found, held_out, strict=True))
-    else:
-        model = crfkit.learn(train, one.template, name, threads=1, **options)
-        found = crfkit.Tagger(model).tag_many([[row[:-1] for row in rows] for rows in held_out], threads=1)
-        score = common.score(one.scheme, found, held_out)
-    return {"score": score, "chosen": model.header.get("chosen", {})}
+    model, (found,) = common.tagged(train, one.template, [held_out], name, **options)
+    return {"score": common.score(one.scheme, found, held_out), "chosen": model.header.get("chosen", {})}
 
 
 def by_pass(one: Data, train: Any, held_out: Any, name: str, passes: int) -> dict[str, Any]:

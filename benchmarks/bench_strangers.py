@@ -24,7 +24,7 @@ import common
 import peers
 from bench_defaults import MADE, PAIRS, THREE, WORDS, sentences
 
-import crfkit
+from crfkit.template.parsing import Template
 
 GRIDS: dict[str, list[dict[str, Any]]] = {
     "lbfgs": [{"l2": x} for x in (0.03, 0.1, 0.3, 1, 3)],
@@ -224,27 +224,22 @@ def tasks() -> list[Task]:
     return [Task(made.name, lambda made=made: sentences(made), made.template, made.scheme) for made in MADE]
 
 
+def template(task: Task) -> Template | None:
+    return common.rules(task.template) if task.template else None
+
+
 def ours(task: Task, train: Rows, parts: list[Rows], name: str, options: dict[str, Any]) -> list[float]:
     """Scores on both parts."""
-    if task.template:
-        model = crfkit.learn(train, common.rules(task.template), name, threads=1, **options)
-        inputs: Any = [[[row[:-1] for row in rows] for rows in part] for part in parts]
-    else:
-        model = crfkit.learn(train, None, name, threads=1, format="crfsuite", **options)
-        inputs = [[[row[0] for row in rows] for rows in part] for part in parts]
-    tagger = crfkit.Tagger(model)
-    return [common.score(task.scheme, tagger.tag_many(rows, threads=1), part) for rows, part in zip(inputs, parts, strict=True)]
+    _, found = common.tagged(train, template(task), parts, name, **options)
+    return [common.score(task.scheme, labels, part) for labels, part in zip(found, parts, strict=True)]
 
 
 def theirs(task: Task, train: Rows, part: Rows, name: str, path: str) -> float:
     """CRFsuite's score on a part."""
-    rules = common.rules(task.template) if task.template else None
-
-    def attributes(rows: list[list[str]]) -> list[Any]:
-        return [row[0] for row in rows] if rules is None else common.attributes(rows, rules)
-
-    known = ((attributes(rows), [row[-1] for row in rows]) for rows in train)
-    return common.score(task.scheme, peers.crfsuite_labels(known, map(attributes, part), path, name), part)
+    rules = template(task)
+    known = ((common.attributes(rows, rules), [row[-1] for row in rows]) for rows in train)
+    found = peers.crfsuite_labels(known, (common.attributes(rows, rules) for rows in part), path, name)
+    return common.score(task.scheme, found, part)
 
 
 def one(task: Task, train: Rows, parts: list[Rows], path: str, grids: dict[str, list[dict[str, Any]]]) -> dict[str, tuple[float, float, str]]:

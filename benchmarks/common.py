@@ -98,8 +98,11 @@ def rules(template: str) -> Template:
     return Template.load(str(ROOT / "templates" / template)) if template.endswith(".txt") else Template.parse(template)
 
 
-def attributes(rows: list[list[str]], template: Template) -> list[list[str]]:
-    """The feature strings of every token, for programs that take them ready-made and know no rich edges: B lines are left out."""
+def attributes(rows: list[Any], template: Template | None) -> list[Any]:
+    """The feature strings of every token, for programs that take them ready-made and know no rich edges: B lines are left out. Without a
+    template the rows have them, and a label."""
+    if template is None:
+        return [row[0] for row in rows]
     lines = [line for line in template.lines if "U" in line.kinds]
     found = ([expand(line, rows, t) for line in lines] for t in range(len(rows)))
     return [[string for string in token if string is not None] for token in found]
@@ -112,7 +115,16 @@ def write_ready(file: TextIO, sentences: list[list[list[str]]], template: Templa
         file.write("\n")
 
 
-def score(scheme: str, found: list[list[str]], held_out: list[list[list[str]]]) -> float:
+def tagged(train: list[Any], template: Template | None, parts: list[list[Any]], trainer: str, **options: Any) -> tuple[crfkit.Model, list[list[list[str]]]]:
+    """A model of one thread, and the labels of the sentences of each part by it."""
+    form = {"format": "crfsuite"} if template is None else {}
+    model = crfkit.learn(train, template, trainer, threads=1, **form, **options)
+    tagger = crfkit.Tagger(model)
+    inputs = [[[row[0] if template is None else row[:-1] for row in rows] for rows in part] for part in parts]
+    return model, [tagger.tag_many(part, threads=1) for part in inputs]
+
+
+def score(scheme: str, found: list[list[str]], held_out: list[list[Any]]) -> float:
     """In per cent: F1 where labels mark chunks, else the share of right ones."""
     scores = crfkit.evaluate([[row[-1] for row in rows] for rows in held_out], found, scheme=scheme)
     return 100 * (scores.accuracy if scheme == "none" else scores.f1)
