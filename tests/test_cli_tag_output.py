@@ -25,6 +25,14 @@ def program(*args, **kwargs):
     )  # fmt: skip
 
 
+def test_an_output_may_have_the_name_of_a_scheme(run, tmp_path):
+    (tmp_path / "in").write_text(WORDS)
+    run("--constraints", "bio", "-o", "bio", "m", "in")
+    assert (tmp_path / "bio").read_text() == run("--constraints", "bio", "m", "in")
+    (tmp_path / "pairs").write_text("O O\n")
+    assert "pairs has another use" in run("--constraints", "pairs", "-o", "pairs", "m", "in", code=2).stderr
+
+
 def test_output_file_appears_whole_or_not_at_all(run, tmp_path):
     (tmp_path / "in").write_text(WORDS)
     assert run("-o", "out", "m", "in") == ""

@@ -12,6 +12,7 @@ import click
 
 from crfkit import load
 from crfkit.constants import MOST_THREADS
+from crfkit.decode.constraints import STRICT_SCHEMES
 from crfkit.parallel import available_cpus
 from crfkit.tagfiles import SERVICE, check_use, label, tag_files, targets_of, warnings_as_notes
 from crfkit.text.block import Block
@@ -143,7 +144,7 @@ def _tag_into(ctx: click.Context, folder: str, model: str, inputs: list[str], op
     with usage_errors(ctx):
         targets = targets_of(inputs, folder)
         for target in targets:
-            refuse_overwriting("--output-dir", target, (model, *inputs, options["constraints"]))
+            refuse_overwriting("--output-dir", target, _read(model, inputs, options))
     transport: Transport | None = None
     if workers is not None:
         from crfkit.cluster.processes import Processes
@@ -182,7 +183,13 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
         (options["posterior"] and options["nbest"], "--posterior finds one labelling; -n asks for several"),
     )
     with usage_errors(ctx):
-        refuse_overwriting("--output", output, (model, *inputs, options["constraints"]))
+        refuse_overwriting("--output", output, _read(model, inputs, options))
+
+
+def _read(model: str, inputs: list[str], options: dict[str, Any]) -> list[str]:
+    """The files that are read."""
+    constraints = options["constraints"]
+    return [model, *inputs, *([] if constraints in (None, "auto", *STRICT_SCHEMES) else [constraints])]
 
 
 def _with_progress(source: Source, inputs: list[str]) -> Iterator[Block]:
