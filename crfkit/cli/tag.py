@@ -12,7 +12,6 @@ import click
 
 from crfkit import load
 from crfkit.constants import MOST_THREADS
-from crfkit.decode.constraints import STRICT_SCHEMES
 from crfkit.parallel import available_cpus
 from crfkit.tagfiles import SERVICE, check_use, label, tag_files, targets_of, warnings_as_notes
 from crfkit.text.block import Block
@@ -189,7 +188,11 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
 def _read(model: str, inputs: list[str], options: dict[str, Any]) -> list[str]:
     """The files that are read."""
     constraints = options["constraints"]
-    return [model, *inputs, *([] if constraints in (None, "auto", *STRICT_SCHEMES) else [constraints])]
+    if constraints is None:
+        return [model, *inputs]
+    from crfkit.decode.constraints import STRICT_SCHEMES
+
+    return [model, *inputs, *[constraints] * (constraints not in ("auto", *STRICT_SCHEMES))]
 
 
 def _with_progress(source: Source, inputs: list[str]) -> Iterator[Block]:
