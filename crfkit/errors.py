@@ -59,7 +59,7 @@ class CrfkitWarning(UserWarning):
 
 def warn_caller(warning: CrfkitWarning) -> None:
     """By the means of Python, at the line outside crfkit that asked for something."""
-    level, frame, own = 1, sys._getframe(), os.path.dirname(__file__)
+    level, frame, own = 1, sys._getframe(), os.path.join(os.path.dirname(__file__), "")
     while frame is not None and frame.f_code.co_filename.startswith(own):
         level, frame = level + 1, frame.f_back  # type: ignore[assignment]
     warnings.warn(warning, stacklevel=level)

@@ -11,7 +11,7 @@ import signal
 import pytest
 from liars import Sips
 
-from crfkit import learn, learn_path, load, options
+from crfkit import errors, learn, learn_path, load, options
 from crfkit.errors import CrfkitWarning, FileError, Interrupted, OptionError, in_python
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
@@ -33,6 +33,14 @@ def test_weights_that_are_all_zero_are_told_once_and_here():
         learn(ROWS, TEMPLATE, "owlqn", l1=1000)
     assert [str(one.message) for one in heard] == ["all weights are zero: every token will have the same label; lower l1, which is 1000"]
     assert heard[0].filename == __file__
+
+
+def test_who_stands_beside_crfkit_hears_of_it_too():
+    """The name of a program may begin as the folder of crfkit does."""
+    name = os.path.dirname(errors.__file__) + "_trials.py"
+    with pytest.warns(CrfkitWarning) as heard:
+        exec(compile("learn(ROWS, TEMPLATE, 'owlqn', l1=1000)", name, "exec"), globals())
+    assert heard[0].filename == name
 
 
 def test_large_values_and_models_without_a_common_feature_are_told():
