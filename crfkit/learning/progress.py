@@ -17,6 +17,8 @@ from crfkit.options import PROGRESS_MODES
 from crfkit.signals import taken
 from crfkit.values import shown
 
+_UNWRITABLE = (OSError, ValueError)  # the latter from a stream that was closed
+
 
 class StopRequest:
     """Set by a signal, asked by trainers: finish what you are doing and keep what there is.
@@ -73,7 +75,7 @@ class Progress:
 
     def __init__(self, mode: str = "auto", quiet: bool = False, stream: TextIO | None = None):
         self.stream = stream or sys.stderr
-        self.quiet = quiet or self.stream is None
+        self.quiet = quiet or getattr(self.stream, "closed", self.stream is None)
         self.bar_wanted = not self.quiet and (mode == "always" or (mode == "auto" and self.stream.isatty()))
         self.bar: Any = None
         self.warm_up: list[dict[str, Any]] = []  # passes of the preparation, to be reported together
@@ -87,7 +89,7 @@ class Progress:
         """One line, unless quiet."""
         if self.quiet:
             return
-        with suppress(OSError):
+        with suppress(*_UNWRITABLE):
             if self.bar is not None:
                 self.bar.clear()
             print(one_line(text), file=self.stream, flush=True)
@@ -108,18 +110,18 @@ class Progress:
     def _open(self, **options: Any) -> None:
         from tqdm import tqdm
 
-        with suppress(OSError):
+        with suppress(*_UNWRITABLE):
             self.bar = tqdm(file=self.stream, dynamic_ncols=True, leave=False, **options)
 
     def _advance(self, n: int) -> None:
         if self.bar is not None:
-            with suppress(OSError):
+            with suppress(*_UNWRITABLE):
                 self.bar.update(n)
 
     def close(self) -> None:
         """Remove the bar."""
         if self.bar is not None:
-            with suppress(OSError):
+            with suppress(*_UNWRITABLE):
                 self.bar.close()
             self.bar = None
 

@@ -28,6 +28,19 @@ def said(mode="auto", quiet=False, stream=None, **record):
     return stream.getvalue()
 
 
+def test_what_was_closed_is_silent():
+    stream = io.StringIO()
+    stream.close()
+    Progress(stream=stream).note("nobody hears this")
+    for kind in (io.StringIO, Terminal):
+        stream = kind()
+        progress = Progress(stream=stream)
+        progress.start(10)
+        stream.close()
+        progress.report(RECORD)
+        progress.end(None, False, RECORD)
+
+
 def test_lines_on_the_progress_of_training():
     assert said().splitlines() == [
         "1,200 sequences, 34,567 tokens, 3 labels, 4 attributes, 5 weights; read in 1.23 s",
