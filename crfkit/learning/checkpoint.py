@@ -12,6 +12,7 @@ data or options would give a model that no single run gives, so that is refused;
 from __future__ import annotations
 
 import array
+import math
 import os
 import time
 from collections.abc import Iterable
@@ -28,6 +29,8 @@ from crfkit.version import __version__
 
 # Limits only decide when to stop; all passes before are the same.
 LIMITS = frozenset({"passes", "max_iter"})
+
+_FIELDS = {"identity": dict, "standing": dict, "trainer": dict, "finished": bool}
 
 
 @dataclass
@@ -64,10 +67,13 @@ def _standing(saved: dict[str, Any]) -> Standing:
     counts = {name: saved[name] for name in ("passes", "log_size", "waited", "best_pass")}
     if not all(type(count) is int and count >= 0 for count in counts.values()):
         raise ValueError("a count is not a number")
-    best, last, least = (
-        None if saved[name] is None else float(saved[name]) for name in ("best_score", "last_loss", "least_loss")
-    )
-    return Standing(**counts, seconds=float(saved["seconds"]), best_score=best, last_loss=last, least_loss=least)
+    numbers = {
+        name: None if saved[name] is None and name != "seconds" else float(saved[name])
+        for name in ("seconds", "best_score", "last_loss", "least_loss")
+    }
+    if not all(number is None or math.isfinite(number) for number in numbers.values()):
+        raise ValueError("a number is not finite")
+    return Standing(**counts, **numbers)
 
 
 class Checkpoint:
@@ -94,7 +100,9 @@ class Checkpoint:
         if not os.path.lexists(self.source):
             return None
         try:
-            file = self._checked(modelfile.read(self.source))
+            file = modelfile.read(self.source)
+            if file.header.get("kind") != modelfile.CHECKPOINT or not all(isinstance(file.header.get(name), kind) for name, kind in _FIELDS.items()):
+                raise ModelFileError(f"{self.source}: not a checkpoint")
         except (FileError, ModelFileError) as error:
             if resume:
                 raise
@@ -112,15 +120,6 @@ class Checkpoint:
             raise OptionError(f"{self.source}: was written by a run {by} --workers or --cluster; resume with what it was written with")
         for name, value in self.identity["options"].items():
             self._compare(flag(name), theirs.get(name) if isinstance(theirs, dict) else None, value)
-        return file
-
-    def _checked(self, file: modelfile.ModelFile) -> modelfile.ModelFile:
-        header = file.header
-        kinds = {"identity": dict, "standing": dict, "trainer": dict, "finished": bool}
-        if header.get("kind") != modelfile.CHECKPOINT or not all(
-            isinstance(header.get(name), kind) for name, kind in kinds.items()
-        ):
-            raise ModelFileError(f"{self.source}: not a checkpoint")
         return file
 
     def _compare(self, name: str, saved: Any, wanted: Any) -> None:

@@ -239,6 +239,8 @@ def test_damaged_checkpoints_are_refused():
         ("standing", "passes", "one"),
         ("standing", "waited", None),
         ("standing", "seconds", []),
+        ("standing", "seconds", "inf"),
+        ("standing", "best_score", "nan"),
         ("trainer", "steps", 2**63),
         ("trainer", "passes", {}),
         ("trainer", "steps", 0),  # rows are ahead
