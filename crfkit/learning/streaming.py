@@ -31,19 +31,13 @@ from .log import PassLog
 from .reader import Reader
 
 if TYPE_CHECKING:
-
     from .progress import StopRequest
 
 WINDOW = 200
 
 
-def is_stream(train: Any) -> bool:
-    """Whether some of the training data can be read only once: standard input, a pipe, an open file."""
-    entries = train if isinstance(train, (list, tuple)) else [train]
-    return any(_read_once(entry) for entry in entries)
-
-
 def _read_once(entry: Any) -> bool:
+    """Whether these data can be read only once: standard input, a pipe, an open file."""
     if hasattr(entry, "read") or (isinstance(entry, str) and entry == "-"):
         return True
     try:
@@ -53,8 +47,9 @@ def _read_once(entry: Any) -> bool:
 
 
 def is_wanted(train: Any, algorithm: str, options: Any) -> bool:
-    """Whether to train on the data as they arrive."""
-    return algorithm == "adf" and options.passes == 1 and is_stream(train)
+    """Whether to train on the data as they arrive: in one pass of adf, if some of them can be read only once."""
+    entries = train if isinstance(train, (list, tuple)) else [train]
+    return algorithm == "adf" and options.passes == 1 and any(map(_read_once, entries))
 
 
 class Stream:
@@ -126,7 +121,7 @@ def train_stream(reader: Reader, options: Any, stop: StopRequest) -> tuple[Corpu
     from crfkit.trainers.base import summarise
 
     run, progress = reader.run, reader.progress
-    stream, started = Stream(options, reader), time.perf_counter()
+    stream, started, cpu = Stream(options, reader), time.perf_counter(), time.process_time()
     for data in stream.windows(stop):
         stream.learn(data)
         if stop.requested():
@@ -135,7 +130,7 @@ def train_stream(reader: Reader, options: Any, stop: StopRequest) -> tuple[Corpu
     corpus, weights = stream.result()
     seconds = time.perf_counter() - started
     active, total = summarise(weights)
-    record = {"pass": 1, "loss": stream.loss, "seconds": seconds, "elapsed": seconds}
+    record = {"pass": 1, "loss": stream.loss, "seconds": seconds, "cpu": time.process_time() - cpu, "elapsed": seconds}
     chosen = {} if options.rate else {"rate": stream.options.rate}
     record.update(chosen, mean_abs_weight=total / corpus.layout.n_features, active=active)
     if run.log is not None:

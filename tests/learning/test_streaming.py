@@ -175,7 +175,8 @@ def test_the_rate_that_was_found_is_told():
     text, log = text_of(sentences("chunking", limit=50)), io.StringIO()
     header = crfkit.learn(io.BytesIO(text), template("chunking"), "adf", passes=1, log=log).header
     rate = header["chosen"]["rate"]
-    assert rate > 0 and json.loads(log.getvalue())["rate"] == rate
+    record = json.loads(log.getvalue())
+    assert rate > 0 and record["rate"] == rate and record["cpu"] > 0
     assert "chosen" not in crfkit.learn(io.BytesIO(text), template("chunking"), "adf", passes=1, rate=rate).header
 
 
