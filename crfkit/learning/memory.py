@@ -94,8 +94,8 @@ def check_memory(expected: int, options: Any, run: Run) -> None:
         return
     ways = ["use an online trainer such as sgd or perceptron"] if hasattr(options, "max_iter") else []
     ways += ["take --warm-up 0"] if getattr(options, "warm_up", 0) else []
-    ways += ["raise --min-freq", "keep fewer attributes with --select"]
+    ways += ["raise --min-freq"] if run.distributed else ["raise --min-freq", "keep fewer attributes with --select"]
     ways += ["take --features observed"] if run.features == "all" else []
-    raise TrainingError(
-        f"training would take about {expected / 2**20:,.0f} MB of memory, more than --max-memory {run.max_memory}: {', '.join(ways[:-1])}, or {ways[-1]}"
-    )
+    *others, last = ways
+    advice = f"{', '.join(others)}, or {last}" if others else last
+    raise TrainingError(f"training would take about {expected / 2**20:,.0f} MB of memory, more than --max-memory {run.max_memory}: {advice}")

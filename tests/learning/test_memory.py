@@ -112,6 +112,8 @@ def test_max_memory_refuses_training_that_would_take_more(tmp_path):
     (tmp_path / "model").unlink()
     said = error("learn", "--max-memory", "1M", *files)
     assert said.startswith("training would take about ") and "more than --max-memory 1M: use an online trainer" in said
+    assert "--select" in said
+    assert error("learn", "--max-memory", "1M", "--workers", 1, "-a", "sgd", *files).endswith("more than --max-memory 1M: raise --min-freq")
     assert not (tmp_path / "model").exists()
     assert "--max-memory: expected a size such as 800M or 2G, found 'much'" in error("learn", "--max-memory", "much", *files, code=2)
 
