@@ -337,7 +337,7 @@ class Tagger(Described):
                 return scratch.labels_of(rows, first, min(first + SENTENCES_AT_ONCE, len(rows)), posterior)
 
         starts = range(0, len(rows), SENTENCES_AT_ONCE)
-        return [labels for part in in_order(work, starts, min(threads, len(starts))) for labels in part]
+        return [labels for part in in_order(work, starts, threads) for labels in part]
 
     def _ids(self, scratch: OneSentence, labels: Labels) -> list[int]:
         found = list_of(labels, "labels")
