@@ -61,7 +61,7 @@ class Trees:
         self.run, self.n_columns, self.names = run, 0, list(CONLLU)
         self.table = StringTable() if with_relations else None
         self.bank: Any = None
-        for rows, names, path in blocks(train, run.comments):
+        for rows, names, path in blocks(train):
             if self.bank is None:
                 self.names, self.n_columns = list(names), rows.n_columns
                 self.template = fitted(template, self.names)
@@ -96,9 +96,9 @@ class Trees:
         }  # fmt: skip
 
 
-def blocks(data: Any, comments: bool) -> Iterator[tuple[Any, tuple[str, ...], str | None]]:
+def blocks(data: Any) -> Iterator[tuple[Any, tuple[str, ...], str | None]]:
     """Rows of every block of the data with the names of their columns, and where they are from."""
-    for rows, columns in parsed_blocks(data, "conllu", "head", comments=comments):
+    for rows, columns in parsed_blocks(data, "conllu", "head"):
         if rows.n_tokens:
             yield rows, columns.names or CONLLU[: rows.n_columns], columns.path
 
@@ -121,7 +121,7 @@ class Development:
     def __init__(self, data: Any, trees: Trees, trainer: Any):
         self.trainer, self.with_relations = trainer, trees.table is not None
         self.bank = Treebank(trees.features.views + len(trees.features.compared))
-        for rows, names, path in blocks(listed(data), trees.run.comments):
+        for rows, names, path in blocks(listed(data)):
             if list(names) != trees.names:
                 raise DataError(f"the columns are {' '.join(names)}, expected those of the training data: {' '.join(trees.names)}", path, 1)
             self.bank.add(rows, TreeColumns(names, path), trees.builder, trees.compared, trees.table, False, False)

@@ -172,7 +172,7 @@ def test_what_comes_out_is_a_tree(seed, depth, labels):
 
 
 def test_a_block_has_the_names_of_its_columns():
-    ((rows, names, path),) = blocks([corpus(0)[0]], False)
+    ((rows, names, path),) = blocks([corpus(0)[0]])
     assert (names, path) == (NAMES, None) and rows.n_tokens
 
 
