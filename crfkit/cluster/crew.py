@@ -65,7 +65,7 @@ class Crew:
     ) -> None:
         """Run all jobs, one at a time or (grouped) all jobs of a worker in one request. steps(memory, jobs) gives the steps
         to request, and records in `memory` what the worker then holds; accept(jobs, answer) takes an answer, or raises
-        KeyError, TypeError or ValueError if it is malformed. Unless `bound`, any worker may do any job. Raises the
+        KeyError, TypeError, ValueError or the like if it is malformed. Unless `bound`, any worker may do any job. Raises the
         error of the first job that failed.
         """
         waiting, errors = list(jobs), {}
@@ -91,7 +91,7 @@ class Crew:
                     fault = ""
             except Forgotten:
                 fault = "was started anew"
-            except (CrfkitError, KeyError, TypeError, IndexError, ValueError) as error:
+            except (CrfkitError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
                 if isinstance(error, CrfkitError) and not isinstance(error, MessageError):  # of the job
                     fault = ""
                     errors[own[0]] = error

@@ -12,14 +12,13 @@ from __future__ import annotations
 import array
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xxhash import xxh3_128
 
 from crfkit.cluster.crew import Crew
 from crfkit.constants import CHUNK_TOKENS
-from crfkit.data.dataset import Dataset
 from crfkit.errors import DataError
 from crfkit.features.indexing import RULES
 from crfkit.features.merging import add_tables, followed
@@ -37,8 +36,6 @@ class DistributedData:
     """What the driver knows of the workers' data; the names are the same as in Dataset."""
 
     def __init__(self) -> None:
-        self.empty = Dataset()
-        """For trainers, which want one."""
         self.labels: list[str] = []
         self.n_sequences = self.n_tokens = self.longest = 0
         self.n_incidences = [0, 0]
@@ -60,8 +57,7 @@ class DistributedData:
         self.weight += float(found["weight"])
         self.longest = max(self.longest, int(found["longest"]))
         self.largest_value = max(self.largest_value, float(found["largest"]))
-        no_values, no_weights = found["plain"]
-        self.has_values, self.has_weights = self.has_values or not no_values, self.has_weights or not no_weights
+        self.has_values, self.has_weights = self.has_values or bool(found["has_values"]), self.has_weights or bool(found["has_weights"])
 
     def checksum(self) -> str:
         """See Dataset.checksum; the same for any number of workers."""
@@ -82,7 +78,7 @@ class DistributedCorpus:
 
     # ------------------------------------------------------------------------------------------ what workers are to do
 
-    def catching_up(self, memory: set[Any], shards: list[int] = ()) -> list[Any]:  # type: ignore[assignment]
+    def catching_up(self, memory: set[Any], shards: Sequence[int] = ()) -> list[Any]:
         """The steps after which a worker with this memory holds these shards, with all that is known of them so far."""
         steps: list[Any] = [[verb, arguments] for verb, arguments in self.common if verb not in memory]
         memory.update(verb for verb, _ in self.common)
@@ -112,21 +108,20 @@ class DistributedCorpus:
         """Read the data, and find out everything the driver has to know."""
         started, reader = time.perf_counter(), self.reader
         run = reader.run
-        found: dict[str, Any] = {}
-        self.ask(
-            1,
-            "look",
-            lambda _: {"train": train, "form": run.format, "comments": run.comments},
-            lambda _, answer: found.update(answer),
-        )
-        n_cols, names, path, line = found["columns"]
-        reader.columns = Columns(n_cols, None if names is None else tuple(names), path, line)
+        files: list[tuple[str, int, bool]] = []
+
+        def accept(_: int, answer: dict[str, Any]) -> None:
+            n_cols, names, path, line = answer["columns"]
+            reader.columns = Columns(int(n_cols), None if names is None else tuple(map(str, names)), path, line)
+            files[:] = [(str(name), int(size), bool(whole)) for name, size, whole in answer["files"]]
+
+        self.ask(1, "look", lambda _: {"train": train, "form": run.format, "comments": run.comments}, accept)
         reader.begin()
         template = reader.template
         told = None if template is None else [template.text, template.path, template.dialect]
         own = {"format": run.format, "label": run.label, "comments": run.comments, "data_dir": run.data_dir}
-        self.common.append(("begin", {"template": told, "run": own, "direction": reader.direction, "columns": found["columns"]}))
-        self._cut(cut(found["files"], self.wanted))
+        self.common.append(("begin", {"template": told, "run": own, "direction": reader.direction, "columns": list(reader.columns)}))
+        self._cut(cut(files, self.wanted))
         evidence = self._tables()
         self._number(evidence)
         reader.tokens = self.data.n_tokens
@@ -138,13 +133,8 @@ class DistributedCorpus:
         marks = Marks()
 
         def accept(job: int, answer: dict[str, Any]) -> None:
-            pieces[job] = Piece(
-                stretches[job],
-                int(answer["tokens"]),
-                int(answer["sequences"]),
-                list(answer["heads"]),
-                int(answer["last"]),
-            )
+            tokens, sequences, last = (int(answer[name]) for name in ("tokens", "sequences", "last"))
+            pieces[job] = Piece(stretches[job], tokens, sequences, [int(length) for length in answer["heads"]], last)
             marks.add(*answer["marks"])
 
         def arguments(job: int) -> dict[str, Any]:

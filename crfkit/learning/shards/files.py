@@ -70,22 +70,13 @@ def look(train: Iterable[str], form: str, comments: bool) -> dict[str, Any]:
             raise FileError(f"{name}: cannot be opened by workers: expected a file, which can be read again")
         whole = beginning(name, 2) == b"\x1f\x8b"
         files.append([name, os.path.getsize(name), whole])
-    columns = Columns()
-    for columns in _columns(names, form, comments):
-        if columns.n_cols and len(names) == 1:
-            break
-    return {"files": files, "columns": [columns.n_cols, columns.names, columns.path, columns.line]}
-
-
-def _columns(names: Sequence[str], form: str, comments: bool) -> Iterator[Columns]:
-    """The columns after the start of each file."""
-    columns = None
+    columns: Columns | None = None
     for name in names:
         for block in Source([name], form, comments=comments, columns=columns):
             columns = block.columns
-            yield columns
             if columns.n_cols:
                 break
+    return {"files": files, "columns": list(columns or Columns())}
 
 
 def cut(files: Sequence[Sequence[Any]], shards: int | None) -> list[Stretch]:
@@ -102,19 +93,19 @@ def cut(files: Sequence[Sequence[Any]], shards: int | None) -> list[Stretch]:
 
 def count(stretch: Stretch, form: str, label: str | None, comments: bool, columns: Columns, most: int) -> dict[str, Any]:
     """The numbers of a Piece; its heads begin within `most` tokens."""
-    column, source = (
-        label_column(label, columns, form),
-        Source([stretch], form, allow_empty=True, comments=comments, columns=columns),
-    )
+    column = label_column(label, columns, form)
+    source = Source([stretch], form, allow_empty=True, comments=comments, columns=columns)
     rows, tokens, sequences, last = Rows(form, LAST if column is None else column), 0, 0, 0
-    heads: list[int] = []
+    heads, reached = [], 0
     for block in source:
         with lines_counted(stretch):
             rows.parse(block)
         lengths = rows.lengths()
-        for length in lengths if tokens <= most else ():
-            if sum(heads) <= most:
-                heads.append(length)
+        for length in lengths:
+            if reached > most:
+                break
+            heads.append(length)
+            reached += length
         tokens, sequences, last = tokens + sum(lengths), sequences + len(lengths), lengths[-1] if len(lengths) else last
     return {
         "tokens": tokens,

@@ -9,6 +9,7 @@ from typing import Any
 
 from crfkit.cluster.crew import Crew, Transport
 from crfkit.cluster.processes import Processes
+from crfkit.data.dataset import Dataset
 from crfkit.errors import OptionError
 from crfkit.options import Run
 from crfkit.parallel import available_cpus
@@ -65,7 +66,7 @@ class Distributed:
         each = run.threads or (max(1, available_cpus() // run.workers) if run.workers else 1)
         objective = DistributedObjective(self.distributed, options.l2, options.train_accuracy, here, each)
         cls = trainer_class(self.algorithm)
-        return cls(self.distributed.data.empty, corpus.layout, options, initial=initial, seed=run.seed, threads=here, objective=objective)
+        return cls(Dataset(), corpus.layout, options, initial=initial, seed=run.seed, threads=here, objective=objective)
 
 
 def _names(train: Any) -> list[str]:

@@ -103,7 +103,6 @@ class Service:
         if checksum is not None:
             return None
         n = len(data.labels)
-        weights, values = data.has_weights, data.has_values
         return {
             "tables": tables(builder),
             "u": seen_in(data, n, False),
@@ -114,7 +113,8 @@ class Service:
             "weight": data.weight,
             "longest": data.longest,
             "largest": data.largest_value,
-            "plain": [not values, not weights],
+            "has_values": data.has_values,
+            "has_weights": data.has_weights,
             "attributes": list(found.items()),
             "checksum": own,
         }
