@@ -115,6 +115,19 @@ def test_a_worker_dies_or_answers_nonsense(tmp_path, monkeypatch, verb, how):
         assert workers.started > 2
 
 
+def test_nonsense_that_comes_before_its_turn(tmp_path, monkeypatch):
+    """The worker that answers then is not to blame."""
+    train = corpus(tmp_path / "train.txt", 500)
+    seen = []
+
+    def on_step(worker, verb, n):
+        seen.append(verb)
+        return {1: "dies", 2: {"value": {}}}.get(seen.count("read")) if verb == "read" else None
+
+    one = on_one_machine(train, TEMPLATE, "owlqn", max_iter=2)
+    assert with_workers(monkeypatch, train, TEMPLATE, "owlqn", 2, on_step, max_iter=2)[0] == one
+
+
 def test_one_that_has_forgotten_everything_begins_anew(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 500)
     seen = []
