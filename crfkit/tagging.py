@@ -359,7 +359,7 @@ class Tagger(Described):
             labels = [entry] if isinstance(entry, str) else list_of(entry, "labels")
             if not labels:
                 raise DataError(f"allowed: entry {t + 1} has no labels: expected one or more, or None for any label")
-            for j in self.decoders.first.label_ids(labels):
+            for j in self.decoders.first.label_ids(labels, f"allowed: entry {t + 1}: label"):
                 mask[t * width + j] = 1
         return bytes(mask)
 

@@ -229,6 +229,10 @@ def test_no_label_allowed_is_said_as_such():
     tagger, rows = model("segmentation").tagger(), short("segmentation", 3)[:2]
     with pytest.raises(DataError, match=r"^allowed: entry 1 has no labels: expected one or more, or None for any label$"):
         tagger.tag(rows, allowed=[[], None])
+    with pytest.raises(DataError, match=r"^allowed: entry 2: label 1: the model has no label 'Z'$"):
+        tagger.tag(rows, allowed=[None, "Z"])
+    with pytest.raises(DataError, match=r"^allowed: entry 1: label 2: the model has no label '\\ud800'$"):
+        tagger.tag(rows, allowed=[[tagger.labels[0], "\ud800"], None])
 
 
 def test_numbers_of_other_kinds_are_numbers():

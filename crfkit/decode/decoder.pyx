@@ -76,8 +76,8 @@ cdef class Decoder:
                        constraints=self.constraints, depth=self.depth, backward=self.backward,
                        recursions=self.recursions, columns=columns, rest=self.rest_owner)
 
-    def label_ids(self, labels):
-        """The numbers of these labels; DataError for one that the model does not have."""
+    def label_ids(self, labels, str place="token"):
+        """The numbers of these labels; DataError, which says the number of the place, for one that the model does not have."""
         cdef bytes text
         cdef int32_t j
         ids = []
@@ -85,10 +85,13 @@ cdef class Decoder:
             raise TypeError("a Decoder that was not set up")
         for t, label in enumerate(labels):
             if not isinstance(label, str):
-                raise DataError(f"token {t + 1}: found {type(label).__name__} {shown(label)}, expected a label (str)")
-            text = label.encode("utf-8", "surrogatepass")
-            j = strings_find(&self.label_table.c, text, len(text), string_hash(text, len(text)))
+                raise DataError(f"{place} {t + 1}: found {type(label).__name__} {shown(label)}, expected a label (str)")
+            try:
+                text = as_bytes(label)
+                j = strings_find(&self.label_table.c, text, len(text), string_hash(text, len(text)))
+            except UnicodeEncodeError:  # a text that no bytes become
+                j = -1
             if j < 0:
-                raise DataError(f"token {t + 1}: the model has no label {shown(label)}")
+                raise DataError(f"{place} {t + 1}: the model has no label {shown(label)}")
             ids.append(j)
         return ids

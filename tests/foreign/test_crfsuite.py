@@ -235,4 +235,7 @@ def test_a_weight_that_single_precision_takes_for_zero_is_no_feature(small):
 def test_a_label_that_is_no_utf8(small):
     data = small.replace(b"L1\0", b"\xff1\0")
     assert "\udcff1" in foreign.load(data).labels
+    tagger, rows = foreign.load(data).tagger(), [[], []]
+    assert tagger.tag(rows, allowed=["\udcff1"] * 2) == ["\udcff1"] * 2
+    assert 0 < tagger.probability(rows, ["\udcff1"] * 2) < 1
     assert foreign.model_bytes(foreign.read(foreign.load(data).to_bytes()), "crfsuite").count(b"\xff1\0") == 1
