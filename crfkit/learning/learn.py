@@ -42,7 +42,8 @@ def learn(
     in memory.
 
     `progress`: True prints what the command prints, on standard error. A function receives the record of each pass, a
-    dictionary as in `log`. Warnings are CrfkitWarning.
+    dictionary as in `log`; without `log` and `dev` it does not have `mean_abs_weight` and `active`. Warnings are
+    CrfkitWarning.
 
     `stop`: a function that is called often. Once it returns True, training ends and `learn` returns the model so far.
     Ctrl-C also ends training, and raises Interrupted, a KeyboardInterrupt with the model in its attribute `model`.
