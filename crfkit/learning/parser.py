@@ -136,12 +136,13 @@ class Development:
         """Attachment scores, and under "score" the one to go by: labelled where the parser gives relations."""
         heads, both, whole = self.trainer.parsed(self.bank, weights)
         unlabelled, labelled = heads / self.bank.n_tokens, both / self.bank.n_tokens
+        score = labelled if self.with_relations else unlabelled
         return {
-            "dev_accuracy": labelled if self.with_relations else unlabelled,
+            "dev_accuracy": score,
             "dev_sentence_accuracy": whole / self.bank.n_sequences,
             "dev_unlabelled": unlabelled,
             **({"dev_labelled": labelled} if self.with_relations else {}),
-            "score": labelled if self.with_relations else unlabelled,
+            "score": score,
         }
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError, TemplateError
+from crfkit.header import misfits_column
 from crfkit.template.parsing import Template, line_fault
 from crfkit.text.sources import label_column, parsed_blocks
 from crfkit.values import shown
@@ -104,7 +105,7 @@ class Reader:
         """The data set of all that the builder holds, with labels that a model can have."""
         dataset, path = self.builder.finish(), self.columns.path
         for label in dataset.labels:
-            if set(label) & set("\t\r\n\0"):
+            if misfits_column(label):
                 raise DataError(f"the label {shown(label)} holds a tab, a line end or a zero byte", path)
         if len(dataset.labels) < 2:
             raise DataError(f"only one label, {dataset.labels[0]!r}: there is nothing to learn", path)

@@ -107,12 +107,12 @@ class Mixing:
         limits = [limit, quantum_of(limit, self.n)]
         most_rate = 2 * (self.rate or 1.0)
         rate_limits = [most_rate, quantum_of(most_rate, self.n)]
-        names = ["last", *(["average"] if self.average is not None else []), *(["rates"] if self.kind.rates_of_rows else [])]
-        sums = {
-            name: array.array("d", [0.0])
-            * (1 + sum(self.layout.n_attributes) if name == "rates" else self.layout.n_cells)
-            for name in names
-        }
+        sizes = {"last": self.layout.n_cells}
+        if self.average is not None:
+            sizes["average"] = self.layout.n_cells
+        if self.kind.rates_of_rows:
+            sizes["rates"] = 1 + sum(self.layout.n_attributes)
+        sums = {name: array.array("d", [0.0]) * size for name, size in sizes.items()}
         records: dict[int, dict[str, float]] = {}
 
         def steps(memory: set[Any], own: list[int]) -> list[Any]:
@@ -123,7 +123,7 @@ class Mixing:
             return [*self.corpus.catching_up(memory, own), ["learn", told]]
 
         def accept(own: list[int], answer: dict[str, Any]) -> None:
-            if answer["shards"] != own or set(answer["sums"]) != set(names) or len(answer["records"]) != len(own):
+            if answer["shards"] != own or set(answer["sums"]) != set(sums) or len(answer["records"]) != len(own):
                 raise ValueError("another pass")
             found = [{name: float(value) for name, value in record.items()} for record in answer["records"]]
             if any(len(answer["sums"][name]) != len(total) for name, total in sums.items()):
