@@ -54,11 +54,10 @@ def check_options(template: Template, algorithm: str, options: Any, run: Run) ->
 class Trees:
     """Trees as numbers, with what made them numbers: values of cells and relations."""
 
-    def __init__(self, train: Any, template: Template, run: Run, with_relations: bool, progress: Progress):
+    def __init__(self, train: Any, template: Template, with_relations: bool, progress: Progress):
         from crfkit.features.indexing import IndexBuilder
 
         started = time.perf_counter()
-        self.run, self.n_columns, self.names = run, 0, list(CONLLU)
         self.table = StringTable() if with_relations else None
         self.bank: Any = None
         for rows, names, path in blocks(train):
@@ -158,7 +157,7 @@ class ParserTraining:
         from crfkit.parser.training import ParserTrainer
 
         run, options, progress = self.run, self.options, self.progress
-        trees = Trees(self.train, self.template, run, options.labels, progress)
+        trees = Trees(self.train, self.template, options.labels, progress)
         bank = trees.bank
         check_header(trees.header())
         progress.close()

@@ -77,8 +77,8 @@ def resolved(text=TEMPLATE):
 
 def trained(data, depth, margin, labels, passes, average):
     """The trainer after some passes, and its twin."""
-    _, options, run = judge("lookahead", {"depth": depth, "margin": margin, "labels": labels, "passes": passes, "average": average, "format": "conllu"})
-    trees = Trees(data, Template.parse(TEMPLATE), run, labels, Progress.silent())
+    _, options, _ = judge("lookahead", {"depth": depth, "margin": margin, "labels": labels, "passes": passes, "average": average, "format": "conllu"})
+    trees = Trees(data, Template.parse(TEMPLATE), labels, Progress.silent())
     trainer = ParserTrainer(trees.bank, StateTables(trees.features, max(len(trees.relations), 1)), options)
     relations = trees.relations if labels else None
     twin = Twin(resolved(), relations, depth, margin)
@@ -126,8 +126,8 @@ def test_the_correct_actions_build_every_projective_tree(seed, n):
         state = state.after(correct_action(state, [(head, None) for head in heads]))
     assert [head for head, _ in state.heads()] == heads
     rows = [[str(t + 1), "w", "_", "X", "_", "_", str(head), "r" if head else "root", "_", "_"] for t, head in enumerate(heads)]
-    _, options, run = judge("lookahead", {"format": "conllu"})
-    trees = Trees([rows], Template.parse(TEMPLATE), run, True, Progress.silent())
+    _, options, _ = judge("lookahead", {"format": "conllu"})
+    trees = Trees([rows], Template.parse(TEMPLATE), True, Progress.silent())
     assert trees.bank.n_crossing == 0 and trees.bank.heads(0)[0] == heads
     trainer = ParserTrainer(trees.bank, StateTables(trees.features, len(trees.relations)), options)
     trainer.run_pass()
@@ -153,7 +153,7 @@ def test_trees_with_crossing_arcs_are_left_out(seed, n):
     crossing = any(not descends(between, head) for head, word in arcs for between in range(min(head, word) + 1, max(head, word)))
     rows = [[str(t + 1), "w", "_", "X", "_", "_", str(head), "r", "_", "_"] for t, head in enumerate(heads)]
     other = [["1", "w", "_", "X", "_", "_", "0", "r", "_", "_"]]
-    trees = Trees([rows, other], Template.parse(TEMPLATE), judge("lookahead", {"format": "conllu"})[2], False, Progress.silent())
+    trees = Trees([rows, other], Template.parse(TEMPLATE), False, Progress.silent())
     assert trees.bank.n_crossing == crossing
 
 
