@@ -35,19 +35,16 @@ def encode(values: Any) -> list[Any]:
 
     def placed(value: Any) -> Any:
         nonlocal size
-        view = memoryview(value) if not isinstance(value, memoryview) else value
+        if not isinstance(value, (array.array, memoryview, bytes, bytearray)):
+            raise TypeError(f"{type(value).__name__} cannot be sent")
+        view = memoryview(value)
         size = -(-size // BOUNDARY) * BOUNDARY
         place = {"@": [view.format, size, view.nbytes]}
         arrays.append((size, view.cast("B") if view.nbytes else b""))
         size += view.nbytes
         return place
 
-    def plain(value: Any) -> Any:
-        if isinstance(value, (array.array, memoryview, bytes, bytearray)):
-            return placed(value)
-        raise TypeError(f"{type(value).__name__} cannot be sent")
-
-    text = json.dumps(values, default=plain).encode()
+    text = json.dumps(values, default=placed).encode()
     text += b" " * (-(HEAD.size + len(text)) % BOUNDARY)
     pieces, at = [text], 0
     for start, data in arrays:
@@ -80,7 +77,7 @@ def decode(head: bytes, body: bytearray | bytes | memoryview) -> Any:
         form, start, size = value["@"]
         if form not in FORMS or not 0 <= start <= start + size <= arrays or start % BOUNDARY or size % FORMS[form]:
             raise MessageError("a message refers to an array that it does not contain")
-        return data[start : start + size].cast(form) if form != "B" else data[start : start + size]
+        return data[start : start + size].cast(form)
 
     try:
         return json.loads(bytes(body[:length]), object_hook=whole)
