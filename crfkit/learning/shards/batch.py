@@ -22,8 +22,7 @@ class DistributedObjective(Sharded):
         self.cells: dict[tuple[int, ...], Any] = {}
         """Which cells groups of shards touch, as far as workers have said."""
         data, layout = corpus.data, corpus.layout
-        nested = not data.has_values and corpus.nesting is not None
-        survey = Survey(layout, corpus.nesting) if nested else None
+        survey = None if data.has_values else Survey(layout, corpus.nesting)
         plain = not data.has_values and not data.has_weights
         terms = array.array("d", [0.0]) * (1 + sum(layout.n_attributes))
 
@@ -32,7 +31,7 @@ class DistributedObjective(Sharded):
                 survey.add(*answer["survey"])
             merge(terms, answer["terms"], not plain)
 
-        self._ask("look_around", {"survey": nested, "sums": plain}, accept)
+        self._ask("look_around", {"survey": survey is not None, "sums": plain}, accept)
         sums = terms
         if not plain:
             sums = array.array("d", [0.0]) * len(terms)

@@ -142,11 +142,7 @@ class DistributedCorpus:
             pieces[job] = Piece(stretches[job], tokens, sequences, [int(length) for length in answer["heads"]], last)
             marks.add(*answer["marks"])
 
-        def arguments(job: int) -> dict[str, Any]:
-            stretch = stretches[job]
-            return {"stretch": [stretch.path, stretch.start, stretch.end], "most": CHUNK_TOKENS}
-
-        self.ask(len(stretches), "count", arguments, accept)
+        self.ask(len(stretches), "count", lambda job: {"stretch": list(stretches[job]), "most": CHUNK_TOKENS}, accept)
         tokens: Counter[str] = Counter()
         for piece in pieces.values():
             tokens[piece.stretch.path] += piece.tokens
@@ -214,12 +210,11 @@ class DistributedCorpus:
                 numbers[kind] = followed(numbers[kind], of)
             numbers["labels"] = followed(numbers["labels"], rank)
         layout = self.layout
-        nesting = builder.nesting()
+        self.nesting = builder.nesting()
         self.common.append(("share_layout", {
             "labels": labels, "has_tau": layout.has_tau, "hot": layout.hot, "arrays": layout.arrays(), "pairs": layout.plain_pairs,
-            "nesting": None if nesting is None else [nesting[0], nesting[1]], "values": data.has_values,
+            "nesting": self.nesting, "values": data.has_values,
         }))  # fmt: skip
-        self.nesting = nesting
 
         def accept(own: list[int], answer: list[Any]) -> None:
             checksum, incidences = answer

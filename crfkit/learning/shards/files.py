@@ -48,7 +48,7 @@ class Shard:
 
     def plain(self) -> list[list[Any]]:
         """The parts, to be sent."""
-        return [[stretch.path, stretch.start, stretch.end, skip, take] for stretch, skip, take in self.parts]
+        return [[*stretch, skip, take] for stretch, skip, take in self.parts]
 
 
 def matching(name: str) -> list[str]:

@@ -127,7 +127,7 @@ class Service:
         """Set which features exist, and the cells of their weights. `values`: whether some attributes have values in any shard."""
         self.layout = Layout(len(labels), has_tau, hot, **arrays)
         self.layout.tell_absent(bytearray(pairs))
-        self.labels, self.nesting, self.values = labels, None if nesting is None else (nesting[0], list(nesting[1])), values
+        self.labels, self.nesting, self.values = labels, tuple(nesting), values
 
     def number(self, shard: int, labels: Any, u: Any, b: Any) -> list[Any]:
         """Give the labels and attributes of a shard their final numbers; a checksum of it, and how many attributes its tokens
