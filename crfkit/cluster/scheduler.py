@@ -22,7 +22,7 @@ from .serving import answer, service
 
 PATIENCE = 10  # timeout in seconds for the scheduler
 LARGE = 1 << 16  # larger messages, in bytes, go to a worker directly, not via the scheduler
-IDLE = 3600  # seconds after which a worker forgets a run that did not end properly
+IDLE = 3600  # seconds after which a worker that another run asks forgets one that did not end properly
 _LOGS = ("asyncio", "distributed", "tornado")
 
 
