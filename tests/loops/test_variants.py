@@ -97,3 +97,4 @@ def test_unknown_variant():
     command = [sys.executable, "-m", "crfkit", "tag", "model"]
     done = subprocess.run(command, env={**os.environ, "CRFKIT_SIMD": "mmx"}, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (1, "crfkit: error: CRFKIT_SIMD=mmx: no such variant on this processor; leave it unset, or use base\n")
+    assert "CRFKIT_SIMD=\\udcff: no such variant on this processor" in run("\udcff").stderr
