@@ -18,9 +18,6 @@ from .nbest cimport search_nbest
 from .scratch cimport Scratch, reverse
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
 
-from crfkit.errors import DataError
-from crfkit.text.faults import plural
-
 cdef enum:
     SHORT = 256     # tokens times labels
 
@@ -202,12 +199,13 @@ cdef class OneSentence(Scratch):
         cdef uint16_t* labels = <uint16_t*>self.labels.data
         if self.lattice.c.T == 0:
             return []
+        if posterior:
+            self.expect_once()
         if not posterior and self.is_short(self.lattice.c.T):
             self.find_path(self.source, self.taken, labels)
         else:
             with nogil:
                 if posterior:
-                    self.expect(self.source, self.taken)
                     self.vote(self.source, self.taken, labels)
                 else:
                     self.find_path(self.source, self.taken, labels)
@@ -232,7 +230,7 @@ cdef class OneSentence(Scratch):
         cdef uint16_t* path = <uint16_t*>self.labels.data
         labels = tuple(labels)
         if len(labels) != self.lattice.c.T:
-            raise DataError(f"found {plural(len(labels), 'label')}, expected {self.lattice.c.T}: one for each row")
+            raise ValueError("labels of another sentence")
         for t in range(self.lattice.c.T):
             if not 0 <= labels[t] < self.lattice.c.L:
                 raise ValueError(f"label {labels[t]}")
