@@ -49,20 +49,20 @@ cdef class LookaheadSearch(Arena):
     cdef int watch(self, const SentenceC* sent, int32_t scored) except -1 nogil
     cdef int choose(self, int32_t t, const uint16_t* labels, int32_t correct, double margin, ChoiceC* out) except -1 nogil
     cdef int leaf(self, const ChoiceC* choice, int32_t label, uint16_t* labels) except -1 nogil
-    cdef int forget(self, int32_t t) noexcept nogil
-    cdef int note_pair(self, int32_t i, int32_t j, double by) noexcept nogil
-    cdef int note_history(self, int32_t b, int32_t before, int32_t previous, int32_t label, double by) noexcept nogil
+    cdef void forget(self, int32_t t) noexcept nogil
+    cdef void note_pair(self, int32_t i, int32_t j, double by) noexcept nogil
+    cdef void note_history(self, int32_t b, int32_t before, int32_t previous, int32_t label, double by) noexcept nogil
     cdef int tag(self, uint16_t* labels) except -1 nogil
     cdef double path_score(self, const uint16_t* labels) except? -1 nogil
 
     cdef int refresh(self) except -1 nogil
     cdef bint is_shared(self, int32_t b) noexcept nogil
-    cdef int add_bounds(self, int32_t b, double* matrix) noexcept nogil
+    cdef void add_bounds(self, int32_t b, double* matrix) noexcept nogil
     cdef int score_to(self, int32_t last) except -1 nogil
     cdef int bound_to(self, int32_t last) except -1 nogil
     cdef const double* steps(self, int32_t t) noexcept nogil
-    cdef int fill_reach(self, int32_t first, int32_t last) noexcept nogil
-    cdef int fill_row(self, int32_t t, int32_t before, int32_t previous, double* row) noexcept nogil
-    cdef int best_of(self, int32_t t, int32_t level, int32_t last, int32_t previous) noexcept nogil
+    cdef void fill_reach(self, int32_t first, int32_t last) noexcept nogil
+    cdef void fill_row(self, int32_t t, int32_t before, int32_t previous, double* row) noexcept nogil
+    cdef int32_t best_of(self, int32_t t, int32_t level, int32_t last, int32_t previous) noexcept nogil
     cdef double solve(self, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous,
                       int32_t* label) noexcept nogil

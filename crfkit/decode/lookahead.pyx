@@ -134,37 +134,34 @@ cdef class LookaheadSearch:
             before, previous = previous, best
         return 0
 
-    cdef int forget(self, int32_t t) noexcept nogil:
+    cdef void forget(self, int32_t t) noexcept nogil:
         """The weights have changed: recompute scores from token t on."""
         self.scored = self.bounded = t
         self.complete = self.sent.T
-        return 0
 
-    cdef int note_pair(self, int32_t i, int32_t j, double by) noexcept nogil:
+    cdef void note_pair(self, int32_t i, int32_t j, double by) noexcept nogil:
         """The weight of a plain label pair has changed."""
         cdef int64_t P = self.layout.c.P
         cdef double* tau = self.lattice.c.shared.score
         tau[i * P + j] += by
         self.pairs[j * P + i] += by
-        return 0
 
-    cdef int note_history(self, int32_t b, int32_t before, int32_t previous, int32_t label, double by) noexcept nogil:
+    cdef void note_history(self, int32_t b, int32_t before, int32_t previous, int32_t label, double by) noexcept nogil:
         """The weight of a feature of an attribute has changed. A bound on the features after several labels may stay
         too high until the next sentence."""
         cdef int64_t i, L = self.layout.c.L, P = self.layout.c.P
         cdef double* row = self.pairs + label * P
         if not self.is_shared(b):
-            return 0
+            return
         self.stale |= before != ANY or previous == ANY
         if previous == ANY:
             for i in range(L):
                 row[i] += max(by, 0.0)
         elif previous < L:
             row[previous] += by if before == ANY else max(by, 0.0)
-        return 0
 
     cdef int tag(self, uint16_t* labels) except -1 nogil:
-        """The labels of the whole sentence, each chosen after those before it; -1 as soon as none is possible."""
+        """The labels of the whole sentence, each chosen after those before it. Returns 1 as soon as none is possible, else 0."""
         cdef ChoiceC choice
         cdef int32_t t
         for t in range(self.sent.T):
@@ -208,7 +205,7 @@ cdef class LookaheadSearch:
                 return True
         return False
 
-    cdef int add_bounds(self, int32_t b, double* matrix) noexcept nogil:
+    cdef void add_bounds(self, int32_t b, double* matrix) noexcept nogil:
         """matrix[j][i] += the maximum that the features of attribute b add to the step from i to j."""
         cdef:
             const LayoutC* layout = &self.layout.c
@@ -237,7 +234,6 @@ cdef class LookaheadSearch:
                 for i in range(L):
                     matrix[(cell - L * P) * P + i] += most[cell]
             most[cell] = 0
-        return 0
 
     cdef int score_to(self, int32_t last) except -1 nogil:
         """Node scores up to token `last`, and of some more."""
@@ -286,7 +282,7 @@ cdef class LookaheadSearch:
             return <double*>self.own.data + <int64_t>(t % self.ring) * self.layout.c.L * self.layout.c.P
         return self.pairs
 
-    cdef int fill_reach(self, int32_t first, int32_t last) noexcept nogil:
+    cdef void fill_reach(self, int32_t first, int32_t last) noexcept nogil:
         """reach[first .. last]; those that end with the sentence serve the decisions after this one, too."""
         cdef:
             int64_t P = self.layout.c.P, j
@@ -301,9 +297,8 @@ cdef class LookaheadSearch:
             K.max_plus(L, <int32_t>P, x, self.steps(s), reach)
         if last == self.sent.T - 1:
             self.complete = min(self.complete, first)
-        return 0
 
-    cdef int fill_row(self, int32_t t, int32_t before, int32_t previous, double* row) noexcept nogil:
+    cdef void fill_row(self, int32_t t, int32_t before, int32_t previous, double* row) noexcept nogil:
         """row[j] = the score of label j at token t after two labels."""
         cdef:
             const LayoutC* layout = &self.layout.c
@@ -320,11 +315,10 @@ cdef class LookaheadSearch:
                 if self.second:
                     add_features(layout, self.w, sent.b_id[u], before, previous, row)
                     add_features(layout, self.w, sent.b_id[u], before, ANY, row)
-        return 0
 
     # ------------------------------------------------------------------------------- two labels back
 
-    cdef int best_of(self, int32_t t, int32_t level, int32_t last, int32_t previous) noexcept nogil:
+    cdef int32_t best_of(self, int32_t t, int32_t level, int32_t last, int32_t previous) noexcept nogil:
         """The best label in the row of a level, which holds values or, before the last token, their bounds; these are
         made exact as far as needed. The row of scores without continuations is stored after it."""
         cdef:

@@ -23,7 +23,7 @@ cdef class Scratch(Arena):
     cdef Lattice lattice
     cdef Lattice rest                   # scores of the weights' rest, or None
     cdef NBest search
-    cdef LookaheadSearch history              # or None
+    cdef LookaheadSearch history        # or None
     cdef Lattice voting                 # marginals as scores, where transitions are constrained
     cdef BufferC labels                 # uint16 of the tokens of a block
     cdef uint8_t* flags                 # [L]
@@ -40,7 +40,7 @@ cdef class Scratch(Arena):
     cdef int expect(self, Rows rows, int64_t s) except -1 nogil
     cdef int vote(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil
     cdef int decode(self, Rows rows, int64_t first, int64_t last, HowC how, uint16_t* labels) except -1 nogil
-    cdef int bound(self, Lattice lattice) noexcept nogil
+    cdef void bound(self) noexcept nogil
     cdef int impossible(self, Rows rows, int64_t s) except -1 with gil
     cdef int unknown_label(self, Rows rows, int64_t token, const char* s, int64_t n) except -1 with gil
     cdef int check_scores(self) except -1 nogil

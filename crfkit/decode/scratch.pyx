@@ -76,7 +76,7 @@ cdef class Scratch:
         if not self.decoder.verified:
             self.check_scores()
         if self.decoder.constrained:
-            self.bound(self.lattice)
+            self.bound()
         self.level = self.step_level * (self.lattice.c.T - 1)
         self.level_scores()
         return 0
@@ -86,9 +86,9 @@ cdef class Scratch:
         if self.decoder.depth < 0:
             self.level += level_rows(&self.lattice.c)
 
-    cdef int bound(self, Lattice lattice) noexcept nogil:
+    cdef void bound(self) noexcept nogil:
         """Forbid labels that may not begin or end a sentence at its ends."""
-        cdef LatticeC* lat = &lattice.c
+        cdef LatticeC* lat = &self.lattice.c
         cdef const uint8_t* starts = self.decoder.may_start
         cdef const uint8_t* ends = self.decoder.may_end
         cdef int64_t j, last = <int64_t>(lat.T - 1) * lat.P
@@ -97,7 +97,6 @@ cdef class Scratch:
                 lat.score[j] = -INFINITY
             if not ends[j]:
                 lat.score[last + j] = -INFINITY
-        return 0
 
     cdef int allow(self, Rows rows, int64_t s) except -1 nogil:
         """Forbid labels that are not in the rows: label|label|..., or ? for all of them. In CoNLL-U an empty cell (_) allows all,

@@ -274,9 +274,7 @@ cdef class Lattice:
             for t in range(1, sent.T):
                 lat.edge[t] = &lat.shared
             return 0
-        if sent.T * <int64_t>sizeof(EdgeC) > self.steps.capacity:
-            self.n_matrices = 0
-            arena_reserve(self, &self.steps, sent.T, sizeof(EdgeC))
+        arena_reserve(self, &self.steps, sent.T, sizeof(EdgeC))
         lat.own = <EdgeC*>self.steps.data
         for t in range(1, sent.T):
             if b_ptr[t] == b_ptr[t + 1]:
@@ -356,7 +354,6 @@ cdef class Lattice:
         cdef int64_t cells
         if positions > self.positions:
             positions = min(max(positions, self.positions + self.positions // 2, 64), MOST_POSITIONS)
-            self.positions = 0
             # six matrices and two vectors of doubles, then pointers: every part starts aligned
             positions = (positions + 15) // 16 * 16
             arena_reserve(self, &self.rows, positions * (6 * lat.P * 8 + 2 * 8 + sizeof(EdgeC*)), 1)
