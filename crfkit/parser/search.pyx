@@ -177,7 +177,7 @@ cdef class Search(Arena):
                 continue
             ahead = self.ahead(node, kind, self.depth)
             first, last = node.best[kind], node.best[kind] + 1
-            if correct == first and correct >= 0 and kind != SHIFT:
+            if correct == first and kind != SHIFT:
                 first, last = (1, 1 + R) if kind == LEFT else (1 + R, 1 + 2 * R)
             for a in range(first, last):
                 value = score[a] + ahead

@@ -16,7 +16,7 @@ cdef struct PlacedCellC:
 
 cdef struct LineC:              # a line of the template, and its table
     int32_t arity
-    const PlacedCellC* cell           # [arity]
+    const PlacedCellC* cell     # [arity]
     int64_t n                   # entries in use, while the table grows
     int64_t n_slots
     int32_t* slot               # [n_slots][1 + arity]: row or NO_ROW, then the key
@@ -74,7 +74,7 @@ cdef class StateTables(Arena):
     cdef BufferC row_buf, action_buf
     cdef object mapped
 
-    cdef int keys(self, const StateC* state, const int32_t* values, uint32_t* key) noexcept nogil
+    cdef void keys(self, const StateC* state, const int32_t* values, uint32_t* key) noexcept nogil
     cdef int32_t add(self, int32_t line, const uint32_t* key) except -1 nogil
     cdef int grow_line(self, LineC* line, int64_t n) except -1 nogil
     cdef int map(self, sections, bint verify, sizes) except -1

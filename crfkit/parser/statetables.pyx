@@ -11,7 +11,6 @@ Tables grow while a parser is trained (trainer.pyx). Those of a model are mapped
 """
 
 import array
-from functools import partial
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 
@@ -89,7 +88,7 @@ cdef class StateTables(Arena):
         if sections is not None:
             self.map(sections, verify, sizes)
 
-    cdef int keys(self, const StateC* state, const int32_t* values, uint32_t* key) noexcept nogil:
+    cdef void keys(self, const StateC* state, const int32_t* values, uint32_t* key) noexcept nogil:
         """Compute the keys of all lines, [lines][most_cells], in a state; see has_feature. `values`: of the sentence, [T][width]."""
         cdef int32_t place[N_PLACES]
         cdef const int32_t* at[N_PLACES]
@@ -115,7 +114,6 @@ cdef class StateTables(Arena):
                         break
                     key[k] = 1 + <uint32_t>value
             key += self.most_cells
-        return 0
 
     # ------------------------------------------------------------------------------------------ growing
 
@@ -278,17 +276,17 @@ cdef class StateTables(Arena):
 
     def entries(self, int32_t number):
         """An iterator over (row, key) of each entry of a line, in the order of the table."""
-        return filter(None, map(partial(self.entry, number), range(self.line[number].n_slots)))
-
-    def entry(self, int32_t number, int64_t j):
-        """(row, key) of slot j of a line; None if it is free."""
         cdef const LineC* line = &self.line[number]
         cdef const int32_t* slot
+        cdef int64_t j
         cdef int32_t k
-        if not 0 <= j < line.n_slots:
-            raise IndexError(f"entry {j} of {line.n_slots}")
-        slot = line.slot + j * (1 + line.arity)
-        return (slot[0], [slot[1 + k] for k in range(line.arity)]) if 0 <= slot[0] < self.n_rows else None
+        for j in range(line.n_slots):
+            slot = line.slot + j * (1 + line.arity)
+            if 0 <= slot[0] < self.n_rows:
+                key = []
+                for k in range(line.arity):
+                    key.append(slot[1 + k])
+                yield slot[0], key
 
     def cells(self, int64_t row):
         """(index among the weights, action) of each weight of a row."""

@@ -152,7 +152,7 @@ cdef class MarginPerceptron(Arena):
     def weights(self) -> array.array:
         """A copy of the weights for a model: the average, or the last ones."""
         found = array.array("f", [0.0]) * self.n_features
-        cdef float[::1] view = found if len(found) else None
+        cdef float[::1] view = found
         cdef int64_t r, k, n = self.decisions if self.options.average else 0
         cdef RowC row
         for r in range(self.tables.n_rows):

@@ -21,7 +21,7 @@ cdef class Compared(Arena):
 
 
 # Copy the values of the views of a sentence to `values`, [T][width].
-cdef int copy_values(Workspace workspace, int32_t n_views, int32_t* values, int32_t width) noexcept nogil
+cdef void copy_values(Workspace workspace, int32_t n_views, int32_t* values, int32_t width) noexcept nogil
 
 # The kind of the next action on the way to a tree, NOBODY if there is none. `waiting`: how many children each token still
 # lacks.

@@ -13,8 +13,9 @@ from crfkit.features.builder cimport TableBuilder
 from crfkit.features.strings cimport StringTable
 from crfkit.features.walk cimport find_tokens, learn_tokens
 from crfkit.features.workspace cimport Workspace
-from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, empty_buffer
+from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, empty_buffer, memset
 from crfkit.text.rows cimport Rows
+from crfkit.text.scanning cimport is_digit
 from crfkit.text.table cimport RowsC, rows_cell
 from .states cimport LEFT, NOBODY, RIGHT, SHIFT, StateC, state_allows, state_do, state_ended, state_start
 
@@ -48,14 +49,13 @@ cdef class Compared(Arena):
         return 0
 
 
-cdef int copy_values(Workspace workspace, int32_t n_views, int32_t* values, int32_t width) noexcept nogil:
+cdef void copy_values(Workspace workspace, int32_t n_views, int32_t* values, int32_t width) noexcept nogil:
     cdef int32_t v, t
     cdef const int32_t* value
     for v in range(n_views):
         value = (<const int32_t**>workspace.value_at.data)[v]
         for t in range(workspace.T):
             values[<int64_t>t * width + v] = value[t]
-    return 0
 
 
 cdef int correct_kind(const StateC* s, const int32_t* head, const int32_t* waiting) noexcept nogil:
@@ -73,7 +73,7 @@ cdef int64_t number_in(const char* s, int64_t n) noexcept nogil:
     if n < 1 or n > 10:
         return -1
     for i in range(n):
-        if s[i] < b"0" or s[i] > b"9":
+        if not is_digit(s[i]):
             return -1
         found = 10 * found + (s[i] - 48)
     return found
@@ -137,8 +137,7 @@ cdef int read_heads(Rows rows, TreeColumns columns, int64_t s, int32_t* head) ex
     try:
         buffer_reserve(&marks, T, sizeof(int32_t))
         seen = <int32_t*>marks.data
-        for t in range(T):
-            seen[t] = 0
+        memset(seen, 0, T * sizeof(int32_t))
         for t in range(T):
             at = <int32_t>t
             while at >= 0 and seen[at] == 0:
@@ -237,9 +236,9 @@ cdef class Treebank(Arena):
 
         digest = xxh3_128()
         digest.update((<char*>self.start)[:8 * (self.n_sequences + 1)])
-        digest.update((<char*>self.head)[:4 * self.n_tokens] if self.n_tokens else b"")
-        digest.update((<char*>self.relation)[:4 * self.n_tokens] if self.n_tokens else b"")
-        digest.update((<char*>self.values)[:4 * self.n_tokens * self.width] if self.n_tokens else b"")
+        digest.update((<char*>self.head)[:4 * self.n_tokens])
+        digest.update((<char*>self.relation)[:4 * self.n_tokens])
+        digest.update((<char*>self.values)[:4 * self.n_tokens * self.width])
         return digest.hexdigest()
 
 
@@ -270,8 +269,7 @@ cdef int projective(const int32_t* head, int32_t T) except -1:
 
 cdef void count_children(const int32_t* head, int32_t T, int32_t* waiting) noexcept nogil:
     cdef int32_t t
-    for t in range(T):
-        waiting[t] = 0
+    memset(waiting, 0, T * sizeof(int32_t))
     for t in range(T):
         if head[t] >= 0:
             waiting[head[t]] += 1
