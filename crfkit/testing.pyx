@@ -53,10 +53,11 @@ def step_forms(Edges edges not None, const float[::1] cells not None) -> list[tu
     return forms
 
 
-cdef int copy_scores(LatticeC* lat, object rows, double* out, int64_t n, str what) except -1:
-    """n rows of L scores from nested sequences; padding -inf."""
+cdef bint copy_scores(LatticeC* lat, object rows, double* out, int64_t n, str what) except -1:
+    """n rows of L scores from nested sequences; padding -inf. Whether a score is -inf."""
     cdef int64_t r, j
     cdef double x
+    cdef bint forbidden = False
     if len(rows) != n:
         raise ValueError(f"{what}: {len(rows)} rows where {n} are needed")
     for r in range(n):
@@ -68,9 +69,10 @@ cdef int copy_scores(LatticeC* lat, object rows, double* out, int64_t n, str wha
             if isnan(x) or x == INFINITY:
                 raise ValueError(f"{what}: score {x} in row {r}, column {j}; finite scores and -inf are possible")
             out[r * lat.P + j] = x
+            forbidden |= x == -INFINITY
         for j in range(lat.L, lat.P):
             out[r * lat.P + j] = -INFINITY
-    return 0
+    return forbidden
 
 
 cdef bytes flags(object rows, int64_t n, int64_t L, str what):
@@ -84,15 +86,6 @@ cdef bytes flags(object rows, int64_t n, int64_t L, str what):
 cdef list matrix_as_lists(const double* first, int64_t n, int64_t L, int64_t P):
     cdef int64_t r, j
     return [[first[r * P + j] for j in range(L)] for r in range(n)]
-
-
-cdef bint has_minus_inf(const LatticeC* lat, const double* matrix) noexcept nogil:
-    cdef int64_t i, j
-    for i in range(lat.L):
-        for j in range(lat.L):
-            if matrix[i * lat.P + j] == -INFINITY:
-                return True
-    return False
 
 
 cdef class OpenLattice(Lattice):
@@ -132,18 +125,16 @@ cdef class OpenLattice(Lattice):
         lat.own = <EdgeC*>self.steps.data
         lat.T, lat.n_own = <int32_t>len(nodes), <int32_t>len(edges)
         copy_scores(lat, nodes, lat.score, lat.T, "nodes")
-        copy_scores(lat, tau, lat.shared.score, lat.L, "tau")
+        lat.forbidden = copy_scores(lat, tau, lat.shared.score, lat.L, "tau")
         for k in range(lat.T):
             lat.edge[k] = &lat.shared
-        lat.forbidden = has_minus_inf(lat, lat.shared.score)
         for k, t in enumerate(sorted(edges)):
             edge = lat.own + k
             memset(edge, 0, sizeof(EdgeC))
             edge.L, edge.P = lat.L, lat.P
             edge.score = <double*>self.given.data + 2 * k * matrix
             edge.E = edge.score + matrix
-            copy_scores(lat, edges[t], edge.score, lat.L, f"edges[{t}]")
-            lat.forbidden = lat.forbidden or has_minus_inf(lat, edge.score)
+            lat.forbidden |= copy_scores(lat, edges[t], edge.score, lat.L, f"edges[{t}]")
             lat.edge[t] = edge
         K.exp_tau(lat)
         self.stage = SCORED
