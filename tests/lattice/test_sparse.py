@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import product
-from math import exp, fsum, inf
+from math import exp, fsum, inf, log
 
 import pytest
 from hypothesis import given
@@ -88,6 +88,16 @@ def test_a_label_that_nearly_nothing_leads_to(weight):
     ways = [exp(node + row[0]) for node, row in zip(nodes[0], tau, strict=True)]
     rest = (labels - 1) * (exp(-30.0) + labels - 1)
     assert lattice.nodes()[1][0] == pytest.approx(fsum(ways) / (fsum(ways) + rest), rel=1e-11)
+
+
+@pytest.mark.parametrize("weight", [-2.0, -700.0, -1500.0, -2100.0, -5000.0])
+def test_every_pair_is_on_the_list_and_far_below_zero(weight):
+    """No pair has the weight zero, whose potential is exp(-weight) times theirs: too large for a number."""
+    lattice = OpenLattice(3)
+    lattice.load([[0.0] * 3 for _ in range(4)], [[weight] * 3 for _ in range(3)])
+    lattice.use_lists("shared")
+    assert lattice.expect() == pytest.approx(3 * weight + 4 * log(3), rel=1e-12)
+    assert lattice.nodes() == [pytest.approx([1 / 3] * 3, rel=1e-12)] * 4
 
 
 @pytest.mark.parametrize("labels", [1, 8, 9, 30, 100])
