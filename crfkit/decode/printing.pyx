@@ -39,12 +39,6 @@ cdef int out_probability(OutC* out, double p) except -1 nogil:
     return 0
 
 
-cdef int out_number(OutC* out, int64_t n) except -1 nogil:
-    out_reserve(out, 24)
-    out.n += snprintf(out.data + out.n, 24, b"%lld", <long long>n)
-    return 0
-
-
 cdef class Printer:
     """A layout of labelled text.
 
@@ -153,8 +147,8 @@ cdef class Printer:
         cdef int64_t t, j, label, first = rows.c.seq_ptr[s]
         out_bytes(out, b"# ", 2)
         if rank >= 0:
-            out_number(out, rank)
-            out_char(out, b" ")
+            out_reserve(out, 24)
+            out.n += snprintf(out.data + out.n, 24, b"%lld ", <long long>rank)
         out_probability(out, exp(score - x.lattice.c.logz))
         out_char(out, b"\n")
         for t in range(first, rows.c.seq_ptr[s + 1]):

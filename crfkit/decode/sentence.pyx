@@ -92,16 +92,13 @@ cdef class OneSentence(Scratch):
             return None
         self.holds, self.forks = 1, forks
         try:
-            self.read_rows(sentence)
-            return self.labels_of(False)
+            self.read(sentence)
+            return self.best_labels()
         finally:
             self.let_go()
 
-    def read(self, sentence):
+    cpdef read(self, sentence):
         """Score a sentence given as a list of rows, or of items."""
-        self.read_rows(sentence)
-
-    cdef int read_rows(self, sentence) except -1:
         cdef Rows rows = self.own
         self.own = None  # a generator may ask for another sentence meanwhile
         if rows is None:
@@ -116,7 +113,6 @@ cdef class OneSentence(Scratch):
         if rows.c.n_tok and rows.c.n_cols < self.columns:
             self.refuse(rows.c.n_cols)
         self.look_at(rows, 0)
-        return 0
 
     def score_sentence(self, Rows rows not None, int64_t sentence):
         """Score a sentence of the rows, which may be empty."""
@@ -189,14 +185,11 @@ cdef class OneSentence(Scratch):
         """Tokens of the sentence."""
         return self.lattice.c.T
 
-    def best_labels(self, bint posterior=False):
+    cpdef list best_labels(self, bint posterior=False):
         """The labels of the sentence, by the best path or by marginals."""
+        cdef uint16_t* labels = <uint16_t*>self.labels.data
         if self.lattice is None:
             raise TypeError("an OneSentence that was not set up")
-        return self.labels_of(posterior)
-
-    cdef list labels_of(self, bint posterior):
-        cdef uint16_t* labels = <uint16_t*>self.labels.data
         if self.lattice.c.T == 0:
             return []
         if posterior:

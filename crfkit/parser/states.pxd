@@ -68,14 +68,12 @@ cdef inline UndoC state_do(StateC* s, int kind, int32_t relation) noexcept nogil
         s.stack[s.depth - 1] = top
         step.before = s.first_child[top]
         s.first_child[top] = step.gone
-        s.head[step.gone] = top
     else:
         step.gone = top
         top = s.stack[s.depth - 1]
         step.before = s.last_child[top]
         s.last_child[top] = step.gone
-        s.head[step.gone] = top
-    s.relation[step.gone] = relation
+    s.head[step.gone], s.relation[step.gone] = top, relation
     return step
 
 

@@ -42,8 +42,8 @@ class ParserTrainer(MarginPerceptron):
         return {"lines": lines, "keys": keys, **self.learned(), **self.course(), "converged": None}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from the state of another trainer. KeyError, TypeError or ValueError if the state does not
-        fit; this trainer is then unusable.
+        """Continue from the state of another trainer. KeyError, OverflowError, TypeError or ValueError if the state does not fit; this
+        trainer is then unusable.
         """
         lines, keys, rows, actions, weights, late = (
             memoryview(state[name]).cast("B").cast(kind)  # type: ignore[call-overload]
