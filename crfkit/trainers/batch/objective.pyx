@@ -250,13 +250,12 @@ cdef class Objective:
         """One thread's share of the work on cells: lines of columns first .. last - 1, or these parts of vectors."""
         cdef:
             const LayoutC* layout = &self.layout.c
-            double* g_sums = (<Worker>self.workers[0]).g_sums if what == HAND_DOWN else NULL
             int part
         with nogil:
             if what == ADD_UP:
                 self.nests.add_up(layout, self.w, first * COLUMNS, last * COLUMNS)
             elif what == HAND_DOWN:
-                self.nests.hand_down(layout, g_sums, self.g, first * COLUMNS, last * COLUMNS)
+                self.nests.hand_down(layout, self.gradients_of_sums[0], self.g, first * COLUMNS, last * COLUMNS)
             else:
                 for part in range(first, last):
                     if what == GATHER:

@@ -9,6 +9,7 @@ import array
 from libc.stdint cimport int64_t, uint8_t
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.loops.kernels cimport K
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, memcpy, memset, vector
@@ -72,10 +73,7 @@ cdef class Share(Arena):
                 mark_row(c, data.u_id[u], &bits[0])
             for u in range(data.b_ptr[data.n_tok] if data.b_ptr != NULL else 0):
                 mark_row(c, <int64_t>c.A + data.b_id[u], &bits[0])
-        first = 0
-        for f in range(c.n_cells):
-            first += bits[f >> 3] >> (f & 7) & 1
-        found = array.array("q", [0]) * first
+        found = array.array("q", [0]) * int.from_bytes(bits, "little").bit_count()
         cdef int64_t[::1] cell = found
         first = 0
         for f in range(c.n_cells):
@@ -118,9 +116,7 @@ cdef class Share(Arena):
             wrong += objective.wrong
             flawed += objective.flawed
             if g != self.g:
-                with nogil:
-                    for k in range(n):
-                        self.g[k] += g[k]
+                K.add(n, self.g, g)
         return losses, vector(self, "d", self.g, n), wrong, flawed
 
 

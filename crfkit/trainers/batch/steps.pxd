@@ -32,7 +32,6 @@ cdef class History(Arena):
         double* scaled                      # gradient / scale, of the part in work: room for two, as there are two threads
 
     cdef void scale_by_values(self, Layout layout, double l2, tuple extent) except *
-    cdef int64_t most_in_part(self) noexcept nogil
     cdef float* zero_scales(self) noexcept nogil
     cdef void scale_by_curvature(self, double l2) noexcept nogil
     cdef double first_step(self) noexcept nogil

@@ -61,9 +61,6 @@ cdef class History:
                 for f in range(first, first + size):
                     self.scale[f] = <float>sqrt((l2 + more * value) / (l2 + more / value))
 
-    cdef int64_t most_in_part(self) noexcept nogil:
-        return self.n // PARTS + 1
-
     cdef float* zero_scales(self) noexcept nogil:
         """The scales, all zero. If there are none yet, they take the place of the last pair. NULL if there is only one. The history must
         be empty."""
@@ -130,7 +127,7 @@ cdef class History:
             for part in range(first_part, last_part):
                 first, last = self.n * part // PARTS, self.n * (part + 1) // PARTS
                 if self.scale != NULL:
-                    scaled = self.scaled + (self.most_in_part() if first_part else 0) - first
+                    scaled = self.scaled + (self.n // PARTS + 1 if first_part else 0) - first
                     for i in range(first, last):
                         scaled[i] = self.gradient[i] / self.scale[i]
                     gradient = scaled
