@@ -227,7 +227,7 @@ class CRF(Estimator):
 
     def predict(self, X: Iterable[Iterable[Any]]) -> list[list[str]]:
         """The labels of each sentence."""
-        return Labellings(self.tagger_.tag_many(_sentences(X, "X"), self.threads))
+        return Labellings(self.tagger_.tag_many(_sentences(X, "X"), 0 if self.threads is None else self.threads))
 
     def predict_single(self, xseq: Iterable[Any]) -> list[str]:
         """The labels of one sentence."""
@@ -235,7 +235,7 @@ class CRF(Estimator):
 
     def predict_marginals(self, X: Iterable[Iterable[Any]]) -> list[list[dict[str, float]]]:
         """The probability of each label, for each token of each sentence."""
-        return Labellings(self.tagger_.marginals_many(_sentences(X, "X"), self.threads, named=True))
+        return Labellings(self.tagger_.marginals_many(_sentences(X, "X"), 0 if self.threads is None else self.threads, named=True))
 
     def predict_marginals_single(self, xseq: Iterable[Any]) -> list[dict[str, float]]:
         """The probability of each label, for each token of one sentence."""

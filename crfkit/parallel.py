@@ -25,8 +25,8 @@ def available_cpus() -> int:
 
 
 def threads_of(threads: Any) -> int:
-    """The number of threads that was asked for; 0 or None: one for each processor."""
-    return Expected(int, low=0).take("threads", 0 if threads is None else threads) or available_cpus()
+    """The number of threads that was asked for; 0: one for each processor."""
+    return Expected(int, low=0).take("threads", threads) or available_cpus()
 
 
 def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:

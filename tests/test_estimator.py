@@ -36,6 +36,11 @@ def few(algorithm):
     return {"max_iter": 5} if algorithm in ("lbfgs", "owlqn", "sbcd") else FEW
 
 
+def test_no_number_of_threads_is_the_default():
+    crf = CRF("perceptron", TEMPLATE, passes=1, threads=None).fit(ROWS, LABELS)
+    assert crf.predict(ROWS[:3]) == crf.set_params(threads=1).predict(ROWS[:3])
+
+
 # --- What it learns ---------------------------------------------------------------------------------------------------
 
 

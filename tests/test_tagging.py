@@ -156,7 +156,7 @@ def test_many_sentences_are_tagged_like_one():
     rows[3:3] = [[]]
     one_by_one = [tagger.tag(sentence) for sentence in rows]
     assert one_by_one[3] == []
-    for threads in (None, 0, 1, 2, 5):
+    for threads in (0, 1, 2, 5):
         assert tagger.tag_many(rows, threads) == one_by_one
     assert tagger.tag_many(iter(rows)) == one_by_one
     assert tagger.tag_many([]) == []
