@@ -64,7 +64,7 @@ EXHIBITS = {
     ),
     "[Search-based probabilistic online learning](sapo.md)": (
         Exhibit("algorithm 1", ALGORITHM, "`-a sapo`"),
-        Exhibit("figure 1", "curves: CRF, Bi-LSTM, Bi-LSTM-CRF", "pictures of [SAPO](sapo.md) and of [networks](neural.md), to the fiftieth pass on noun phrases and tags", "sapo is better than sgd, both|^SAPO is above|^scores of Bi-LSTM", ("sapo", "neural")),
+        Exhibit("figure 1", "curves: CRF, Bi-LSTM, Bi-LSTM-CRF", "pictures of [SAPO](sapo.md) and of [networks](neural.md), to the fiftieth pass", "sapo is better than sgd, both|^SAPO is above|^scores of Bi-LSTM", ("sapo", "neural")),
         Exhibit("figure 2", "curves: perceptrons, MIRA", "pictures of [scores](sapo.md)", "^sapo, options of sgd is better than|get worse", ("sapo",)),
         Exhibit("figure 3", "growth of weights", "pictures of [weights](sapo.md), naive trainers", "^the weights of", ("sapo",)),
         Exhibit("figure 4", "seconds of a pass", "[SAPO](sapo.md): column *CPU s a pass*", "^a pass of sapo", ("sapo",)),
