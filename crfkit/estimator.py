@@ -225,9 +225,13 @@ class CRF(Estimator):
         """The labels that the model knows."""
         return self.tagger_.labels
 
+    @property
+    def _threads(self) -> int:
+        return 0 if self.threads is None else self.threads
+
     def predict(self, X: Iterable[Iterable[Any]]) -> list[list[str]]:
         """The labels of each sentence."""
-        return Labellings(self.tagger_.tag_many(_sentences(X, "X"), 0 if self.threads is None else self.threads))
+        return Labellings(self.tagger_.tag_many(_sentences(X, "X"), self._threads))
 
     def predict_single(self, xseq: Iterable[Any]) -> list[str]:
         """The labels of one sentence."""
@@ -235,7 +239,7 @@ class CRF(Estimator):
 
     def predict_marginals(self, X: Iterable[Iterable[Any]]) -> list[list[dict[str, float]]]:
         """The probability of each label, for each token of each sentence."""
-        return Labellings(self.tagger_.marginals_many(_sentences(X, "X"), 0 if self.threads is None else self.threads, named=True))
+        return Labellings(self.tagger_.marginals_many(_sentences(X, "X"), self._threads, named=True))
 
     def predict_marginals_single(self, xseq: Iterable[Any]) -> list[dict[str, float]]:
         """The probability of each label, for each token of one sentence."""

@@ -30,11 +30,7 @@ from crfkit.weights.observed import Evidence
 from ..corpus import Corpus, no_feature
 from ..reader import Reader
 from .files import Piece, Shard, cut, shards_of
-
-# What a worker tells of a shard.
-READ = frozenset({
-    "tables", "u", "b", "pairs", "sequences", "tokens", "weight", "longest", "largest", "has_values", "has_weights", "attributes", "checksum",
-})  # fmt: skip
+from .service import Read
 
 
 class DistributedData:
@@ -161,7 +157,7 @@ class DistributedCorpus:
         pairs: set[tuple[int, int]] = set()
 
         def accept(own: list[int], answer: dict[str, Any]) -> None:
-            if set(answer) != READ:  # seen at once: when its turn comes, the fault would be that of who answers then
+            if set(answer) != set(Read.__annotations__):  # seen at once: when its turn comes, the fault would be that of who answers then
                 raise ValueError("not what was read")
             early[own[0]] = answer
             while len(self.numbers) in early:

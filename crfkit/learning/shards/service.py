@@ -6,7 +6,7 @@ import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 from crfkit.cluster.serving import Forgotten
 from crfkit.data.dataset import Dataset
@@ -32,6 +32,24 @@ from ..memory import check_data_dir
 from ..reader import Reader
 from . import files
 from .sums import add_rounded, picked
+
+
+class Read(TypedDict):
+    """What a worker tells of a shard."""
+
+    tables: Any
+    u: Any
+    b: Any
+    pairs: array.array
+    sequences: int
+    tokens: int
+    weight: float
+    longest: int
+    largest: float
+    has_values: bool
+    has_weights: bool
+    attributes: list[tuple[str | None, int]]
+    checksum: str
 
 
 class Service:
@@ -72,7 +90,7 @@ class Service:
         """See files.count."""
         return files.count(Stretch(*stretch), self.run.format, self.run.label, self.run.comments, self.columns, most)
 
-    def read(self, shard: int, parts: list[list[Any]], before: int, checksum: str | None) -> Any:
+    def read(self, shard: int, parts: list[list[Any]], before: int, checksum: str | None) -> Read | None:
         """Read a shard; returns its tables and the observed features of its attributes. Attributes have the numbers of
         these tables until `number`. `before`: how many tokens precede it. `checksum`: from the worker that read it first;
         then the data must be the same, and nothing is returned.
