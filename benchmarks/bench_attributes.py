@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import common
 import peers
@@ -110,8 +110,18 @@ def works_of(form: str, train: Sentences, test: Sentences, labels: list[list[str
     return works
 
 
-def measure(corpus: common.Corpus, rounds: int) -> tuple[dict[tuple[str, str], float], dict[str, int], float]:
-    """Medians of everything, tokens of each kind of work, attributes of a token."""
+class Found(NamedTuple):
+    """Of a work of ours: median seconds, and those of python-crfsuite at the same, if it is there."""
+
+    who: str
+    what: str
+    tokens: int
+    seconds: float
+    peer: float | None
+
+
+def measure(corpus: common.Corpus, rounds: int) -> tuple[list[Found], float]:
+    """All works, and the attributes of a token."""
     train, test = common.rows_of(corpus.train), corpus.test_rows
     as_mappings = [[[mapping(rows, t) for t in range(len(rows))] for rows in part] for part in (train, test)]
     as_lists = [[[names(item) for item in items] for items in part] for part in as_mappings]
@@ -122,21 +132,21 @@ def measure(corpus: common.Corpus, rounds: int) -> tuple[dict[tuple[str, str], f
     gc.freeze()  # the data, which are no garbage
     medians = common.in_turn({" ".join(key): work for key, work in works.items()}, rounds)
     gc.unfreeze()
-    counts = {"append": sum(map(len, train)), "tag": sum(map(len, test)), "tag_many": sum(map(len, test)), "marginals": sum(map(len, test[:200]))}
-    size = sum(len(item) for items in as_mappings[1] for item in items) / counts["tag"]
-    return {key: medians[" ".join(key)] for key in works}, counts, size
+    tokens = {"append": sum(map(len, train)), "tag": sum(map(len, test)), "marginals": sum(map(len, test[:200]))}
+    found = []
+    for who, what in works:
+        theirs = what.replace("_many", "")
+        if who != "peer":
+            found.append(Found(who, what, tokens[theirs.replace(",", " ").split()[0]], medians[f"{who} {what}"], medians.get(f"peer {theirs}")))
+    return found, sum(len(item) for items in as_mappings[1] for item in items) / tokens["tag"]
 
 
 def main() -> None:
     with common.arguments("Attributes from Python", rounds=5) as (corpus, rounds, _):
-        medians, counts, size = measure(corpus, rounds)
+        works, size = measure(corpus, rounds)
         print(f"{size:.1f} attributes a token in mappings")
         rows = []
-        for (who, what), took in medians.items():
-            if who == "peer":
-                continue
-            peer = medians.get(("peer", what.replace("_many", "")))
-            n = counts[what.replace(",", " ").split()[0]]
+        for who, what, n, took, peer in works:
             rows.append((f"{who}: {what}", common.per_second(n, took), common.per_second(n, peer) if peer else "", f"{peer / took:.1f}" if peer and took else ""))
         common.table(("what", "crfkit tokens/s", "python-crfsuite tokens/s", "ratio"), rows)
 

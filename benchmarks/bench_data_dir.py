@@ -32,6 +32,7 @@ LEARN: dict[str, tuple[str, ...]] = {
     "perceptron": ("--passes", "2"),
 }
 GROUPS = Path("/sys/fs/cgroup")
+FILES = {"memory": ("memory.limit_in_bytes", "memory.max_usage_in_bytes"), "": ("memory.max", "memory.peak")}  # of version 1 and of version 2
 LIMITED = """
 import os, resource, sys
 group, limit = sys.argv[1], int(sys.argv[2])
@@ -45,9 +46,7 @@ cli(sys.argv[3:])
 
 
 class Took(NamedTuple):
-    """By a run: seconds for a million tokens, from its start to its first pass, and in a pass; and bytes at its
-    peak.
-    """
+    """By a run: seconds for a million tokens outside of its passes, of which reading takes the most, and in a pass; and bytes at its peak."""
 
     reading: float
     a_pass: float
@@ -68,44 +67,59 @@ def write_text(path: Path, sentences: list[str], bytes_wanted: int) -> int:
     return tokens
 
 
-@contextmanager
-def control_group(limit: int) -> Iterator[Path | None]:
-    """A group below our own whose processes have so much memory together; None where none can be made."""
-    made = None
-    with suppress(OSError, ValueError):
+class Group(NamedTuple):
+    """A control group, whose processes have so much memory together."""
+
+    folder: Path
+    limit: Path
+    peak: Path
+
+
+def groups() -> Iterator[Group]:
+    """Those that may be possible below our own."""
+    with suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text().splitlines():
             _, kinds, own = line.split(":", 2)
-            if kinds not in ("memory", ""):
-                continue
-            group = GROUPS / kinds / own.lstrip("/") / f"crfkit-{os.getpid()}"
-            with suppress(OSError):
-                group.mkdir()
-                made = group
-                (group / ("memory.limit_in_bytes" if kinds else "memory.max")).write_text(str(limit))
-                break
-            if made is not None:
-                made.rmdir()
-                made = None
+            if kinds in FILES:
+                folder = GROUPS / kinds / own.lstrip("/") / f"crfkit-{os.getpid()}"
+                yield Group(folder, *(folder / name for name in FILES[kinds]))
+
+
+def made(group: Group, limit: int) -> bool:
+    """Whether it can be made, with this limit."""
+    with suppress(OSError):
+        group.folder.mkdir()
+        with suppress(OSError):
+            group.limit.write_text(str(limit))
+            return True
+        group.folder.rmdir()
+    return False
+
+
+@contextmanager
+def control_group(limit: int) -> Iterator[Group | None]:
+    """The first group that can be made; None where none can."""
+    group = next((group for group in groups() if made(group, limit)), None)
     try:
-        yield made
+        yield group
     finally:
-        if made is not None:
+        if group is not None:
             with suppress(OSError):  # a run that was left behind
-                made.rmdir()
+                group.folder.rmdir()
 
 
-def run(name: str, text: Path, tokens: int, group: Path | None, limit: int, *more: Any) -> Took:
+def run(name: str, text: Path, tokens: int, group: Group | None, limit: int, *more: Any) -> Took:
     """One run, with a limit if there is one."""
     log, model = text.with_suffix(".log"), text.with_suffix(".model")
     command = ("learn", "-q", "-a", name, *LEARN[name], "--threads", 1, "--log", log, *more, common.TEMPLATE, text, model)
-    used = common.command("-c", LIMITED, group or "", limit, *command)
+    used = common.command("-c", LIMITED, group.folder if group else "", limit, *command)
     records = [json.loads(line) for line in log.read_text().splitlines()]
     passes = [record["seconds"] for record in records]
     reading = used.seconds - records[-1]["elapsed"]
     peak = used.peak
     if group is not None:
         with suppress(OSError):
-            peak = int((group / "memory.max_usage_in_bytes").read_text())
+            peak = int(group.peak.read_text())
     return Took(1e6 * reading / tokens, 1e6 * sum(passes) / len(passes) / tokens, peak)
 
 

@@ -40,23 +40,33 @@ COPIES = 10  # of the training part, for tagging
 BEFORE = 5  # passes that are not measured
 PASSES = 3  # of each trainer in a round
 L1 = 1.0
-OBSERVED = ", observed"
 RELATIONS = "EWT, relations"
 PEERS = {"perceptron": "CRFsuite ap", "lbfgs": "CRFsuite lbfgs"}
-TRAINERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "sbcd": ("sbcd", {"l1": L1}),
-    "sbcd, dense": ("sbcd", {"l1": L1, "recursions": "dense"}),
-    "owlqn": ("owlqn", {"l1": L1, "warm_up": 0}),
-    "lbfgs": ("lbfgs", {"l2": 1.0}),
-    f"owlqn{OBSERVED}": ("owlqn", {"l1": L1, "warm_up": 0}),
-    f"lbfgs{OBSERVED}": ("lbfgs", {"l2": 1.0}),
-    "adf": ("adf", {"l2": 1.0}),
-    "sapo": ("sapo", {"l2": 1.0}),
-    "perceptron": ("perceptron", {}),
-    f"sgd{OBSERVED}": ("sgd", {"l2": 1.0, "rate": 0.1}),
-    f"adf{OBSERVED}": ("adf", {"l2": 1.0, "rate": 0.1}),
-    f"sapo{OBSERVED}": ("sapo", {"l2": 1.0, "rate": 0.1}),
-    f"perceptron{OBSERVED}": ("perceptron", {}),
+
+
+class Measured(NamedTuple):
+    """A trainer, and what it learns."""
+
+    algorithm: str
+    options: dict[str, Any]
+    features: str = "all"
+    after: str = ""  # the trainer whose weights it goes on from
+
+
+TRAINERS = {
+    "sbcd": Measured("sbcd", {"l1": L1}),
+    "sbcd, dense": Measured("sbcd", {"l1": L1, "recursions": "dense"}, after="sbcd"),
+    "owlqn": Measured("owlqn", {"l1": L1, "warm_up": 0}),
+    "lbfgs": Measured("lbfgs", {"l2": 1.0}),
+    "owlqn, observed": Measured("owlqn", {"l1": L1, "warm_up": 0}, "observed"),
+    "lbfgs, observed": Measured("lbfgs", {"l2": 1.0}, "observed"),
+    "adf": Measured("adf", {"l2": 1.0}),
+    "sapo": Measured("sapo", {"l2": 1.0}),
+    "perceptron": Measured("perceptron", {}),
+    "sgd, observed": Measured("sgd", {"l2": 1.0, "rate": 0.1}, "observed"),
+    "adf, observed": Measured("adf", {"l2": 1.0, "rate": 0.1}, "observed"),
+    "sapo, observed": Measured("sapo", {"l2": 1.0, "rate": 0.1}, "observed"),
+    "perceptron, observed": Measured("perceptron", {}, "observed"),
 }
 
 
@@ -106,7 +116,7 @@ def tasks(folder: Path, sentences: int | None) -> list[Task]:
         texts = {RELATIONS: [labelled(tree, True) for tree in parsed], **texts}
     found = []
     for number, (name, parts) in enumerate(texts.items()):
-        own = [one for one in TRAINERS if one.endswith(OBSERVED)] if name == RELATIONS else list(TRAINERS)  # all features would take too long there
+        own = [name_of for name_of, one in TRAINERS.items() if name != RELATIONS or one.features == "observed"]  # all would take too long there
         task = Task(name, folder / f"labels-{number}.txt", folder / f"labels-{number}-half.txt", own)
         parts = parts[:sentences]
         common.write_sentences(task.path, parts)
@@ -115,21 +125,16 @@ def tasks(folder: Path, sentences: int | None) -> list[Task]:
     return found
 
 
-def kind_of(name: str) -> str:
-    """The features of a trainer."""
-    return "observed" if name.endswith(OBSERVED) else "all"
-
-
 def numbered(path: Path, features: str) -> Corpus:
     """A corpus with all features, or those observed."""
     return read_corpus(Reader([path], Template.parse(RULES), Run(features=features)))
 
 
-def trained(numbers: Corpus, name: str, initial: Any = None) -> Any:
-    """A trainer after its first passes, or after one from the initial weights."""
-    algorithm, chosen = TRAINERS[name]
-    trainer = learning.make_trainer(algorithm, numbers, options.make(algorithm, chosen), Run(threads=1), initial)
-    for _ in range(BEFORE if initial is None else 1):
+def trained(numbers: Corpus, one: Measured, others: dict[str, Any]) -> Any:
+    """A trainer after its first passes, or after one from the weights of another."""
+    initial = others[one.after].weights() if one.after else None
+    trainer = learning.make_trainer(one.algorithm, numbers, options.make(one.algorithm, one.options), Run(threads=1), initial)
+    for _ in range(1 if one.after else BEFORE):
         trainer.run_pass()
     return trainer
 
@@ -169,7 +174,8 @@ def ready_made(task: Task) -> Path:
 
 
 def peer_passes(task: Task) -> dict[str, Callable[[], list[float]]]:
-    """Those of CRFsuite's trainers. The first iteration of its L-BFGS evaluates the objective twice, so it is left out."""
+    """Those of CRFsuite's trainers, which begin anew each time. The first iteration of its L-BFGS evaluates the objective twice, and in its first
+    passes the perceptron makes most of its mistakes, so these are left out."""
     if not peers.crfsuite():
         return {}
     trainer = peers.crfsuite_trainer(ready_made(task))
@@ -178,25 +184,25 @@ def peer_passes(task: Task) -> dict[str, Callable[[], list[float]]]:
         return [one["time"] for one in peers.crfsuite_log(trainer, task.path.parent, name, **chosen)]
 
     return {
-        PEERS["perceptron"]: lambda: iterations("ap", max_iterations=PASSES),
+        PEERS["perceptron"]: lambda: iterations("ap", epsilon=0.0, max_iterations=BEFORE + PASSES)[BEFORE:],
         PEERS["lbfgs"]: lambda: iterations("lbfgs", c2=0.5, max_iterations=PASSES + 1)[1:],
     }
 
 
 def measure(task: Task, rounds: int) -> Found:
     """Everything on one task in turn."""
-    read = {kind: numbered(task.path, kind) for kind in {kind_of(name) for name in task.trainers}}
-    corpora = {name: read[kind_of(name)] for name in task.trainers}
+    read = {features: numbered(task.path, features) for features in {TRAINERS[name].features for name in task.trainers}}
+    corpora = {name: read[TRAINERS[name].features] for name in task.trainers}
     trainers: dict[str, Any] = {}
     for name, numbers in corpora.items():
-        trainers[name] = trained(numbers, name, trainers["sbcd"].weights() if name == "sbcd, dense" else None)
+        trainers[name] = trained(numbers, TRAINERS[name], trainers)
     works: dict[str, Callable[[], Any]] = {name: passes(trainer) for name, trainer in trainers.items()}
-    for name in ("owlqn", "lbfgs", f"lbfgs{OBSERVED}"):
+    for name in ("owlqn", "lbfgs", "lbfgs, observed"):
         if name in trainers:
             works[f"tagging, {name}"] = tagging(corpora[name], trainers[name], task)
     if halved := [name for name in ("adf", "sapo", "perceptron") if name in trainers]:
         half = numbered(task.half, "all")
-        works.update({f"{name}, half": passes(trained(half, name)) for name in halved})
+        works.update({f"{name}, half": passes(trained(half, TRAINERS[name], trainers)) for name in halved})
     works.update(peer_passes(task))
     seconds = common.in_turn(works, rounds)
     weighted = {name: pairs(corpora[name], trainer) for name, trainer in trainers.items()}

@@ -1,13 +1,13 @@
 """Seconds a pass of the online trainers, and their ratios to the averaged perceptron.
 
-    python benchmarks/bench_online.py [--rounds N] [--sentences N] [--train FILE --template FILE | --labels N] [--rich]
+    python benchmarks/bench_online.py [--rounds N] [--sentences N] [--train FILE --template FILE | --labels N] [--rich] [--only NAME]
 
 With CRFKIT_CORPORA naming a folder that holds wsj-sample-pos/, that corpus of 45 labels is used, else
 data/chunking; --train and --template take any other, --labels makes sequences of so many labels (bench_labels.py). --rich gives the templates' features of the current word to
 pairs of labels too.
 
 All trainers make a pass in turn, after a first one that is not counted: what else the machine does meets all of
-them. The figures are medians of processor seconds; a ratio is the median of the ratios within a round. The passes go on from the weights
+them. The figures are medians of processor seconds; a ratio to the first trainer is the median of the ratios within a round. The passes go on from the weights
 of the one before, so later rounds measure trainers that make few mistakes.
 """
 
@@ -54,6 +54,9 @@ def main() -> None:
     parser.add_argument("--rich", action="store_true", help="add two rich edge features to the template")
     parser.add_argument("--only", metavar="NAME", help="no other trainer than those whose name begins so")
     given = parser.parse_args()
+    wanted = {name: one for name, one in TRAINERS.items() if name.startswith(given.only or "")}
+    if not wanted:
+        parser.error(f"no trainer begins with {given.only}")
     if given.labels:
         name, text = f"made, {given.labels} labels", bench_labels.RULES
         rows = [[line.split() for line in lines.splitlines()] for lines in bench_labels.made(given.labels, bench_labels.SEQUENCES)]
@@ -66,11 +69,7 @@ def main() -> None:
     print(", ".join(f"{corpus.summary[name]:,} {name}" for name in ("sequences", "tokens", "labels", "weights")))
 
     run = Run(threads=1)
-    trainers = {
-        name: learning.make_trainer(algorithm, corpus, options.make(algorithm, chosen), run)
-        for name, (algorithm, chosen) in TRAINERS.items()
-        if name.startswith(given.only or "")
-    }
+    trainers = {name: learning.make_trainer(algorithm, corpus, options.make(algorithm, chosen), run) for name, (algorithm, chosen) in wanted.items()}
     times: dict[str, list[float]] = {name: [] for name in trainers}
     for trainer in trainers.values():
         trainer.run_pass()

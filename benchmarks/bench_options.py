@@ -19,10 +19,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-import bench_strangers
 import common
 from bench_defaults import PAIRS, THREE, WINDOW, WORDS
-from bench_passes import DENSE, KINDS, Data, data, reviews
+from bench_passes import DENSE, KINDS, Data, complete, data, reviews
 from bench_strangers import corpus, trees
 
 import crfkit
@@ -145,7 +144,7 @@ SOME = (
 
 
 def tasks() -> Iterator[Data]:
-    if all(common.corpora(name) for name in (*bench_strangers.CORPORA, "cws-sxu", "sentiment", "wsj-sample-pos")):
+    if complete():
         yield from PLAIN
     for one in data():
         if one.name not in DENSE:
@@ -183,10 +182,9 @@ def run(one: Data, train: Any, held_out: Any, name: str, options: dict[str, Any]
 
 def by_pass(one: Data, train: Any, held_out: Any, name: str, passes: int) -> dict[str, Any]:
     """The scores after each pass of one run."""
-    form: dict[str, Any] = {} if one.template else {"format": "crfsuite"}
     found: list[dict[str, Any]] = []
-    crfkit.learn(train, one.template, name, threads=1, passes=passes, dev=held_out, progress=found.append, **form)
-    return {"scores": [100 * each["dev_accuracy" if one.scheme == "none" else "dev_f1"] for each in found]}
+    crfkit.learn(train, one.template, name, threads=1, passes=passes, dev=held_out, progress=found.append, **one.form)
+    return {"scores": [100 * each[one.figure] for each in found]}
 
 
 def tried(one: Data, size: int, draw: int, train: Any, held_out: Any, name: str, option: str, values: list[float], records: Records) -> list[Any]:
@@ -226,10 +224,9 @@ def main() -> None:
             whole = [list(chain.from_iterable(whole[k : k + given.joined])) for k in range(0, len(whole), given.joined)]
         end = min(1000 if one.template else 600, len(whole) // 4)
         pool, held_out = whole[: len(whole) - end], whole[len(whole) - end :]
-        form: dict[str, Any] = {} if one.template else {"format": "crfsuite"}
         for size in sorted({min(int(n), len(pool)) for n in given.sizes.split(",")}):
             draws = [random.Random(f"{size} {draw}").sample(pool, size) for draw in range(given.rounds)]
-            read = [read_corpus(Reader(train, one.template, Run(**form))) for train in draws]
+            read = [read_corpus(Reader(train, one.template, Run(**one.form))) for train in draws]
             n = [each.dataset.n_incidences[0] for each in read]
             of_a_token = fmean(a / each.dataset.n_tokens for a, each in zip(n, read, strict=True))
             often = fmean(a / each.layout.n_attributes[0] for a, each in zip(n, read, strict=True))

@@ -31,9 +31,19 @@ KINDS = ("books", "kitchen", "dvd", "electronics")
 class Data(NamedTuple):
     name: str
     make: Callable[[], Any]
-    template: Template | None
+    template: Template | None  # None: rows have attributes
     scheme: str = "none"
     held_out: int = 300
+
+    @property
+    def form(self) -> dict[str, Any]:
+        """The format, as an option."""
+        return {} if self.template else {"format": "crfsuite"}
+
+    @property
+    def figure(self) -> str:
+        """What a pass is judged by in its record."""
+        return "dev_accuracy" if self.scheme == "none" else "dev_f1"
 
 
 def reviews(kind: str) -> list[Any]:
@@ -46,8 +56,13 @@ def reviews(kind: str) -> list[Any]:
     return made
 
 
+def complete() -> bool:
+    """Whether all corpora are there."""
+    return all(map(common.corpora, (*bench_strangers.CORPORA, "cws-sxu", "sentiment", "wsj-sample-pos")))
+
+
 def data() -> Iterator[Data]:
-    corpora = all(common.corpora(name) for name in (*bench_strangers.CORPORA, "cws-sxu", "sentiment", "wsj-sample-pos"))
+    corpora = complete()
     for task in bench_defaults.TASKS if corpora else bench_defaults.MADE:
         yield Data(task.name, lambda task=task: bench_defaults.sentences(task), common.rules(task.template), task.scheme)
     for other in bench_strangers.TASKS:
@@ -68,15 +83,14 @@ def main() -> None:
         whole = one.make()[: given.sentences]
         end = min(one.held_out, len(whole) // 4)
         pool, held_out = whole[:-end], whole[-end:]
-        form: dict[str, Any] = {"format": "crfsuite"} if one.template is None else {}
         for size in [n for n in map(int, given.sizes.split(",")) if n <= len(pool)] or [len(pool)]:
             for draw in range(given.rounds):
                 train = random.Random(f"{size} {draw}").sample(pool, size)
-                corpus = read_corpus(Reader(train, one.template, Run(**form)))
+                corpus = read_corpus(Reader(train, one.template, Run(**one.form)))
                 often = sum(corpus.dataset.n_incidences) / sum(corpus.layout.n_attributes)
                 records: list[dict[str, Any]] = []
-                crfkit.learn(train, one.template, "cw", threads=1, passes=max(PASSES), dev=held_out, progress=records.append, **form)
-                scores = [100 * record["dev_accuracy" if one.scheme == "none" else "dev_f1"] for record in records]
+                crfkit.learn(train, one.template, "cw", threads=1, passes=max(PASSES), dev=held_out, progress=records.append, **one.form)
+                scores = [100 * record[one.figure] for record in records]
                 first, *others = (scores[n - 1] for n in PASSES)
                 print(f"{one.name} | {size} | {often:.1f} | {first:.2f} | {' '.join(f'{score - first:+.2f}' for score in others)}", flush=True)
     print(f"\n{parser.description}\ntask | sentences | occurrences | ten passes | 14, 20, 30\n{common.machine()}")

@@ -34,9 +34,9 @@ GRIDS: dict[str, list[dict[str, Any]]] = {
     "sapo": [*({"rate": x} for x in (1 / 32, 1 / 8, 1 / 2)), {"l2": 0.1}, {"l2": 1}],
     "perceptron": [{"passes": x} for x in (5, 50)],
     "mira": [{"nbest": 5}],
-    "arow": [*({"regularization": x} for x in (3, 30, 300, 3000))],
+    "arow": [{"regularization": x} for x in (3, 30, 300, 3000)],
     "cw": [*({"confidence": x} for x in (0.501, 0.6)), {"passes": 5}, {"passes": 20}],
-    "lookahead": [*({"margin": x} for x in (10, 100))],
+    "lookahead": [{"margin": x} for x in (10, 100)],
 }
 CORPORA = ("conll2000", "conll2003", "ewt-dep", "ewt-pos", "jnlpba", "nettalk")
 PEERS = ("lbfgs", "averaged-perceptron", "passive-aggressive", "arow")

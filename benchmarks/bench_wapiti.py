@@ -9,6 +9,7 @@ the program to its end.
 
 from __future__ import annotations
 
+from statistics import median
 from typing import NamedTuple
 
 import bench_learn
@@ -19,11 +20,11 @@ ITERATIONS = 5
 
 
 class Found(NamedTuple):
-    """Medians; those of Wapiti are missing where it is not installed."""
+    """Those of Wapiti are missing where it is not installed."""
 
-    passes: dict[str, float]
-    memory: dict[str, float]
-    rate: float | None  # tokens a second of Wapiti's tagger
+    passes: dict[str, float]  # median seconds
+    memory: dict[str, int]  # the highest peaks
+    rate: float | None  # tokens a second of Wapiti's tagger, a median
 
 
 def measure(corpus: common.Corpus, rounds: int) -> Found:
@@ -45,10 +46,10 @@ def measure(corpus: common.Corpus, rounds: int) -> Found:
 
     works = {"ours, 1 thread": own[1], "ours, 2 threads": own[2], "memory": peak}
     medians = common.in_turn({**works, "Wapiti": wapiti} if peers.wapiti() else works, rounds)
-    memory = {"ours": medians.pop("memory")}
-    if runs:
-        memory["Wapiti"] = max(run.peak for run in runs)
-    return Found(medians, memory, max(run.rate for run in runs) if runs else None)
+    del medians["memory"]
+    if not runs:
+        return Found(medians, {"ours": max(peaks)}, None)
+    return Found(medians, {"ours": max(peaks), "Wapiti": max(run.peak for run in runs)}, median(run.rate for run in runs))
 
 
 def main() -> None:

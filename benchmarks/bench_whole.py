@@ -3,9 +3,9 @@
     python benchmarks/bench_whole.py [--rounds N] [--sentences N] [--only NAME ...] [--trainers NAME ...] [--limit S]
 
 Trainers are lbfgs (an L2 penalty) and owlqn (an L1 penalty, beside CRFsuite's OWL-QN). Both sides have one thread,
-a process of their own and the same features. crfkit reads columns and ends by itself. CRFsuite reads the features
-ready-made, and is stopped as soon as its objective is as low as crfkit's; at its own end; or after --limit seconds:
-then the factor is a lower bound. Seconds are those of the processor. The corpora are those in the folder that
+a process of their own and the same features. crfkit reads columns and ends by itself. CRFsuite is given the features
+ready-made, which Python reads from a file, and is stopped as soon as its objective is as low as crfkit's; at its own end; or after --limit seconds:
+then the factor is a lower bound. Seconds are those of the processor: the median of the rounds for crfkit; CRFsuite, which takes minutes, runs once. The corpora are those in the folder that
 CRFKIT_CORPORA names, else the shipped one.
 """
 

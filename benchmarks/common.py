@@ -224,9 +224,9 @@ def per_second(count: int, seconds: float) -> str:
     return f"{count / seconds:,.0f}" if seconds > 0 else ""
 
 
-def command(*arguments: Any, stdin: Path | None = None) -> Used:
+def command(*arguments: Any) -> Used:
     """Runs `python ARGUMENTS` with the crfkit that was imported here."""
-    return measured(*arguments, tree=TREE, stdin=stdin)
+    return measured(*arguments, tree=TREE)
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

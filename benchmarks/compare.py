@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import common
 from bench_labels import LENGTH, made
-from process import measured
+from process import Used, measured
 
 SENTENCES = 2000
 COPIES = 5  # of the test part, for tagging
@@ -76,11 +76,11 @@ class Side(NamedTuple):
     tree: Path  # the folder that holds crfkit/
     folder: Path  # for its files: models are its own
 
-    def run(self, *arguments: Any) -> Any:
+    def run(self, *arguments: Any) -> Used:
         """What a command took."""
         return measured(*arguments, tree=self.tree)
 
-    def crfkit(self, *arguments: Any) -> Any:
+    def crfkit(self, *arguments: Any) -> Used:
         """The same of `crfkit ARGUMENTS`."""
         return self.run("-m", "crfkit", *arguments)
 

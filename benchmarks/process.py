@@ -33,17 +33,17 @@ def environment(tree: Path) -> dict[str, str]:
     return {**given, "PYTHONPATH": os.pathsep.join(filter(None, places))}
 
 
-def measured(*arguments: Any, tree: Path, stdin: Path | None = None) -> Used:
+def measured(*arguments: Any, tree: Path) -> Used:
     """Runs `python ARGUMENTS` with the crfkit below that folder; subprocess.CalledProcessError if it fails. Paths among
     the arguments are absolute: the command runs in a folder without a crfkit, as `-m` prefers that of its folder."""
     command = [sys.executable, *map(str, arguments)]
     reading, writing = os.pipe()
-    with open(stdin or os.devnull, "rb") as source, open(reading, "rb") as report:
+    with open(reading, "rb") as report:
         try:
             # -I -S: the process between us is as small as can be, and starts alike whatever is installed
             between = [sys.executable, "-I", "-S", str(HERE / "process.py"), str(writing), *command]
             done = subprocess.run(
-                between, check=True, stdin=source, stdout=subprocess.PIPE, env=environment(tree), pass_fds=[writing], cwd=HERE
+                between, check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment(tree), pass_fds=[writing], cwd=HERE
             )
         finally:
             os.close(writing)

@@ -9,6 +9,7 @@ the sparse loop / time of the dense loop, with a star where the rule in the code
 
 from __future__ import annotations
 
+import argparse
 import random
 
 from common import seconds
@@ -39,6 +40,7 @@ def compare(labels, share):
 
 def main():
     """Print the table."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     print(f"variant {variant()}: forward-backward | Viterbi, sparse time / dense time")
     print("labels  " + "".join(f"{share:>15.1%}" for share in SHARES))
     for labels in (16, 32, 48, 64, 100, 150, 250, 400):

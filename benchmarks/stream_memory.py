@@ -3,7 +3,8 @@ it goes.
 
     python benchmarks/stream_memory.py [--megabytes 2000] [tag|eval|learn ...]
 
-The peak must be that of a stream a tenth as long; what differs more than a tenth is said and ends with exit code 1.
+The peak must be that of a stream a tenth as long: with one that is more than a tenth higher the exit code is 1. Peaks are read from /proc, so this
+needs Linux.
 """
 
 from __future__ import annotations
