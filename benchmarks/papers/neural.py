@@ -29,7 +29,7 @@ import numpy as np
 import tasks
 from judging import Journal, Verdict, chance, counted, packed, score
 from protocol import CONTRADICTED, LONG, REPRODUCED, SIGNIFICANT, TIE, fall, on_falls
-from report import markdown, mean, picture
+from report import markdown, mean, picture, spread
 from runs import commit, machine
 from study import RESULTS, default_work
 from tasks import Task, prepare
@@ -220,9 +220,8 @@ def section(task: Task, found: Runs, folder: Path) -> list[str]:
     table = []
     for name, runs in ((name, runs) for name, runs in found.items() if not MODELS[name].lasting):
         tests, bests = [run["test"] for run in runs], [max(run["dev"]) for run in runs]
-        spread = f" ± {stdev(tests):.2f}" if len(tests) > 1 else ""
         table.append([
-            MODELS[name].title, str(len(runs)), f"{fmean(tests):.2f}{spread}", f"{fmean(bests):.2f}", f"{fmean(1 + run['dev'].index(max(run['dev'])) for run in runs):.1f}",
+            MODELS[name].title, str(len(runs)), spread(tests), f"{fmean(bests):.2f}", f"{fmean(1 + run['dev'].index(max(run['dev'])) for run in runs):.1f}",
             f"{fmean(run['cpu'] / len(run['dev']) for run in runs):.1f}", f"{fmean(run['cpu'] for run in runs):.0f}",
         ])  # fmt: skip
     lines += [*markdown(heads, table), "", *(verdict.line for verdict in verdicts(found)), *(beside(found))]

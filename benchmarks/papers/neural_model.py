@@ -18,7 +18,6 @@ import numpy as np
 from jax import lax
 
 Params = dict[str, Any]
-TOPS = ("lstm", "lstm-crf", "lstm-sapo")
 
 
 @dataclass(frozen=True)
@@ -85,8 +84,7 @@ def _lstm(way: Params, x: jax.Array, mask: jax.Array, backward: bool) -> jax.Arr
     return jnp.swapaxes(outputs, 0, 1)
 
 
-# --- One sentence: nodes [position, label], pairs [label, label], mask [position]
-# ---------------------------------------
+# --- One sentence: nodes [position, label], pairs [label, label], mask [position] --------------------------------------
 
 
 def score(nodes: jax.Array, pairs: jax.Array, mask: jax.Array, labels: jax.Array) -> jax.Array:

@@ -90,7 +90,7 @@ def rows(found: list[tuple[Any, dict[str, Any]]], runs: Any) -> list[list[str]]:
 def index(sections: list[tuple[str, str, list[list[str]]]], beside: list[str], folder: Path) -> Path:
     """One page, claim by claim; a section is its title, the name of its page, and rows. `beside` goes before them."""
     names = (protocol.REPRODUCED, protocol.TIE, protocol.CONTRADICTED, MISSING)
-    counts = [(title, Counter(row[-1] for row in found)) for title, _, found in sections if found]
+    counts = [(title, Counter(row[-1] for row in found)) for title, _, found in sections]
     lines = ["# What holds, claim by claim", "", INDEX.strip(), ""]
     lines += markdown(["", *names], [[title, *(str(count[name]) for name in names)] for title, count in counts])
     lines += ["", *beside, ""]
@@ -101,8 +101,6 @@ def index(sections: list[tuple[str, str, list[list[str]]]], beside: list[str], f
             lines += [*(f"| {' | '.join(row[:-1])} | **{row[-1]}** |" for row in measured), ""]
         if absent := Counter(row[1] for row in found if row[-1] == MISSING):
             lines += [f"Not measured yet: {'; '.join(f'{n} of the claims on {task}' for task, n in absent.items())}.", ""]
-        if not found:
-            lines += ["Its claims are not gathered here yet: see the page.", ""]
     path = folder / "index.md"
     path.write_text("\n".join(lines), encoding="utf-8")
     return path

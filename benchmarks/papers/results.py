@@ -2,8 +2,8 @@
 
     python benchmarks/papers/results.py [--tasks TASK ...] [--only pages]
 
-A page's claims are in its script: of adf, sapo, dbl_crf and lookahead those of PAPER; any other script may have a function
-`index_rows(folder)` that gives rows of the index (claim, task, paper's numbers, numbers here, verdict) from its own raw results in that folder.
+A page's claims are in its script: of adf, sapo, dbl_crf and lookahead those of PAPER; the others have a function
+`index_rows(folder)` that gives rows of the index (claim, task, paper's numbers, numbers here, verdict) from their own raw results in that folder.
 """
 
 from __future__ import annotations
@@ -38,8 +38,7 @@ def index(folder: Path, quick: bool = False) -> Path:
         found += [outcome for _, outcome in tables]
     for name, title in OTHERS.items():
         if (folder / f"{name}.md").exists():
-            module = importlib.import_module(name)
-            sections.append((title, name, module.index_rows(folder) if hasattr(module, "index_rows") else []))
+            sections.append((title, name, importlib.import_module(name).index_rows(folder)))
     return report.index(sections, [*exhibits.lines(sections), "", *report.side_by_side(found), "", *report.defaults(found)], folder)
 
 

@@ -150,7 +150,7 @@ class Runs:
 
     def tagging(self, task: Task, test: Record) -> float:
         """Processor seconds of tagging the test part, with reading it, by the model of a test: the fastest of nine."""
-        asked = {**test, "kind": "tagging"}
+        asked = {"kind": "tagging", **_asked(task, test["algorithm"], test["options"], test["seed"])}
         if (record := self.raw.find(**asked)) is None:
             self._begin(asked)
             seconds = [0.0] * 9
@@ -160,7 +160,7 @@ class Runs:
                     before = time.process_time()
                     tagger.tag_with_gold(str(part.test), threads=1)
                     seconds[k] += time.process_time() - before
-            record = self._end({"kind": "tagging", **_asked(task, test["algorithm"], test["options"], test["seed"])}, fastest=round(min(seconds), 5))
+            record = self._end(asked, fastest=round(min(seconds), 5))
         return float(record["fastest"])
 
     def compare(self, task: Task, first: Record, second: Record) -> Record:

@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
 from judging import Verdict, chance, holds, unmeasured
 from protocol import CONTRADICTED, REPRODUCED, SIGNIFICANT, TIE
-from report import markdown, picture
+from report import markdown, picture, spread
 from sbcd_weights import PICTURE, drawn, section
 
 Run = dict[str, Any]
@@ -97,9 +97,8 @@ def _letters(found: Found) -> Section:
         return [], [], None
 
     def cells(name: str, runs: list[Run], paper: str) -> list[str]:
-        spread = f" ± {stdev(map(error, runs)):.2f}" if len(runs) > 1 else ""
         return [
-            name, str(runs[0]["passes"]), f"{fmean(run['cpu'] for run in runs):.1f}", f"{100 - fmean(run['train'] for run in runs):.2f}", f"{fmean(map(error, runs)):.2f}{spread}",
+            name, str(runs[0]["passes"]), f"{fmean(run['cpu'] for run in runs):.1f}", f"{100 - fmean(run['train'] for run in runs):.2f}", spread([error(run) for run in runs]),
             f"{runs[0]['node']:,}", f"{runs[0]['pair']:,}", paper,
         ]  # fmt: skip
 
