@@ -21,12 +21,12 @@ LARGEST_FOR_RATES = 100.0  # beyond which trainers with one rate for all attribu
 
 class Divergence:
     """Checks each pass of a run. `tokens` counts each sequence by its weight; `labels`: how many a token may have. Only trainers with a
-    rate can have a wrong one.
+    rate can have a wrong one. `of_zeros`: what a model whose weights are all zero does.
     """
 
-    def __init__(self, options: Any, tokens: float, labels: int):
+    def __init__(self, options: Any, tokens: float, labels: int, of_zeros: str = "every token will have the same label"):
         self.has_rate = hasattr(options, "rate")
-        self.untrained = tokens * math.log(labels)
+        self.untrained, self.of_zeros = tokens * math.log(labels), of_zeros
         self.advice = ("lower --rate, or " if self.has_rate else "") + "scale down the values of the features"
 
     def check(self, record: dict[str, Any], least: float | None) -> None:
@@ -53,10 +53,7 @@ class Divergence:
             raise TrainingError(f"training diverged: a weight is not finite; {self.advice}")
         progress.warn(self.warning(loss or 0.0))
         if not summarise(weights)[0]:
-            progress.warn(
-                "all weights are zero: every token will have the same label"
-                + (f"; lower --l1, which is {l1:g}" if l1 else "")
-            )
+            progress.warn(f"all weights are zero: {self.of_zeros}" + (f"; lower --l1, which is {l1:g}" if l1 else ""))
 
 
 def value_warning(largest: float, algorithm: str, options: Any) -> str | None:

@@ -180,7 +180,8 @@ class ParserTraining:
                 array.array("d", chain.from_iterable((line, *key, *rest) for line, key, *rest in initial)) if initial else None,
                 None if dev is None else dev.contents(),
             )
-        passes = Passes(trainer, Divergence(options, bank.n_tokens, len(actions([]))), run, dev, checkpoint, progress, self.stop)  # type: ignore[arg-type]
+        divergence = Divergence(options, bank.n_tokens, len(actions([])), "every word will depend on the last one of its sentence")
+        passes = Passes(trainer, divergence, run, dev, checkpoint, progress, self.stop)  # type: ignore[arg-type]
         self.stop.arm()
         ((_, weights),) = passes.all(None)
         placed = trainer.placed(weights)

@@ -9,7 +9,7 @@ import pytest
 from parser.test_parser import TEMPLATE, corpus
 
 import crfkit
-from crfkit.errors import DataError
+from crfkit.errors import CrfkitWarning, DataError
 from crfkit.parser.model import Parser, ParserModel
 
 
@@ -45,6 +45,14 @@ def test_relations_are_counted_where_there_are_any():
         with redirect_stderr(io.StringIO()) as printed:
             learned(progress=True, **options)
         assert said in printed.getvalue() and ("relation" in printed.getvalue()) == bool(options)
+
+
+def test_weights_that_are_all_zero_are_told():
+    """Trees of one word leave nothing to learn. What is said of such a model is so."""
+    with pytest.warns(CrfkitWarning, match=r"^all weights are zero: every word will depend on the last one of its sentence$"):
+        model = crfkit.learn([[["1", "a", "_", "X", "X", "_", "0", "root", "_", "_"]]], TEMPLATE, "lookahead", format="conllu", passes=1)
+    words = [[str(k), "a", *"_XX_____"] for k in range(1, 5)]
+    assert model.tagger().tag(words) == [4, 4, 4, 0]
 
 
 @pytest.mark.parametrize("given", [3, None, "text"])
