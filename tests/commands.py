@@ -28,7 +28,7 @@ BATCH = {name for name, cls in options.TRAINERS.items() if hasattr(cls, "max_ite
 def invoked(command: Any, *arguments: Any, code: int = 0, stdin: bytes | str | None = None) -> Result:
     """Run a program that must exit with this code; its result."""
     result = CliRunner().invoke(command, [*map(str, arguments)], input=stdin)
-    assert result.exit_code == code, f"{result.exit_code}: {result.output}"
+    assert result.exit_code == code, f"{arguments}: {result.exit_code}: {result.output}"
     return result
 
 
@@ -59,9 +59,8 @@ def error(*arguments: Any, code: int = 1, stdin: bytes | str | None = None) -> s
     result = crfkit(*arguments, code=code, stdin=stdin)
     assert result.stdout == ""
     lines = [line for line in result.stderr.splitlines() if "rror: " in line]
-    assert len(lines) == 1, result.stderr
     prefix = "crfkit: error: " if code == 1 else "Error: "
-    assert lines[0].startswith(prefix) and result.stderr.rstrip().endswith(lines[0])
+    assert len(lines) == 1 and lines[0].startswith(prefix) and result.stderr.rstrip().endswith(lines[0]), f"{arguments}: {result.stderr}"
     return lines[0].removeprefix(prefix)
 
 
@@ -80,6 +79,13 @@ def text_of(sentences: Iterable[Iterable[Iterable[str]]], separator: str = " ") 
 def limit(algorithm: str, n: int) -> dict[str, int]:
     """The options for so many passes, or iterations."""
     return {"max_iter" if algorithm in BATCH else "passes": n}
+
+
+def paper(script: str, *arguments: Any) -> subprocess.CompletedProcess[str]:
+    """Run a script of benchmarks/papers that finds no corpora."""
+    environment = {name: value for name, value in os.environ.items() if name != "CRFKIT_CORPORA"} | {"XDG_CACHE_HOME": "cache"}
+    command = [sys.executable, Path(__file__).parents[1] / "benchmarks" / "papers" / f"{script}.py", "--out", "out", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
 def write_part(path: Path, name: str, sentences: int, skip: int = 0, part: str = "train") -> Path:

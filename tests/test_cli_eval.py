@@ -5,9 +5,12 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from commands import crfkit as command
+
+run = partial(command, "eval")
 
 EXAMPLE = """\
 Rockwell NNP B-NP B-NP
@@ -44,29 +47,19 @@ Overall &   57.14\\% &  57.14\\% &  57.14 \\\\\\hline
 """
 
 
-@pytest.fixture
-def run():
-    """Run the command in a folder of its own."""
-
-    def run(*args, stdin=b"", code=0):
-        return command("eval", *args, stdin=stdin, code=code)
-
-    return run
-
-
 def text_file(name, text):
     with open(name, "wb") as file:
         file.write(text.encode() if isinstance(text, str) else text)
     return name
 
 
-def test_the_layout_is_that_of_conlleval(run):
+def test_the_layout_is_that_of_conlleval():
     result = run(stdin=EXAMPLE.encode())
     assert (result.stdout_bytes, result.stderr) == (EXPECTED, "")
     assert run("-l", "-", stdin=EXAMPLE.encode()).stdout_bytes == LATEX
 
 
-def test_raw_labels(run):
+def test_raw_labels():
     text = b"a NN NN\nb NN VB\n\nc - -\nd X O\n"
     expected = b"""\
 processed 4 tokens with 3 phrases; found: 2 phrases; correct: 1.
@@ -79,7 +72,7 @@ accuracy:  50.00%; precision:  50.00%; recall:  33.33%; FB1:  40.00
     assert run("--scheme", "none", "-o", "-", stdin=text).stdout_bytes == expected
 
 
-def test_chunks_without_a_type_are_listed_as_conlleval_lists_them(run):
+def test_chunks_without_a_type_are_listed_as_conlleval_lists_them():
     assert run(stdin=b"a B B\nb I I\n").stdout.count("                 : precision: 100.00%") == 2
 
 
@@ -98,13 +91,13 @@ def test_chunks_without_a_type_are_listed_as_conlleval_lists_them(run):
     ],
     ids=["tabs", "CRLF", "BOM", "gzip", "no final newline", "blank lines", "header", "boundary", "commas"],
 )
-def test_forms_of_input(run, data):
+def test_forms_of_input(data):
     delimiter = ["-d", ","] if b"," in data and data.isascii() else []
     assert run(text_file("in", data), *delimiter).stdout_bytes == EXPECTED
     assert run(*delimiter, stdin=data).stdout_bytes == EXPECTED
 
 
-def test_headers_and_further_analyses_are_not_tokens(run):
+def test_headers_and_further_analyses_are_not_tokens():
     first, second = (
         EXAMPLE.replace(" ", "\t").replace("\n", "/0.975\n").replace("\n/0.975\n", "\n\n").split("\n\n")
     )
@@ -119,12 +112,12 @@ def test_headers_and_further_analyses_are_not_tokens(run):
     assert run(stdin=several.encode()).stdout_bytes == EXPECTED
 
 
-def test_a_token_may_be_a_hash(run):
+def test_a_token_may_be_a_hash():
     text = b"# # B-NP B-NP\n# 0.5 O O\n\n# 1 O O\n# x O O\n"
     assert run(stdin=text).stdout.startswith("processed 4 tokens with 1 phrases")
 
 
-def test_iobes_is_counted_with_a_note(run):
+def test_iobes_is_counted_with_a_note():
     text = text_file("x.out", "a S-A S-A\nb S-A S-A\n")
     result = run(text)
     assert result.stdout.startswith("processed 2 tokens with 2 phrases; found: 2 phrases; correct: 2.")
@@ -136,7 +129,7 @@ def test_iobes_is_counted_with_a_note(run):
     assert (result.stdout.split(";")[0], result.stderr) == ("processed 2 tokens with 1 phrases", "")
 
 
-def test_strict_refuses_labels_outside_the_scheme(run):
+def test_strict_refuses_labels_outside_the_scheme():
     text = b"a I-A I-A\nb B-A B-A\n"
     assert run("--strict", stdin=text).stdout.startswith("processed 2 tokens with 1 phrases")
     result = run("--strict", "--scheme", "bio", stdin=text + b"\nc O E-A\n", code=1)
@@ -145,7 +138,7 @@ def test_strict_refuses_labels_outside_the_scheme(run):
     )
 
 
-def test_gold_chunks_that_strict_does_not_count_are_named(run):
+def test_gold_chunks_that_strict_does_not_count_are_named():
     text = b"a B-X B-X\nb O O\nc S-X S-X\nd B-X B-X\ne E-X E-X\nf B-X B-X\ng E-Y E-Y\n"
     result = run("--strict", stdin=text)
     assert result.stdout.startswith("processed 7 tokens with 2 phrases")
@@ -153,7 +146,7 @@ def test_gold_chunks_that_strict_does_not_count_are_named(run):
     assert "well-formed" not in run("--strict", stdin=b"a B-X B-X\nb I-X I-X\nc B-X B-X\n").stderr + run(stdin=text).stderr
 
 
-def test_the_report_on_tokens(run):
+def test_the_report_on_tokens():
     lines = run("--tokens", stdin=EXAMPLE.encode()).stdout.splitlines()
     assert lines[:2] == [
         "processed 10 tokens in 2 sentences; correct: 6 tokens, 0 sentences.",
@@ -168,13 +161,13 @@ def test_the_report_on_tokens(run):
     ]
 
 
-def test_many_confusions_are_summed_up(run):
+def test_many_confusions_are_summed_up():
     text = "".join(f"w O B-{i}\n" for i in range(25)).encode()
     assert run("--tokens", stdin=text).stdout.endswith("        5 in 5 other pairs; --json lists them all\n")
     assert len(json.loads(run("--json", stdin=text).stdout)["confusion"]) == 25
 
 
-def test_the_report_on_segments(run):
+def test_the_report_on_segments():
     text = b"a B B\nb E E\nc S B\nd S E\n\na B S\nb E S\n"
     assert run("--segments", "--lexicon", text_file("words", "ab\nx\n"), stdin=text).stdout == (
         "processed 6 tokens with 4 words; found: 4 words; correct: 1.\n"
@@ -194,7 +187,7 @@ def test_the_report_on_segments(run):
     )
 
 
-def test_scores_as_json(run):
+def test_scores_as_json():
     result = json.loads(
         run(
             "--json", "--segments", "--lexicon", text_file("w", ""), stdin=b"\xc3\xa9 B-\xc3\xa9 B-\xc3\xa9\n"
@@ -212,7 +205,7 @@ def test_scores_as_json(run):
     assert result["words"]["correct"] == result["unknown_words"]["correct"] == 1
 
 
-def test_several_files(run):
+def test_several_files():
     text_file("a.out", EXAMPLE)
     text_file("b.out", EXAMPLE.replace("B-NP I-NP", "B-NP B-NP").replace("B-CONJP B-PP", "B-CONJP B-CONJP"))
     table = run("a.out", "b.out").stdout.splitlines()
@@ -230,7 +223,7 @@ def test_several_files(run):
     assert as_json["comparisons"][0]["differences"]["accuracy"] == pytest.approx(0.2)
 
 
-def test_misaligned_gold_labels_are_not_compared(run):
+def test_misaligned_gold_labels_are_not_compared():
     text_file("a.out", "a O O\n\nb O O\n")
     text_file("b.out", "a O O\n\nb B-A O\n")
     assert run("--compare", "a.out", "b.out", code=1).stderr == (
@@ -254,12 +247,12 @@ def test_misaligned_gold_labels_are_not_compared(run):
         (gzip.compress(b"a O O\n" * 1000, mtime=0)[:-9], "in: the gzip file ends too early"),
     ],
 )  # fmt: skip
-def test_errors_are_one_line_and_exit_1(run, text, message):
+def test_errors_are_one_line_and_exit_1(text, message):
     result = run(text_file("in", text), code=1)
     assert (result.stdout, result.stderr) == ("", f"crfkit: error: {message}\n")
 
 
-def test_unreadable_files(run):
+def test_unreadable_files():
     assert (
         run("nowhere", code=1).stderr == "crfkit: error: nowhere: cannot be read: No such file or directory\n"
     )
@@ -268,7 +261,7 @@ def test_unreadable_files(run):
 
 
 @pytest.mark.parametrize("text", [b"", b"\n", b" \t\r\n\n"])
-def test_no_tokens(run, text):
+def test_no_tokens(text):
     result = run(stdin=text)
     assert result.stdout == "processed 0 tokens with 0 phrases; found: 0 phrases; correct: 0.\n"
     assert result.stderr == "crfkit: <stdin>: no tokens\n"
@@ -294,11 +287,11 @@ def test_no_tokens(run, text):
         (["-d", "(a"], "the delimiter '(a' is not a regular expression"),
     ],
 )
-def test_usage_errors_exit_2(run, args, message):
+def test_usage_errors_exit_2(args, message):
     assert message in run(*args, code=2).stderr
 
 
-def test_debug_shows_the_traceback(run):
+def test_debug_shows_the_traceback():
     for args in (["--debug", "eval", "nowhere"], ["eval", "--debug", "nowhere"]):
         result = command(*args, code=1)
         assert "Traceback" in result.stderr
@@ -318,7 +311,7 @@ def test_debug_shows_the_traceback(run):
         (PermissionError(13, "Permission denied", "f"), 1, "crfkit: error: f: Permission denied\n"),
     ],
 )
-def test_exceptions_become_one_line_and_an_exit_code(run, monkeypatch, error, code, message):
+def test_exceptions_become_one_line_and_an_exit_code(monkeypatch, error, code, message):
     def fail(*args, **options):
         raise error
 
@@ -361,7 +354,7 @@ def test_a_full_disk_is_an_error():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names of files are bytes")
-def test_a_name_that_is_not_utf_8(run):
+def test_a_name_that_is_not_utf_8():
     name = os.fsdecode(b"\xff")
     try:
         with open(name, "w") as file:
@@ -377,7 +370,7 @@ def test_starting_does_not_import_what_is_not_needed():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
 
 
-def test_a_note_on_labels_that_mark_no_chunks(run):
+def test_a_note_on_labels_that_mark_no_chunks():
     said = "<stdin>: the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels"
     assert said in run(stdin=b"a NN NN\nb -LRB- NN\n").stderr
     for options in (["--tokens"], ["--raw"], ["--scheme", "bio"]):

@@ -8,15 +8,12 @@ from pathlib import Path
 
 import pytest
 import yaml
-from commands import BATCH, SMALL, TEMPLATES, crfkit, error, learn, trained, write_part
+from commands import BATCH, SMALL, crfkit, error, learn, trained, write_part
 
 from crfkit import options
 from crfkit.model import load
 from crfkit.trainers import trainer_class
 from crfkit.values import flag
-
-TEMPLATE = TEMPLATES / "chunking.txt"
-
 
 # --- what it says and writes --------------------------------------------------------------------------------------
 
@@ -126,6 +123,7 @@ def test_the_log_has_a_line_a_pass(train, algorithm, kind):
         assert 0 <= record["seconds"] <= record["elapsed"]
     assert [r["elapsed"] for r in records] == sorted(r["elapsed"] for r in records)
     assert sum(r["seconds"] for r in records) <= records[-1]["elapsed"]
+    assert len(list(load("model").features())) in {record["active"] for record in records}  # the model is that of a pass
 
 
 def test_log_and_model_agree(train):

@@ -8,6 +8,7 @@ import sys
 
 import numpy
 import pytest
+from commands import BATCH
 from liars import Frame
 from models import sentences
 
@@ -25,15 +26,16 @@ from crfkit.errors import (
 from crfkit.options import TRAINERS, declared
 
 TEMPLATE = Template.parse("U00:%x[0,0]\nU01:%x[-1,0]/%x[0,0]\nU02:%x[0,1]\nB\n")
-ROWS = [[row[:-1] for row in sentence] for sentence in sentences("chunking", "train")[:60]]
-LABELS = [[row[-1] for row in sentence] for sentence in sentences("chunking", "train")[:60]]
+DATA = sentences("chunking", "train")[:60]
+ROWS = [[row[:-1] for row in sentence] for sentence in DATA]
+LABELS = [[row[-1] for row in sentence] for sentence in DATA]
 ITEMS = [[{"w": row[0], "pos": row[1], "long": len(row[0]) > 4, "near": [row[0][:1], row[0][-1:]]} for row in sentence] for sentence in ROWS]
 FEW = {"passes": 3}
 
 
 def few(algorithm):
     """Options for not many passes."""
-    return {"max_iter": 5} if algorithm in ("lbfgs", "owlqn", "sbcd") else FEW
+    return {"max_iter": 5} if algorithm in BATCH else FEW
 
 
 def test_no_number_of_threads_is_the_default():
@@ -46,8 +48,7 @@ def test_no_number_of_threads_is_the_default():
 
 def test_it_is_learn_with_columns():
     own = CRF("perceptron", TEMPLATE, seed=3, **FEW).fit(ROWS, LABELS)
-    data = [[[*row, label] for row, label in zip(*both, strict=True)] for both in zip(ROWS, LABELS, strict=True)]
-    assert own.model_.to_bytes() == crfkit.learn(data, TEMPLATE, "perceptron", seed=3, **FEW).to_bytes()
+    assert own.model_.to_bytes() == crfkit.learn(DATA, TEMPLATE, "perceptron", seed=3, **FEW).to_bytes()
     tagger = crfkit.Tagger(own.model_)
     assert own.predict(ROWS) == tagger.tag_many(ROWS) and own.predict_single(ROWS[0]) == tagger.tag(ROWS[0])
     assert own.classes_ == own.model_.labels
@@ -63,8 +64,7 @@ def test_it_is_learn_with_items():
 
 def test_development_data_keep_the_best_pass():
     own = CRF("sgd", TEMPLATE, passes=9, patience=2).fit(ROWS[:40], LABELS[:40], ROWS[40:], LABELS[40:])
-    data = [[[*row, label] for row, label in zip(*both, strict=True)] for both in zip(ROWS, LABELS, strict=True)]
-    assert own.model_.to_bytes() == crfkit.learn(data[:40], TEMPLATE, "sgd", dev=data[40:], passes=9, patience=2).to_bytes()
+    assert own.model_.to_bytes() == crfkit.learn(DATA[:40], TEMPLATE, "sgd", dev=DATA[40:], passes=9, patience=2).to_bytes()
     best = CRF("owlqn", TEMPLATE, path=[10, 1], max_iter=5).fit(ROWS[:40], LABELS[:40], ROWS[40:], LABELS[40:])
     assert best.model_.header["options"]["l1"] in (10, 1)
 
@@ -75,16 +75,15 @@ def test_partial_fit_is_learn_with_init(algorithm):
     first = crf.model_
     assert first.to_bytes() == CRF(algorithm, TEMPLATE, **few(algorithm)).fit(ROWS[:30], LABELS[:30]).model_.to_bytes()
     crf.partial_fit(ROWS, LABELS)
-    data = [[[*row, label] for row, label in zip(*both, strict=True)] for both in zip(ROWS, LABELS, strict=True)]
-    assert crf.model_.to_bytes() == crfkit.learn(data, TEMPLATE, algorithm, init=first, **few(algorithm)).to_bytes()
+    assert crf.model_.to_bytes() == crfkit.learn(DATA, TEMPLATE, algorithm, init=first, **few(algorithm)).to_bytes()
     assert crf.fit(ROWS[:30], LABELS[:30]).model_.to_bytes() == first.to_bytes()  # fit forgets
 
 
 def test_partial_fit_with_development_data():
     first = CRF("sgd", TEMPLATE, passes=3).fit(ROWS[:30], LABELS[:30])
-    before, data = first.model_, [[[*row, label] for row, label in zip(*both, strict=True)] for both in zip(ROWS, LABELS, strict=True)]
+    before = first.model_
     own = first.set_params(patience=2).partial_fit(ROWS[:40], LABELS[:40], ROWS[40:], LABELS[40:]).model_
-    assert own.to_bytes() == crfkit.learn(data[:40], TEMPLATE, "sgd", init=before, dev=data[40:], passes=3, patience=2).to_bytes()
+    assert own.to_bytes() == crfkit.learn(DATA[:40], TEMPLATE, "sgd", init=before, dev=DATA[40:], passes=3, patience=2).to_bytes()
 
 
 def test_partial_fit_learns_labels_and_says_what_it_forgets():
@@ -253,8 +252,7 @@ def test_save_and_load(tmp_path):
 
 
 def test_a_model_on_a_path_is_trained_on_with_its_own_l1():
-    labelled = [[[*row, label] for row, label in zip(*both, strict=True)] for both in zip(ROWS, LABELS, strict=True)]
-    for model, l1 in zip(crfkit.learn_path(labelled, TEMPLATE, path=[3, 1], max_iter=3), (3.0, 1.0), strict=True):
+    for model, l1 in zip(crfkit.learn_path(DATA, TEMPLATE, path=[3, 1], max_iter=3), (3.0, 1.0), strict=True):
         opened = CRF.load(model.to_bytes())
         assert (opened.algorithm, opened.l1, opened.path) == ("owlqn", l1, None)
         assert opened.partial_fit(ROWS, LABELS).model_.header["options"]["l1"] == l1

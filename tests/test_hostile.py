@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import numpy
 import pytest
+from commands import limit
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -18,11 +19,11 @@ from models import model, sentences
 
 import crfkit
 from crfkit.errors import CrfkitError
+from crfkit.options import TRAINERS
 
 ROWS = [[row[:-1] for row in rows] for rows in sentences("chunking")[:6]]
 LABELS = [[row[-1] for row in rows] for rows in sentences("chunking")[:6]]
 TEMPLATE = "U:%x[0,0]\nU1:%x[-1,0]/%x[0,1]\nB\n"
-ALGORITHMS = ["lbfgs", "owlqn", "sbcd", "sgd", "adf", "sapo", "perceptron", "mira", "arow", "cw", "lookahead"]
 OPTIONS = ["l2", "min_freq", "dev", "init", "seed", "threads", "select"]
 
 
@@ -158,12 +159,11 @@ class Programs(RuleBasedStateMachine):
             crfkit.evaluate(gold, predicted, scheme, outside=outside)
 
     @rule(
-        algorithm=st.sampled_from(ALGORITHMS), template=st.sampled_from([TEMPLATE, None]), X=st.lists(SENTENCES, min_size=1, max_size=3),
+        algorithm=st.sampled_from(sorted(TRAINERS)), template=st.sampled_from([TEMPLATE, None]), X=st.lists(SENTENCES, min_size=1, max_size=3),
         y=st.lists(SOME_LABELS, min_size=1, max_size=3), threads=COUNTS,
     )  # fmt: skip
     def fit(self, algorithm, template, X, y, threads):
-        passes = {"max_iter": 2} if algorithm in ("lbfgs", "owlqn", "sbcd") else {"passes": 1}
-        crf = crfkit.CRF(algorithm, template, threads=threads, **passes)
+        crf = crfkit.CRF(algorithm, template, threads=threads, **limit(algorithm, 2))
         with own_errors():
             crf.fit(X, y).predict(X)
 

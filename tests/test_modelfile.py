@@ -7,6 +7,7 @@ import struct
 from array import array
 from pathlib import Path
 
+import numpy
 import pytest
 import xxhash
 from containers import HEADER, SECTIONS, SMALL, contents
@@ -69,7 +70,6 @@ def test_element_types(code, dtype):
 
 
 def test_numpy_arrays_and_their_shapes():
-    numpy = pytest.importorskip("numpy")
     arrays = {
         "grid": numpy.arange(24, dtype="<i8").reshape(2, 3, 4),
         "none": numpy.zeros((0, 7), numpy.float32),
@@ -124,7 +124,6 @@ def test_no_sections_at_all():
 
 
 def test_sections_are_aligned_wherever_the_bytes_came_from(tmp_path):
-    numpy = pytest.importorskip("numpy")
     path = tmp_path / "model"
     modelfile.write(path, HEADER, SECTIONS)
     for source in as_paths_and_bytes(path):

@@ -42,7 +42,7 @@ def there_and_back(values, form):
 def test_as_numpy_does_it(values):
     for form in ("float16", "int8"):
         found = numpy.asarray(there_and_back(values, form))
-        assert found.tobytes() == by_numpy(values, form).tobytes() or (found == by_numpy(values, form)).all()
+        assert (found == by_numpy(values, form)).all()
         assert numpy.isfinite(found).all()
 
 

@@ -4,7 +4,6 @@ import array
 import pickle
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 
 import numpy
@@ -203,15 +202,6 @@ def test_gold_labels_are_found_by_the_name_of_their_column(tmp_path):
 def test_labels_that_the_model_has_never_seen_are_gold_all_the_same():
     gold, _ = Tagger(model("chunking")).tag_with_gold([[["dog", "NN", "B-XX"]]])
     assert gold == [["B-XX"]]
-
-
-def test_one_tagger_serves_many_threads():
-    tagger = Tagger(model("chunking"))
-    rows = [[row[:-1] for row in sentence] for sentence in sentences("chunking")[:40]]
-    expected = [(tagger.tag(row), tagger.marginals(row).tolist()) for row in rows]
-    with ThreadPoolExecutor(8) as pool:
-        for _ in range(3):
-            assert list(pool.map(lambda row: (tagger.tag(row), tagger.marginals(row).tolist()), rows)) == expected
 
 
 def test_results_in_order_and_errors_in_their_place():

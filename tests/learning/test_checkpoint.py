@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from commands import DATA, crfkit, error, start, write_part
+from commands import DATA, crfkit, error, limit, start, write_part
 from trainers.samples import sentences, template
 
 from crfkit import modelfile, options
@@ -28,7 +28,6 @@ from crfkit.model import load
 from crfkit.options import Run
 from crfkit.values import interval
 
-LIMIT = {name: "passes" if hasattr(cls, "passes") else "max_iter" for name, cls in options.TRAINERS.items()}
 # What leads a trainer through other code.
 VARIANTS = [
     *((name, {}) for name in options.TRAINERS),
@@ -56,7 +55,7 @@ def rules():
 def passes(algorithm, n, **chosen):
     """Options for so many passes, without an earlier end unless chosen."""
     endless = {"epsilon": 0.0, "delta": 0.0} if "delta" in options.TRAINERS[algorithm].__dataclass_fields__ else {}
-    return {LIMIT[algorithm]: n, **endless, **chosen}
+    return {**limit(algorithm, n), **endless, **chosen}
 
 
 class Interruption(StopRequest):

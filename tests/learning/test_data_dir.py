@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from commands import crfkit, error, plain_build, start, trained, write_part
+from commands import limit as passes
 from workers import use_local_workers
 
 import crfkit as library
@@ -31,8 +32,10 @@ def work(tmp_path, monkeypatch):
     return tmp_path
 
 
-def limit(algorithm, passes=3):
-    return (f"--{'passes' if hasattr(options.TRAINERS[algorithm], 'passes') else 'max-iter'}", passes)
+def limit(algorithm, n=3):
+    """As words of the command line."""
+    ((name, n),) = passes(algorithm, n).items()
+    return f"--{name.replace('_', '-')}", n
 
 
 def both(folder, *arguments, **how):
@@ -194,7 +197,7 @@ def test_the_estimate_is_without_the_data(algorithm, work):
             found.append(counts["memory"])
 
     for folder in (None, "data"):
-        library.learn(["train"] * 20, template="template", algorithm=algorithm, data_dir=folder, progress=Said(quiet=True), **{"passes" if algorithm == "perceptron" else "max_iter": 1})
+        library.learn(["train"] * 20, template="template", algorithm=algorithm, data_dir=folder, progress=Said(quiet=True), **passes(algorithm, 1))
     tokens = 20 * sum(map(bool, (work / "train").read_text().split("\n")))
     assert 0 < found[1] < found[0] - 20 * tokens
 

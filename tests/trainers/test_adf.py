@@ -3,13 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trainers.samples import ROOT, options_of, read
+from trainers.samples import options_of, read
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
 from trainers.twins_online import Adf, shares
 
-import crfkit
 from crfkit import options
-from crfkit.tagging import Tagger
 from crfkit.trainers.online.adf import Adf as Trainer
 from crfkit.trainers.online.sgd import Sgd
 
@@ -146,11 +144,3 @@ def test_near_the_optimum():
     for _ in range(20):
         trainer.run_pass()
     assert corpus.left(trainer.weights()) < 0.05
-
-
-def test_single_items_with_real_values():
-    """Maximum entropy."""
-    model = crfkit.learn(ROOT / "data/reals.train.txt", format="crfsuite", algorithm="adf")
-    gold, predicted = Tagger(model).tag_with_gold(ROOT / "data/reals.test.txt")
-    right = sum(a == b for a, b in zip(gold, predicted, strict=True))
-    assert right / len(gold) > 0.75  # 0.49 are of the most frequent class

@@ -59,20 +59,16 @@ def test_batches_of_adf_are_those_of_the_twin(corpus, size, l2, bounds, seed, da
         assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, **PRECISION)
 
 
-def test_batches_of_all_data_are_gradient_steps():
+@given(corpora(most_samples=5))
+def test_batches_of_all_data_are_gradient_steps(corpus):
     """So the order of the sequences does not matter."""
-
-    @given(corpora(most_samples=5))
-    def same(corpus):
-        built, start = Built(corpus), dict.fromkeys(corpus.features(), 0.0)
-        found = []
-        for seed in (1, 2):
-            trainer = trainer_of("sgd", built, start, seed, rate=0.1, batch_size=len(corpus.samples))
-            trainer.run_pass()
-            found.append(list(trainer.weights()))
-        assert found[0] == pytest.approx(found[1], **PRECISION)
-
-    same()
+    built, start = Built(corpus), dict.fromkeys(corpus.features(), 0.0)
+    found = []
+    for seed in (1, 2):
+        trainer = trainer_of("sgd", built, start, seed, rate=0.1, batch_size=len(corpus.samples))
+        trainer.run_pass()
+        found.append(list(trainer.weights()))
+    assert found[0] == pytest.approx(found[1], **PRECISION)
 
 
 @pytest.mark.parametrize("name", ["sgd", "adf", "sapo", "perceptron"])

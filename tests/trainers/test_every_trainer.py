@@ -19,7 +19,7 @@ from trainers.samples import ROOT, options_of, read, sentences, tag, template
 
 import crfkit
 from crfkit import constants, options, threads
-from crfkit.errors import DataError, OptionError
+from crfkit.errors import OptionError
 from crfkit.evaluation.evaluate import evaluate
 from crfkit.learning.learn import learn
 from crfkit.learning.progress import StopRequest
@@ -88,27 +88,6 @@ def test_a_warm_start_is_not_worse(algorithm, tmp_path):
     assert less < more
 
 
-def test_the_seed_decides(algorithm):
-    def model(seed):
-        return learn(sentences("chunking", limit=50), template("chunking-rich"), algorithm, seed=seed, **limit(algorithm, 2))
-
-    assert model(1).to_bytes() == model(1).to_bytes()
-    if algorithm not in BATCH:
-        assert list(model(1).features()) != list(model(2).features())
-
-
-def test_the_log_has_the_fields_of_every_pass(algorithm, tmp_path):
-    dev = sentences("chunking", "dev", 20)
-    model = learn(sentences("chunking", limit=60), template("chunking"), algorithm, dev=dev, log=tmp_path / "log", **limit(algorithm, 3))
-    records = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
-    assert [record["pass"] for record in records] == [1, 2, 3]
-    wanted = {"seconds", "elapsed", "objective" if algorithm in BATCH else "loss", "mean_abs_weight", "active"}
-    wanted |= {f"dev_{score}" for score in ("accuracy", "sentence_accuracy", "precision", "recall", "f1")}
-    for record in records:
-        assert record.keys() >= wanted
-    assert len(list(model.features())) in {record["active"] for record in records}
-
-
 def test_stopped_at_once_there_are_weights_to_use(algorithm):
     """A stop request in the first pass, as by Ctrl-C; a batch trainer ends after the iteration."""
     stop = StopRequest()
@@ -147,11 +126,6 @@ def test_values_matter(algorithm):
     model = learn(BytesIO(text.encode()), format="crfsuite", algorithm=algorithm)
     gold, predicted = Tagger(model).tag_with_gold(BytesIO(text.encode()))
     assert gold == predicted
-
-
-def test_a_single_label_is_refused(algorithm):
-    with pytest.raises(DataError, match="only one label, 'X'"):
-        learn([[["a", "b", "X"]]], template("chunking"), algorithm)
 
 
 def test_options_of_others_are_refused(algorithm):

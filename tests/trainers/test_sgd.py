@@ -1,6 +1,5 @@
 """Stochastic gradient descent, step by step against a slow twin, and end to end."""
 
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
