@@ -6,8 +6,16 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import bench_labels
+import bench_learn
+import common
+import peers
 import pytest
 from commands import plain_build
+from compare import Pair, compare
+from process import measured
+from rows import against, as_markdown, at_least, at_most, growth, rate, shown
+from targets import SECTION, write_section
 
 import crfkit
 
@@ -18,16 +26,15 @@ FEW = ("--sentences", "20", "--rounds", "1")
 
 
 @pytest.fixture(autouse=True)
-def scripts(monkeypatch):
-    """The modules of benchmarks/ can be imported, and real corpora are not used."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
+def small_corpora(monkeypatch):
+    """Real ones are not used."""
     monkeypatch.delenv("CRFKIT_CORPORA", raising=False)
 
 
-def run(*command):
+def run(*command, **how):
     """Run a script with the crfkit under test."""
     places = os.pathsep.join([str(TREE), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run([sys.executable, *command], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": places})
+    return subprocess.run([sys.executable, *command], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": places}, **how)
 
 
 @pytest.mark.long
@@ -88,7 +95,7 @@ def test_targets_without_peers():
         sys.argv = ["targets.py", *{FEW!r}, "--only", "passes", "all-features", "objective", "reading", "tagging"]
         targets.main()
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=BENCHMARKS, env={**os.environ, "PYTHONPATH": str(TREE)})
+    done = run("-c", code, cwd=BENCHMARKS)
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if "not installed" in line]
     assert len(lines) == 11
@@ -96,8 +103,6 @@ def test_targets_without_peers():
 
 
 def test_the_table_goes_into_its_section(tmp_path):
-    from targets import SECTION, write_section
-
     path = tmp_path / "document.md"
     path.write_text(f"# Title\n\n{SECTION}\n\nold\n\nolder\n\n## Next\n\ntext\n")
     write_section(path, "new\n")
@@ -111,15 +116,11 @@ def test_the_table_goes_into_its_section(tmp_path):
 
 
 def test_a_missing_peer_is_told(capsys):
-    import peers
-
     assert not peers.installed("no_module_of_this_name", "the package")
     assert "the package is not installed" in capsys.readouterr().out
 
 
 def test_rows_of_the_table():
-    from rows import against, as_markdown, at_least, at_most, growth, rate, shown
-
     assert against("x", 1.0, "peer", 5.0, 5)[1:] == ("1.000 s", "peer: 5.000 s", "1/5.00", "1/5", "yes")
     assert against("x", 1.01, "peer", 5.0, 5).met == "no"
     assert against("x", 1.0, "peer", 5.0, None)[3:] == ("1/5.00", "", "")
@@ -135,9 +136,6 @@ def test_rows_of_the_table():
 
 
 def test_the_way_counts_the_warm_up(tmp_path):
-    import bench_learn
-    import common
-
     corpus = common.the_corpus(tmp_path, 50)
     way = bench_learn.own_way(bench_learn.read(corpus), 1, 0.0)
     first = bench_learn.arrival(way, 1e300)
@@ -150,9 +148,6 @@ def test_the_way_counts_the_warm_up(tmp_path):
 
 
 def test_ready_made_features(tmp_path):
-    import common
-    import peers
-
     corpus = common.the_corpus(tmp_path, 5)
     rows = common.rows_of(corpus.train)
     found = list(peers.read_ready(corpus.ready))
@@ -161,8 +156,6 @@ def test_ready_made_features(tmp_path):
 
 
 def test_made_labels():
-    import bench_labels
-
     sequences = bench_labels.made(100, 800)
     labels = [[line.split()[1] for line in text.splitlines()] for text in sequences]
     assert {len(sequence) for sequence in labels} == {bench_labels.LENGTH}
@@ -172,8 +165,6 @@ def test_made_labels():
 
 
 def test_works_are_measured_in_turn():
-    import common
-
     calls = []
     works = {"a": lambda: calls.append("a") or [1.0, 5.0], "b": lambda: calls.append("b") or 2.0}
     assert common.in_turn(works, 3) == {"a": 3.0, "b": 2.0}
@@ -186,8 +177,6 @@ def test_works_are_measured_in_turn():
 @pytest.mark.long
 @plain_build
 def test_what_a_command_takes():
-    from process import measured
-
     ballast = bytearray(300 << 20)  # memory of this process is not that of the command
     small = measured("-c", "print('said')", tree=TREE)
     large = measured("-c", "x = bytearray(200 << 20); sum(range(5_000_000))", tree=TREE)
@@ -198,8 +187,6 @@ def test_what_a_command_takes():
 
 
 def test_a_command_that_fails():
-    from process import measured
-
     with pytest.raises(subprocess.CalledProcessError):
         measured("-c", "raise SystemExit(3)", tree=TREE)
     with pytest.raises(subprocess.CalledProcessError):
@@ -231,8 +218,6 @@ def test_compare_says_what_it_cannot_do(tmp_path):
 
 
 def pair(old, new):
-    from compare import Pair
-
     found = Pair()
     found.old, found.new = old, new
     return found
@@ -248,8 +233,6 @@ def test_what_is_slower():
 
 
 def test_what_looks_slower_is_measured_again():
-    from compare import compare
-
     order = []
 
     def work(side):
@@ -263,8 +246,6 @@ def test_what_looks_slower_is_measured_again():
 
 
 def test_what_only_the_new_version_can_do_is_left_out(capsys):
-    from compare import compare
-
     def work(side):
         if side == "old":
             raise subprocess.CalledProcessError(2, "crfkit")

@@ -1,10 +1,8 @@
 """The list of the papers' tables and figures counts the verdicts that stand on the index of claims."""
 
 import re
-import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks" / "papers"))
 import exhibits
 
 INDEX = Path(__file__).resolve().parents[1] / "docs" / "results" / "index.md"
@@ -25,7 +23,7 @@ def test_every_pattern_finds_its_claims():
     sections = sections_of(index)
     assert len(sections) == 8 and all(len(rows) > 3 for _, _, rows in sections)
     for paper, found in exhibits.EXHIBITS.items():
-        assert all(bool(one.verdicts(sections)) == bool(one.claims) for one in found), paper
+        assert not [(paper, one.name) for one in found if bool(one.verdicts(sections)) != bool(one.claims)]
     assert "\n".join(exhibits.lines(sections)) in index
 
 

@@ -1,22 +1,14 @@
 """The scripts that compare with the papers run, on a few sentences; what they find is not judged here."""
 
 import importlib.util
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import tasks
+from commands import paper
 
 pytestmark = pytest.mark.long
-FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "papers"
-WITHOUT_CORPORA = {name: value for name, value in os.environ.items() if name != "CRFKIT_CORPORA"}
-
-
-def run(script, *arguments):
-    command = [sys.executable, FOLDER / f"{script}.py", "--work", "work", "--out", "out", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=WITHOUT_CORPORA)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +22,7 @@ def run(script, *arguments):
     ],
 )
 def test_a_script_makes_its_rows(script, task, row):
-    done = run(script, "--quick", "--tasks", task)
+    done = paper(script, "--quick", "--tasks", task)
     assert done.returncode == 0, done.stderr
     document = Path(done.stdout.split()[-1])
     text = document.read_text(encoding="utf-8")
@@ -41,7 +33,7 @@ def test_a_script_makes_its_rows(script, task, row):
 
 
 def test_parsing_makes_its_page():
-    done = run("parsing", "--quick")
+    done = paper("parsing", "--quick", "--work", "work")
     assert done.returncode == 0, done.stderr
     text = Path(done.stdout.strip()).read_text(encoding="utf-8")
     assert all(len(re.findall(rf"^\| depth {depth} \| 30 \| [12] \| +\d+\.\d\d \|", text, re.M)) == 2 for depth in range(4)), text
@@ -49,25 +41,24 @@ def test_parsing_makes_its_page():
 
 def test_finished_runs_are_not_repeated():
     given = ("--quick", "--tasks", "conll2000-np-plain")
-    first = run("dbl_crf", "--only", "pages", *given)
+    first = paper("dbl_crf", "--only", "pages", *given)
     assert first.returncode == 0 and "without rich edges (`conll2000-np-plain`)" in Path("out/dbl-crf.md").read_text(encoding="utf-8")
-    assert "sgd --l2" in run("dbl_crf", *given).stderr
+    assert "sgd --l2" in paper("dbl_crf", *given).stderr
     document = Path("out/dbl-crf.md").read_bytes()
     for more in ((), ("--only", "pages")):
-        again = run("dbl_crf", *more, *given)
+        again = paper("dbl_crf", *more, *given)
         assert "sgd --l2" not in again.stderr and Path("out/dbl-crf.md").read_bytes() == document
-    assert "sgd --l2" in run("dbl_crf", "--fresh", *given).stderr
+    assert "sgd --l2" in paper("dbl_crf", "--fresh", *given).stderr
 
 
 def test_missing_corpora_are_named():
-    done = run("adf", "--tasks", "jnlpba", "sentiment")
+    done = paper("adf", "--tasks", "jnlpba", "sentiment")
     assert done.returncode == 1 and "CRFKIT_CORPORA" in done.stderr and "jnlpba, sentiment" in done.stderr
     assert not Path("out").exists()
 
 
 @pytest.mark.corpora
 def test_all_corpora_are_found():
-    code = "import sys; from pathlib import Path; import tasks; tasks.prepare(tasks.SENTIMENT, Path('work'), False)"
-    assert subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join([str(FOLDER), *sys.path])}).returncode == 0
+    tasks.prepare(tasks.SENTIMENT, Path("work"), False)
     lines = Path("work/data/sentiment/books.train.txt").read_text(encoding="utf-8").split("\n\n")
     assert len(lines) == 1600 + 1 and all(re.match(r"(positive|negative)\t", line) for line in lines[:-1])

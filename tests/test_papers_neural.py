@@ -4,25 +4,21 @@ says what the raw results carry.
 
 import itertools
 import json
-import os
 import re
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import paper
 
-FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "papers"
 LENGTH, LABELS = 4, 3
 
 
 @pytest.fixture
-def neural(monkeypatch):
+def neural():
     """Compiling is what takes the time: one function at a time, without optimisations."""
     pytest.importorskip("jax")
-    monkeypatch.syspath_prepend(str(FOLDER))
     import neural_model
 
     neural_model.jax.config.update("jax_disable_most_optimizations", True)
@@ -89,9 +85,7 @@ def test_padding_behind_a_sentence_changes_nothing(neural):
 
 
 def script(*options):
-    environment = {name: value for name, value in os.environ.items() if name != "CRFKIT_CORPORA"}
-    command = [sys.executable, FOLDER / "neural.py", "--tasks", "conll2000-np-paper", "--work", "work", "--out", "out", *options]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    done = paper("neural", "--tasks", "conll2000-np-paper", *options)
     assert done.returncode == 0, done.stderr
     return Path(done.stdout.strip()).read_text(encoding="utf-8"), done.stderr
 

@@ -3,65 +3,50 @@
 import itertools
 import json
 import math
-import os
 import random
 import re
-import subprocess
-import sys
 from pathlib import Path
 
+import judging
 import numpy as np
 import pytest
+import simulated
+from commands import paper
 from hypothesis import given
 from hypothesis import strategies as st
 
 import crfkit
 from crfkit.evaluation.evaluate import Outputs
 
-FOLDER = Path(__file__).resolve().parents[1] / "benchmarks" / "papers"
-WITHOUT_CORPORA = {name: value for name, value in os.environ.items() if name != "CRFKIT_CORPORA"}
-
-
-@pytest.fixture(autouse=True)
-def papers(monkeypatch):
-    monkeypatch.syspath_prepend(str(FOLDER))
-
-
-def run(script, *arguments):
-    command = [sys.executable, FOLDER / f"{script}.py", "--quick", "--out", "out", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env={**WITHOUT_CORPORA, "XDG_CACHE_HOME": "cache"})
-
 
 @pytest.mark.long
 def test_simulated_data():
-    done = run("simulated")
+    done = paper("simulated", "--quick")
     assert done.returncode == 0, done.stderr
     text = Path(done.stdout.strip()).read_text(encoding="utf-8")
     assert all(re.search(rf"^\| M{k} \|", text, re.M) for k in range(1, 9)) and "one weight at a time" in text
     raw = Path("out/simulated.jsonl").read_bytes()
-    assert run("simulated").returncode == 0 and Path("out/simulated.jsonl").read_bytes() == raw     # all of it was finished
+    assert paper("simulated", "--quick").returncode == 0 and Path("out/simulated.jsonl").read_bytes() == raw     # all of it was finished
 
 
 @pytest.mark.long
 def test_real_data():
-    done = run("sbcd")
+    done = paper("sbcd", "--quick")
     assert done.returncode == 0, done.stderr
     page = Path("out/sbcd.md").read_text(encoding="utf-8")
     assert "Not measured" not in page
     assert all(re.search(row, page, re.M) for row in (r"^\| lbfgs \| 2 ", r"^\| ngrams-5 \|", r"^\| mutual information, 20 \|", r"^\| threshold, 0.6 \|"))
-    assert run("sbcd", "--finished-only").returncode == 0 and Path("out/sbcd.md").read_text(encoding="utf-8") == page
+    assert paper("sbcd", "--quick", "--finished-only").returncode == 0 and Path("out/sbcd.md").read_text(encoding="utf-8") == page
 
 
 @pytest.mark.long
 def test_without_corpora_there_is_one_line():
-    done = subprocess.run([sys.executable, FOLDER / "sbcd.py", "--work", "work", "--out", "out"], capture_output=True, text=True, env=WITHOUT_CORPORA)
+    done = paper("sbcd", "--work", "work")
     assert done.returncode == 1 and "CRFKIT_CORPORA" in done.stderr and "Traceback" not in done.stderr
 
 
 @given(st.lists(st.sampled_from(["O", "B-X", "I-X", "B-Y", "I-Y"]), max_size=12).flatmap(lambda gold: st.tuples(st.just(gold), st.permutations(gold))))
 def test_chunks_are_those_of_crfkit(both):
-    import judging
-
     gold, found = map(list, both)
     counts = judging.counted(True, [gold], [found])[0]
     if gold:
@@ -71,15 +56,11 @@ def test_chunks_are_those_of_crfkit(both):
 
 @given(st.lists(st.tuples(*[st.integers(0, 200)] * 3), min_size=1))
 def test_packed_counts_come_back(counts):
-    import judging
-
     counts = np.array(counts)
     assert (judging.unpacked(json.loads(json.dumps(judging.packed(counts)))) == counts).all()
 
 
 def test_chance_is_that_of_eval():
-    import judging
-
     chance = random.Random(3)
     gold = [[chance.choice("ABC") for _ in range(chance.randrange(1, 9))] for _ in range(80)]
     worse, better = ([[label if chance.random() < share else "X" for label in labels] for labels in gold] for share in (0.7, 0.78))
@@ -93,16 +74,12 @@ def test_chance_is_that_of_eval():
 
 def test_pairs_of_the_other_sign_show_nothing():
     """Four pairs differ by far more than chance, two this way and two that way: their median would look significant."""
-    import judging
-
     low, high, middle = (judging.packed(np.array([(5, 5, right)] * 200)) for right in (2, 4, 3))
     assert judging.chance([high, high, high, low], [low, low, low, high]) < 0.001
     assert judging.chance([high, high, low, low], [low, low, high, middle]) > 0.5
 
 
 def test_the_hidden_markov_model():
-    import simulated
-
     hmm = simulated.HMM()
     joint = hmm.joint.reshape(-1, simulated.LENGTH, simulated.LABELS)
     assert np.allclose(joint.sum(axis=(0, 2)), 1)
@@ -118,8 +95,6 @@ def test_the_hidden_markov_model():
 
 @pytest.mark.parametrize("blockwise", [False, True])
 def test_both_updates_end_where_crfkit_does(blockwise):
-    import simulated
-
     draw = simulated.HMM().draw(10, 7)
     objectives = []
     model = simulated.learn(draw, simulated.MODELS["M7"][0], "sbcd", l1=1.0, l2=0.001, progress=lambda record: objectives.append(record["objective"]))

@@ -2,13 +2,10 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "benchmarks" / "papers"))
 import protocol
+import pytest
 import report
 import study
 import tasks

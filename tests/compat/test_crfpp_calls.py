@@ -205,16 +205,19 @@ def test_dsize_counts_weights_of_zero_as_well(model, tmp_path):
     assert CRFPP.Tagger(f"-m {tmp_path / 'own'}").dsize() == 2
 
 
-def test_what_is_not_there_is_an_index_error(model):
+@pytest.mark.parametrize(
+    ("method", "arguments"),
+    [
+        ("x", (4, 0)), ("x", (0, 2)), ("y", (-1,)), ("y2", (4,)), ("yname", (3,)), ("answer", (4,)), ("prob", (4,)), ("prob", (0, 3)), ("prob", (-1, 0)),
+        ("alpha", (0, -1)), ("beta", (4, 0)), ("emission_cost", (0, 3)), ("best_cost", (4, 0)), ("set_penalty", (4, 0, 1.0)), ("set_penalty", (0, 3, 1.0)),
+        ("next_transition_cost", (3, 0, 0)), ("prev_transition_cost", (0, 0, 0)), ("next_transition_cost", (0, 0, 3)),
+    ],
+)  # fmt: skip
+def test_what_is_not_there_is_an_index_error(model, method, arguments):
     tagger = tagger_of(model, SENTENCES[0])
     tagger.parse()
-    calls = [lambda: tagger.x(4, 0), lambda: tagger.x(0, 2), lambda: tagger.y(-1), lambda: tagger.y2(4), lambda: tagger.yname(3), lambda: tagger.answer(4)]
-    calls += [lambda: tagger.prob(4), lambda: tagger.prob(0, 3), lambda: tagger.prob(-1, 0), lambda: tagger.alpha(0, -1), lambda: tagger.beta(4, 0)]
-    calls += [lambda: tagger.emission_cost(0, 3), lambda: tagger.best_cost(4, 0), lambda: tagger.set_penalty(4, 0, 1.0), lambda: tagger.set_penalty(0, 3, 1.0)]
-    calls += [lambda: tagger.next_transition_cost(3, 0, 0), lambda: tagger.prev_transition_cost(0, 0, 0), lambda: tagger.next_transition_cost(0, 0, 3)]
-    for call in calls:
-        with pytest.raises(IndexError):
-            call()
+    with pytest.raises(IndexError):
+        getattr(tagger, method)(*arguments)
 
 
 def test_options_are_those_of_crf_test(model, tmp_path):

@@ -66,26 +66,26 @@ class Listening(compat.BaseTrainer):
         self.messages = [*getattr(self, "messages", ()), message]
 
 
-def test_the_log_is_read_by_the_parser_of_the_peer(tmp_path):
-    for algorithm in ALGORITHMS:
-        trainer = Listening(algorithm)
-        for number, (items, labels) in enumerate(sentences()):
-            trainer.append(items, labels, number % 3)
-        trainer.set("max_iterations", 3)
-        trainer.train(tmp_path / "m", holdout=2)
-        theirs, ours = PeerParser(), TrainLogParser()
-        for message in trainer.messages:
-            assert theirs.feed(message) == ours.feed(message)
-            assert theirs.last_log == ours.last_log
-        assert theirs.state == "STORING" and len(theirs.iterations) == 3 and theirs.storing_seconds is not None
-        for key in ("featgen_num_features", "featgen_seconds", "training_seconds", "storing_seconds", "featgen_percent"):
-            assert getattr(theirs, key) == getattr(ours, key)
-        for mine, yours in zip(ours.iterations, theirs.iterations, strict=True):
-            assert {**mine, "feature_norm": 0, "scores": {}} == {**yours, "feature_norm": 0, "scores": {}}
-            assert {name: tuple(score) for name, score in mine["scores"].items()} == {
-                name: (score.match, score.model, score.ref, score.precision, score.recall, score.f1) for name, score in yours["scores"].items()
-            }
-        assert ours.last_iteration["scores"]["O"].ref > 0 and 0 < ours.last_iteration["item_accuracy"] <= 1
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_the_log_is_read_by_the_parser_of_the_peer(tmp_path, algorithm):
+    trainer = Listening(algorithm)
+    for number, (items, labels) in enumerate(sentences()):
+        trainer.append(items, labels, number % 3)
+    trainer.set("max_iterations", 3)
+    trainer.train(tmp_path / "m", holdout=2)
+    theirs, ours = PeerParser(), TrainLogParser()
+    for message in trainer.messages:
+        assert theirs.feed(message) == ours.feed(message)
+        assert theirs.last_log == ours.last_log
+    assert theirs.state == "STORING" and len(theirs.iterations) == 3 and theirs.storing_seconds is not None
+    for key in ("featgen_num_features", "featgen_seconds", "training_seconds", "storing_seconds", "featgen_percent"):
+        assert getattr(theirs, key) == getattr(ours, key)
+    for mine, yours in zip(ours.iterations, theirs.iterations, strict=True):
+        assert {**mine, "feature_norm": 0, "scores": {}} == {**yours, "feature_norm": 0, "scores": {}}
+        assert {name: tuple(score) for name, score in mine["scores"].items()} == {
+            name: (score.match, score.model, score.ref, score.precision, score.recall, score.f1) for name, score in yours["scores"].items()
+        }
+    assert ours.last_iteration["scores"]["O"].ref > 0 and 0 < ours.last_iteration["item_accuracy"] <= 1
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -89,7 +89,7 @@ def tagged(path, test, **how):
 def test_what_crfpp_prints(name, kind, suffix, how):
     expected = (PEERS / f"{name}.out.{suffix}").read_bytes()
     found = tagged(PEERS / f"{name}.{kind}", PEERS / f"{name}.test", **how)
-    assert found == expected or [*map(_close, found.split(), expected.split())].count(False) == 0
+    assert all(_close(*both) for both in zip(found.split(), expected.split(), strict=True))
 
 
 def _close(found, expected):

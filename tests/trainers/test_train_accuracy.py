@@ -68,3 +68,4 @@ def test_mira_reports_what_it_met(tmp_path):
     records = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert len(records) < 30 and taken(records[-1]) == (1.0, 1.0) and records[-1]["violation"] == 0
     assert records[0]["active_sequences"] == 40 and min(record["active_sequences"] for record in records) < 40
+    assert records[-1]["active_sequences"] == 40  # it does not end before all have been asked once more
