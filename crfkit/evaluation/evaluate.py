@@ -255,7 +255,7 @@ def _scores(tally: Tally, names: list[str], scheme: str, strict: bool) -> Scores
     )
 
 
-def _separator(delimiter: str | None) -> tuple[str | bytes | None, re.Pattern[bytes] | None]:
+def _separator(delimiter: str | None) -> tuple[str | bytes | None, re.Pattern[str] | None]:
     """How the compiled scan splits lines, and a pattern for delimiters that it cannot handle itself."""
     if delimiter is None:
         return None, None
@@ -267,15 +267,16 @@ def _separator(delimiter: str | None) -> tuple[str | bytes | None, re.Pattern[by
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # FutureWarning: syntax that may change its meaning in Python
-            pattern = re.compile(delimiter.encode(errors="surrogatepass"))
-    except (re.error, OverflowError, RecursionError) as error:
+            pattern = re.compile(delimiter, re.ASCII)
+    except (re.error, ValueError, OverflowError, RecursionError) as error:
         raise OptionError(f"the delimiter {shown(delimiter)} is not a regular expression: {error}") from None
-    if pattern.match(b""):
+    if pattern.match(""):
         raise OptionError(f"the delimiter {shown(delimiter)} matches the empty string")
-    return b"\x1f", pattern
+    return b"\xff", pattern
 
 
-def _resplit(block: Block, pattern: re.Pattern[bytes]) -> bytes:
-    """The block with each match of the pattern replaced by the unit separator, except in a header of names."""
-    lines = block.data[block.skip :].split(b"\n")
-    return block.data[: block.skip] + b"\n".join(pattern.sub(b"\x1f", line.removesuffix(b"\r")) for line in lines)
+def _resplit(block: Block, pattern: re.Pattern[str]) -> bytes:
+    """The block with each match of the pattern replaced by a byte that is in no UTF-8, except in a header of names."""
+    text = block.data[block.skip :].replace(b"\xff", b"\xfe").decode(errors="surrogateescape")
+    lines = "\n".join(pattern.sub("\udcff", line.removesuffix("\r")) for line in text.split("\n"))
+    return block.data[: block.skip] + lines.encode(errors="surrogateescape")

@@ -226,11 +226,21 @@ def outputs(*texts, **options):
         ("|", "a|B-A|B-A\n"),
         (" *;+ *", "a ; B-A;; B-A\r\n"),
         ("::", "a b::B-A::B-A"),
+        ("[;|]", "a;b;B-\x1f;B-\x1f"),
+        ("[、|]", "a、B-〇|B-〇"),
+        ("、", "a、B-A、B-A"),
     ],
 )
 def test_delimiters(delimiter, text):
     (scores,) = outputs(text, delimiter=delimiter).scores
     assert (scores.tokens, scores.chunks) == (1, Count(1, 1, 1))
+
+
+def test_no_byte_is_taken_for_what_a_pattern_matches():
+    (scores,) = Outputs(io.BytesIO(b"a\xff \x1f B-A B-A\n"), delimiter="[ ;]").scores
+    assert scores.chunks == Count(1, 1, 1)
+    with pytest.raises(DataError, match="1: the label .* is not valid UTF-8"):
+        Outputs(io.BytesIO(b"a B\xffB B-A\n"), delimiter="[ ;]")
 
 
 @pytest.mark.parametrize("delimiter", ["[[ ]", "\udcff|[ ]"])
@@ -239,7 +249,7 @@ def test_delimiters_that_python_doubts(delimiter):
     assert outputs("a B B\n", delimiter=delimiter).scores[0].tokens == 1
 
 
-@pytest.mark.parametrize("delimiter", ["(a", "x*", "a{99999999999999}", "(?:" * 3000 + ")" * 3000, "(?u)a"])
+@pytest.mark.parametrize("delimiter", ["(a", "x*", "a{99999999999999}", "(?:" * 3000 + ")" * 3000, "(?u)a", "(?L)a"])
 def test_delimiters_that_cannot_be(delimiter):
     with pytest.raises(OptionError, match="delimiter"):
         outputs("a B B\n", delimiter=delimiter)
