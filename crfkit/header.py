@@ -12,7 +12,7 @@ from crfkit.template.parsing import Template
 
 from .constants import FORMATS, WITH_HISTORY, WITHOUT_PROBABILITIES
 from .errors import ModelFileError, OptionError, TemplateError, UnsupportedError
-from .values import copied
+from .values import copied, shown
 
 # What the header must hold, and of which type.
 _FIELDS: dict[str, Any] = {
@@ -91,7 +91,7 @@ def misfits_column(label: str) -> bool:
 def check_columns(labels: Iterable[str]) -> None:
     """UnsupportedError for a label that cannot."""
     for label in filter(misfits_column, labels):
-        raise UnsupportedError(f"the label {label!r} does not fit into a column of a file; use the model from Python")
+        raise UnsupportedError(f"the label {shown(label)} does not fit into a column of a file; use the model from Python")
 
 
 def template_of(header: Mapping[str, Any]) -> Template | None:

@@ -22,7 +22,7 @@ from .errors import ModelFileError, OptionError
 from .header import Described, SearchOptions, checked, template_of
 from .replacing import replacing, write_all, written_to
 from .tagging import Tagger
-from .values import Expected, as_bytes, copied, exactly
+from .values import Expected, as_bytes, copied, exactly, shown
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ class Stored(Described):
                 before = NO_LABEL if previous is None else escaped(previous)
             yield f"{ANY_ATTRIBUTE if name is None else escaped(name)}\t{before}\t{escaped(label)}\t{weight:.9g}\n"
         if attribute is not None and not found:
-            raise OptionError(f"{self.name}: no weights for the attribute {attribute!r}")
+            raise OptionError(f"{self.name}: no weights for the attribute {shown(attribute)}")
 
 
 class Model(Stored):

@@ -75,7 +75,7 @@ def _warn_of_lost(found: Constraints) -> None:
         own = found.name
     others = f" and {plural(len(lost) - 1, 'other label')}" if lost[1:] else ""
     hint = f"; these labels are {own}" if own != found.name else ""
-    text = f"constraints {found.name}: {lost[0]!r}{others} can stand in no sentence, since the model lacks the labels that {found.name} wants beside{hint}"
+    text = f"constraints {found.name}: {shown(lost[0])}{others} can stand in no sentence, since the model lacks the labels that {found.name} wants beside{hint}"
     warn_caller(CrfkitWarning(text))
 
 
@@ -113,7 +113,7 @@ def from_scheme(name: str, labels: Sequence[str]) -> Constraints:
     parts = [_split(label) for label in labels]
     for label, (prefix, _) in zip(labels, parts, strict=True):
         if prefix not in scheme.prefixes:
-            raise DataError(f"the model's label '{label}' is not one of {name}: expected the prefix {', '.join(scheme.prefixes)}")
+            raise DataError(f"the model's label {shown(label)} is not one of {name}: expected the prefix {', '.join(scheme.prefixes)}")
 
     def sound(before: tuple[str, str], after: tuple[str, str]) -> bool:
         row = PREFIXES.index(before[0]) * N_PREFIXES + PREFIXES.index(after[0])
@@ -176,7 +176,7 @@ def _from_pairs(name: str, pairs: _Placed, labels: Sequence[str]) -> Constraints
     for pair, where, path, line in pairs:
         for label in pair:
             if label not in numbers:
-                raise DataError(f"{where}the model has no label '{label}'", path, line)
+                raise DataError(f"{where}the model has no label {shown(label)}", path, line)
         before, after = numbers[pair[0]], numbers[pair[1]]
         if before == -2 or after == -1 or (before < 0 and after < 0):
             raise DataError(f"{where}expected LABEL LABEL, {START_MARK} LABEL or LABEL {END_MARK}", path, line)
@@ -210,7 +210,7 @@ def _scheme_of(labels: Sequence[str]) -> str:
     name = detect(prefixes, prefixes, strict=True)
     for label, (prefix, _) in zip(labels, parts, strict=True):
         if prefix not in SCHEMES[name].prefixes:
-            raise DataError(f"the model's label '{label}' is of no chunk scheme: give the scheme or a file of pairs")
+            raise DataError(f"the model's label {shown(label)} is of no chunk scheme: give the scheme or a file of pairs")
     if name == "bio" and any(prefix == "I" and ("B", kind) not in parts for prefix, kind in parts):
         return "iob1"  # where B stands only between neighbours of one type
     return name

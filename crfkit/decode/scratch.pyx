@@ -19,7 +19,7 @@ from crfkit.features.strings cimport StringTableC, string_hash, strings_find
 from crfkit.loops.structs cimport LatticeC, SentenceC
 
 from crfkit.errors import DataError, ModelFileError
-from crfkit.values import as_text
+from crfkit.values import as_text, shown
 
 
 cdef extern from "Python.h":
@@ -238,8 +238,8 @@ cdef class Scratch:
 
     cdef int unknown_label(self, Rows rows, int64_t token, const char* s, int64_t n) except -1 with gil:
         path, line = rows.where(token)
-        raise DataError(f"the model has no label '{as_text(s[:n])}': expected ? for any label, or labels with | "
-                        f"between them, such as {'|'.join(self.decoder.labels[:2])}", path, line)
+        raise DataError(f"the model has no label {shown(as_text(s[:n]))}: expected ? for any label, or labels with | "
+                        f"between them, such as {shown('|'.join(self.decoder.labels[:2]))}", path, line)
 
     cdef uint16_t* room(self, int64_t n) except NULL nogil:
         """Reserve room for the labels of n tokens."""

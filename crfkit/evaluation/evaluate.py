@@ -219,7 +219,7 @@ def _check_labels(tally: Tally, allowed: str, what: str) -> None:
     for label, prefix in tally.prefixes().items():
         if prefix not in allowed:
             raise DataError(
-                f"the label '{label}' is not one of {what}: expected the prefix {', '.join(allowed)}",
+                f"the label {shown(label)} is not one of {what}: expected the prefix {', '.join(allowed)}",
                 tally.path,
                 tally.first_lines[label] if tally.path is not None else None,
             )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crfkit.errors import DataError
-from crfkit.values import as_bytes, as_text
+from crfkit.values import as_bytes, as_text, shown
 
 from .reader import Reader
 
@@ -104,7 +104,7 @@ def _keep(builder: Any, rules: tuple[bytearray, bytearray], known: Known, path: 
     from crfkit.features.tables import Names
 
     for label in list(builder.label_table)[len(known.labels) :]:
-        raise DataError(f"the older model has no label {as_text(label)!r}, and can learn no new ones", path)
+        raise DataError(f"the older model has no label {shown(as_text(label))}, and can learn no new ones", path)
     for bigram, of_kind in enumerate(rules):
         for number, name in enumerate(Names(builder, bool(bigram))):
             if name not in known.attributes:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from crfkit.errors import DataError, OptionError
-from crfkit.values import lists
+from crfkit.values import lists, shown
 
 from .block import Columns
 from .items import fill_items
@@ -84,5 +84,5 @@ def label_column(label: str | None, columns: Any, form: str) -> int | None:
     if columns.names is None or label not in columns.names:
         unnamed = "the columns have no names; a first line such as '# columns = word label' gives them"
         found = unnamed if columns.names is None else f"the columns are {' '.join(columns.names)}"
-        raise DataError(f"there is no column {label!r}: {found}", columns.path, 1)
+        raise DataError(f"there is no column {shown(label)}: {found}", columns.path, 1)
     return columns.names.index(label)
