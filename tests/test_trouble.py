@@ -15,6 +15,7 @@ from commands import crfkit, error, start, write_part
 
 from crfkit import learn, threads
 from crfkit.errors import FileError
+from crfkit.learning.log import PassLog
 from crfkit.model import load
 from crfkit.tagging import Tagger
 
@@ -322,6 +323,17 @@ def test_a_signal_while_training_saves_the_model(train, algorithm, number, code)
     assert "Traceback" not in said
     assert load("model").header["features"] > 0
     assert all(json.loads(line) for line in (train.parent / "log").read_text().splitlines())
+
+
+def test_a_signal_ends_the_wait_for_the_reader_of_a_log(train, monkeypatch):
+    class Waiting(PassLog):
+        def __init__(self, *given):
+            signal.raise_signal(signal.SIGTERM)
+            super().__init__(*given)
+
+    monkeypatch.setattr("crfkit.learning.passes.PassLog", Waiting)
+    said = crfkit("learn", "--log", "log", "template", "train", "model", code=143).stderr
+    assert said.endswith("crfkit: interrupted, no model was written\n") and not Path("log").exists()
 
 
 @pytest.fixture

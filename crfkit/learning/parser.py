@@ -182,7 +182,6 @@ class ParserTraining:
             )
         divergence = Divergence(options, bank.n_tokens, len(actions([])), "every word will depend on the last one of its sentence")
         passes = Passes(trainer, divergence, run, dev, checkpoint, progress, self.stop)  # type: ignore[arg-type]
-        self.stop.arm()
         ((_, weights),) = passes.all(None)
         placed = trainer.placed(weights)
         if run.prune is not None:

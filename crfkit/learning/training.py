@@ -116,7 +116,6 @@ class Training:
             self.checkpoint.identify(corpus.digest(), initial, None if dev is None else dev.contents())
         divergence = Divergence(options, corpus.dataset.weight, len(corpus.dataset.labels))
         passes = Passes(place.trainer(corpus, options, initial), divergence, run, dev, self.checkpoint, progress, self.stop, chosen)
-        self.stop.arm()
         for l1, weights in passes.all(getattr(options, "path", None)):
             yield self._model(corpus, weights, l1, dev, passes.chosen)
 

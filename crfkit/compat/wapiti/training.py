@@ -103,7 +103,6 @@ def _trained(given: dict[str, Any], source: Any, algorithm: str, made: Any, log:
     passes = Passes(make_trainer(algorithm, corpus, made, run, initial), divergence, run, None, checkpoint, log, stop)
     log.trainer = passes.trainer
     log.errors = _errors(corpus, passes.trainer, dev, run)
-    stop.arm()
     ((_, weights),) = passes.all(None)
     if given["sstate"] and os.path.exists(run.checkpoint or ""):
         with open(str(run.checkpoint), "rb") as state, replacing(given["sstate"]) as file:
