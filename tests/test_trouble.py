@@ -185,6 +185,13 @@ def test_faults_that_are_found_before_reading(train, arguments, target, message)
     assert error("learn", *arguments, "template", "not there", target).startswith(message)
 
 
+@pytest.mark.parametrize("command", ["tag", "dump", "convert"])
+def test_a_file_that_cannot_be_read_is_no_error_of_usage(train, command, monkeypatch):
+    """Who opens it says so."""
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert error(command, "train", *["new"] * (command == "convert")).startswith("train: not a ")
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_write_protected_folder(train):
     (train.parent / "locked").mkdir(mode=0o500)

@@ -23,6 +23,9 @@ DEBUG = "crfkit.debug"
 HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
 """Context settings of every command."""
 
+PATH = click.Path(readable=False)
+"""The name of a file. Whether it can be read is seen when it is opened: that is no error of usage."""
+
 
 def _set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value:

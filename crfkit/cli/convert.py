@@ -7,16 +7,16 @@ import click
 from crfkit import foreign
 from crfkit.constants import WEIGHTS
 
-from .common import HELP_FLAGS, debug_option, refuse_dash, refuse_overwriting, usage_errors
+from .common import HELP_FLAGS, PATH, debug_option, refuse_dash, refuse_overwriting, usage_errors
 
 
 @click.command("convert", context_settings=HELP_FLAGS)
-@click.argument("source", type=click.Path())
-@click.argument("target", type=click.Path())
+@click.argument("source", type=PATH)
+@click.argument("target", type=PATH)
 @click.option("--to", type=click.Choice(foreign.FORMATS), default=foreign.CRFKIT, help="The program that TARGET is for.  [default: crfkit]")
 @click.option(
     "--template",
-    type=click.Path(),
+    type=PATH,
     metavar="FILE",
     help="The template that made the attributes, for a model without a template.",
 )

@@ -12,13 +12,13 @@ from crfkit import foreign
 from crfkit.errors import OptionError
 from crfkit.replacing import write_all
 
-from .common import HELP_FLAGS, debug_option, is_given, refuse, standard_output, write_output
+from .common import HELP_FLAGS, PATH, debug_option, is_given, refuse, standard_output, write_output
 
 LINES_AT_ONCE = 10000
 
 
 @click.command("dump", context_settings=HELP_FLAGS)
-@click.argument("model", type=click.Path())
+@click.argument("model", type=PATH)
 @click.option("--header", is_flag=True, help="The header as JSON: algorithm, options, labels, template, counts.")
 @click.option("--labels", is_flag=True, help="The labels, one per line, in the order of their numbers.")
 @click.option("--template", is_flag=True, help="The template, as it was given.")

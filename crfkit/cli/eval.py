@@ -15,11 +15,11 @@ from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs, read_lexicon
 from crfkit.evaluation.schemes import marks_chunks
 from crfkit.evaluation.scores import Comparison, Scores, chunk_report, percent
 
-from .common import HELP_FLAGS, Text, debug_option, is_given, note, refuse, usage_errors, write_output
+from .common import HELP_FLAGS, PATH, Text, debug_option, is_given, note, refuse, usage_errors, write_output
 
 
 @click.command("eval", context_settings=HELP_FLAGS)
-@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=PATH)
 @click.option(
     "--scheme",
     type=click.Choice(SCHEME_NAMES),
@@ -33,7 +33,7 @@ from .common import HELP_FLAGS, Text, debug_option, is_given, note, refuse, usag
 @click.option("--segments", is_flag=True, help="Report on words: labels are B, M, E, S or B, I of a segmentation.")
 @click.option(
     "--lexicon",
-    type=click.Path(),
+    type=PATH,
     help="With --segments: known words, one per line. The report has the recall of all other words.",
 )
 @click.option("--compare", is_flag=True, help="Test the first file against each other file for significance.")
@@ -53,7 +53,7 @@ from .common import HELP_FLAGS, Text, debug_option, is_given, note, refuse, usag
     help="With --format conllu: score trees, the columns head and deprel. The gold trees are those of --gold, or those "
     "that crfkit tag wrote behind the last sentence.",
 )
-@click.option("--gold", type=click.Path(), metavar="FILE", help="With --heads: the gold trees.")
+@click.option("--gold", type=PATH, metavar="FILE", help="With --heads: the gold trees.")
 @click.option("--comments", is_flag=True, help="Lines that begin with # and stand before a sentence are comments, not tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
 @click.option("-l", "--latex", is_flag=True, help="A LaTeX table, as conlleval -l prints it.")

@@ -20,7 +20,7 @@ from crfkit.options import Declared
 from crfkit.replacing import check_writable
 from crfkit.values import flag
 
-from .common import HELP_FLAGS, debug_option, refuse_dash, refuse_overwriting, usage_errors, write_output
+from .common import HELP_FLAGS, PATH, debug_option, refuse_dash, refuse_overwriting, usage_errors, write_output
 from .config import Config, read_config
 
 
@@ -44,7 +44,7 @@ def _form(option: Declared) -> dict[str, Any]:
         return {"is_flag": True}
     files = expected.kind is os.PathLike or option.metavar in ("FILE", "MODEL")
     types = {int: click.INT, float: click.FLOAT}
-    other = click.Path() if files else types.get(expected.kind, click.STRING)
+    other = PATH if files else types.get(expected.kind, click.STRING)
     return {"type": click.Choice(expected.choices) if expected.choices else other, "metavar": option.metavar}
 
 
@@ -62,7 +62,7 @@ class Learn(click.Command):
 
 
 @click.command("learn", cls=Learn, context_settings=HELP_FLAGS)
-@click.argument("arguments", metavar="TEMPLATE TRAIN... MODEL", nargs=-1, type=click.Path())
+@click.argument("arguments", metavar="TEMPLATE TRAIN... MODEL", nargs=-1, type=PATH)
 @click.option(
     "-a",
     "--algorithm",
@@ -71,7 +71,7 @@ class Learn(click.Command):
     help=f"The trainer: {', '.join([*declarations.TRAINERS, *declarations.ALIASES])}.  [default lbfgs]",
 )
 @option_flags
-@click.option("--config", type=click.Path(), metavar="FILE", help="Read options from a YAML file; the command line wins.")
+@click.option("--config", type=PATH, metavar="FILE", help="Read options from a YAML file; the command line wins.")
 @click.option("--print-config", is_flag=True, help="Print the options in force as YAML, and do nothing else.")
 @debug_option
 @click.pass_context

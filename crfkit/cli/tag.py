@@ -19,6 +19,7 @@ from crfkit.text.reading import Source
 
 from .common import (
     HELP_FLAGS,
+    PATH,
     Text,
     debug_option,
     is_given,
@@ -34,14 +35,14 @@ if TYPE_CHECKING:
 
 
 @click.command("tag", context_settings=HELP_FLAGS)
-@click.argument("model", type=click.Path())
-@click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Path())
+@click.argument("model", type=PATH)
+@click.argument("files", metavar="[FILE]...", nargs=-1, type=PATH)
 @click.option(
-    "-o", "--output", type=click.Path(), metavar="FILE", help="Write to this file, which appears when it is complete. - is standard output."
+    "-o", "--output", type=PATH, metavar="FILE", help="Write to this file, which appears when it is complete. - is standard output."
 )
 @click.option(
     "--output-dir",
-    type=click.Path(),
+    type=PATH,
     metavar="DIR",
     help="Label each FILE separately, and write the result to a file of the same name (without .gz) in this folder.",
 )

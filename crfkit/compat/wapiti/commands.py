@@ -10,7 +10,7 @@ import click
 
 from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS as HELP
-from crfkit.cli.common import ErrorsAsLines, is_given, is_live, note, opened, refuse_overwriting
+from crfkit.cli.common import PATH, ErrorsAsLines, is_given, is_live, note, opened, refuse_overwriting
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import OptionError, UnsupportedError
 from crfkit.replacing import check_writable, write_all
@@ -70,11 +70,11 @@ TRAIN: list[tuple[str, Any, Any, str]] = [
     ("--me", None, False, "Every line is a sequence, in the data and in those to be labelled."),
     ("-T,--type", str, "crf", "The type of model: crf or maxent; `list` lists them."),
     ("-a,--algo", str, "l-bfgs", "The algorithm: l-bfgs, sgd-l1, bcd, rprop, rprop+, rprop-; `list` lists them."),
-    ("-p,--pattern", click.Path(), None, "The file of patterns."),
-    ("-m,--model", click.Path(), None, "Go on from this model: its labels and observations, no others."),
-    ("-d,--devel", click.Path(), None, "Count errors on this file after each iteration, not on the training data."),
-    ("--rstate", click.Path(), None, "Go on from this state of the optimizer, which --sstate wrote."),
-    ("--sstate", click.Path(), None, "Write the state of the optimizer to this file."),
+    ("-p,--pattern", PATH, None, "The file of patterns."),
+    ("-m,--model", PATH, None, "Go on from this model: its labels and observations, no others."),
+    ("-d,--devel", PATH, None, "Count errors on this file after each iteration, not on the training data."),
+    ("--rstate", PATH, None, "Go on from this state of the optimizer, which --sstate wrote."),
+    ("--sstate", PATH, None, "Write the state of the optimizer to this file."),
     ("-c,--compact", None, False, "Leave out observations that have no weight."),
     ("-t,--nthread", Whole(1, MOST_THREADS), 1, "Threads."),
     ("-j,--jobsize", POSITIVE, 64, "Has no effect: crfkit shares work out by itself."),
@@ -99,7 +99,7 @@ TRAIN: list[tuple[str, Any, Any, str]] = [
 ]  # fmt: skip
 LABEL: list[tuple[str, Any, Any, str]] = [
     ("--me", None, False, "Has no effect: the model knows whether every line is a sequence."),
-    ("-m,--model", click.Path(), None, "The model; one of crfkit or CRF++ will do, too."),
+    ("-m,--model", PATH, None, "The model; one of crfkit or CRF++ will do, too."),
     ("-l,--label", None, False, "Print labels alone."),
     ("-c,--check", None, False, "The last column has the right labels: count errors."),
     ("-s,--score", None, False, "Print scores."),
@@ -199,7 +199,7 @@ def _as_wapiti(path: str) -> Parts:
 
 
 @cli.command(context_settings=HELP)
-@click.option("-m", "--model", type=click.Path(), help="The model to change.")
+@click.option("-m", "--model", type=PATH, help="The model to change.")
 @click.option("-c", "--compact", is_flag=True, help="Leave out observations that have no weight.")
 @click.argument("source", metavar="[PATCH]", default="-")
 @click.argument("output", metavar="[OUTPUT]", default="-")
