@@ -49,6 +49,12 @@ def test_a_first_line_that_seems_to_name_the_columns(tmp_path, files, found):
     assert found in said if found else "names the columns" not in said
 
 
+def test_conllu_without_words(tmp_path):
+    (tmp_path / "train").write_text("# text = a\n1-2\ta" + "\t_" * 8 + "\n\n")
+    (tmp_path / "template").write_text("U:%x[0,form]\n")
+    assert error("learn", "--format", "conllu", "--label", "upos", "template", "train", "m") == "train: no tokens to learn from"
+
+
 def test_conllu_words_are_learned_from(tmp_path):
     rows = [("1-2", "_", "_"), ("1", "the", "DET"), ("2", "dog", "NOUN"), ("2.1", "x", "X"), ("3", "barks", "VERB")]
     lines = ["# sent_id = 1", *("\t".join([i, form, "_", upos, *["_"] * 6]) for i, form, upos in rows)]

@@ -64,7 +64,7 @@ class Reader:
             attributes[rows.where(0)[0]] += rows.n_attributes
             self.progress.reading(rows.n_tokens, len(rows))
         if self.builder is None:
-            raise DataError("no tokens to learn from")
+            raise DataError("no tokens to learn from", None if self.columns is None else self.columns.path)
         self.check_attributes(attributes)
 
     def check_attributes(self, found: Mapping[str | None, int]) -> None:

@@ -114,10 +114,10 @@ class Source:
             names = tuple(match[1].decode().split())
         except UnicodeDecodeError as error:
             raise DataError("the names of the columns are not UTF-8", path, 1) from error
-        if not names or len(set(names)) < len(names):
-            raise DataError("expected different names after '# columns ='", path, 1)
         if self.form == "conllu":
             names = tuple(name.lower() for name in names)
+        if not names or len(set(names)) < len(names):
+            raise DataError("expected different names of columns in this line", path, 1)
         if not columns.n_cols:
             columns = Columns(names=names)
         elif columns.names not in (None, names):
