@@ -278,9 +278,9 @@ cdef inline int follow_patterns(Features f, Workspace s, const RowsC* rows, int6
                 if a >= 0:
                     u_id[n_u] = a
                     n_u += 1
-            if kind[i] & BIGRAM and (Aim is Learning or t):
+            if kind[i] & BIGRAM and (Aim is Learning or t and not f.patterns.single):
                 if Aim is Learning:
-                    a = learn_bigram(f, s.line.data, n, i == f.patterns.plain)
+                    a = learn_bigram(f, s.line.data, n, f.patterns.single or i == f.patterns.plain)
                 else:
                     a = literal(f, s.line.data, n, True, aim)
                 if a >= 0 and t:  # no edge leads into the first token

@@ -22,6 +22,7 @@ cdef class Patterns(Arena):
     cdef readonly list texts            # the patterns as they stand in a model
     cdef readonly int32_t last_column   # that any of them reads, or -1
     cdef int32_t n
+    cdef bint single
     cdef int32_t plain                  # the pattern of plain pairs of labels, or -1
     cdef ItemC* items
     cdef int32_t* starts                # [n+1] where the items of each begin

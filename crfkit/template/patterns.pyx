@@ -103,7 +103,7 @@ cdef int64_t search(const char* regex, const char* s, int64_t n, int64_t* length
 
 cdef class Patterns(Arena):
     """The patterns of a model, ready for use. `texts` are its lines; TemplateError says what is wrong with which.
-    `single`: no pattern looks at pairs of labels, whatever its first letter.
+    `single`: no pattern looks at pairs of labels, whatever its first letter; the strings of those for pairs alone are only noted.
     """
 
     def __init__(self, list texts not None, bint single=False):
@@ -112,7 +112,7 @@ cdef class Patterns(Arena):
         cdef bytes piece
         if self.texts is not None:
             raise TypeError("Patterns are set up once")
-        self.texts, self.held, self.last_column, self.n = texts, [], -1, <int32_t>len(texts)
+        self.texts, self.held, self.last_column, self.n, self.single = texts, [], -1, <int32_t>len(texts), single
         parsed = [pattern_syntax.parse(text, number) for number, text in enumerate(texts, 1)]
         plain = None if single else pattern_syntax.plain_pattern(texts)
         self.plain = -1 if plain is None else <int32_t>texts.index(plain)
@@ -121,7 +121,7 @@ cdef class Patterns(Arena):
         self.kinds = <int32_t*>arena_zeros(self, self.n, sizeof(int32_t))
         for i, items in enumerate(parsed):
             use = pattern_syntax.KINDS[texts[i][0]]
-            self.kinds[i] = UNIGRAM * ("U" in use) | BIGRAM * ("B" in use and not single)
+            self.kinds[i] = UNIGRAM * ("U" in use) | BIGRAM * ("B" in use and not (single and "U" in use))
             for found in items:
                 kind, absolute, row, column, regex = ("l", False, 0, 0, found) if isinstance(found, str) else found
                 piece = as_bytes(regex or "")

@@ -89,8 +89,10 @@ def test_scores_are_those_of_doubles(patterns):
         assert [line.rpartition("/")[2] for line in body] == [f"{score:.6f}" for score in scores]
 
 
-def test_observations_stand_as_first_seen():
-    trained("-i", "1")
+@pytest.mark.parametrize("kind", ["crf", "maxent"])
+def test_observations_stand_as_first_seen(kind):
+    """Those of pairs of labels, too, although maxent has no weights for them."""
+    trained("-i", "1", "-T", kind)
     found = {}
     for rows in sentences(1, 60):
         parsed = Rows("columns")
