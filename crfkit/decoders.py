@@ -56,7 +56,7 @@ class Decoders:
     @property
     def loose(self) -> bool:
         """Whether data are read as by the program that the model comes from: in any encoding, with columns between tabs and blanks alike."""
-        return self._header.get("dialect") is not None or self._header["algorithm"] == "crfsuite"
+        return self._header.get("dialect") is not None or self._header["algorithm"] in ("crfsuite", "wapiti")
 
     def new_scratch(self, key: tuple[int, ...] | None = None, spelled: bool = False) -> OneSentence:
         """For several questions about one sentence. It serves one thread at a time. spelled: a str is a list of its characters."""

@@ -30,7 +30,9 @@ class _InMemory(io.BytesIO):
 
 
 def _parsed(sentences: Any, form: str) -> Rows:
-    """Sentences from Python, read once: there may be iterators among them, and they may change."""
+    """Sentences from Python, read once, unless they are Rows: there may be iterators among them, and they may change."""
+    if isinstance(sentences[0], Rows):
+        return sentences[0]
     rows = Rows(form, LAST)
     if form == "crfsuite":
         fill_items(rows, sentences, labelled=True)

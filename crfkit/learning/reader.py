@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 class Reader:
     """Data that are read once. `direction` is that of a trainer that can use labels given before; with "backward" those
-    behind the token are the ones given before."""
+    behind the token are the ones given before. `as_seen`: labels keep the order of their first occurrence."""
 
     def __init__(
         self,
@@ -32,10 +32,11 @@ class Reader:
         run: Run,
         progress: Progress | None = None,
         direction: str | None = None,
+        as_seen: bool = False,
     ):
         self.train, self.run, self.progress = train, run, progress or Progress.silent()
         self.template = template
-        self.direction, self.backward = direction, direction == "backward"
+        self.direction, self.backward, self.as_seen = direction, direction == "backward", as_seen
         self.columns: Any = None
         self.builder: Any = None
         self.tokens = 0
@@ -103,7 +104,7 @@ class Reader:
 
     def finish(self) -> Any:
         """The data set of all that the builder holds, with labels that a model can have."""
-        dataset, path = self.builder.finish(), self.columns.path
+        dataset, path = self.builder.finish(self.as_seen), self.columns.path
         for label in dataset.labels:
             if misfits_column(label):
                 raise DataError(f"the label {shown(label)} holds a tab, a line end or a zero byte", path)

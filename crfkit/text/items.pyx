@@ -138,7 +138,7 @@ cdef int add_token(Rows rows, item, bint labelled, const PlaceC* place) except -
             raise fault(place, shown(item), "a pair (attributes, label)")
         if not isinstance(item[1], str):
             raise fault(place, shown(item[1]), "a label: a str")
-        item, label = item[0], label_of(item[1], place, False)
+        item, label = item[0], label_of(item[1], place, rows.loose)
     begin_token(rows, label, <int32_t>len(label))
     add_item(rows, item, place)
     end_token(rows)

@@ -77,6 +77,28 @@ def test_wapiti_gives_the_same_in_any_encoding(files, encoding):
 
 
 @ENCODINGS
+def test_lines_that_name_their_features_may_be_in_any_encoding(encoding, tmp_path):
+    content, other = ("".join(f"前{line[0]} 今{line[0]} {line[2:]}\n" for line in text(seed).split("\n") if line) for seed in (1, 2))
+    found = {}  # in the same order, as labels stand as first seen
+    for code in ("utf-8", encoding):
+        (tmp_path / "train").write_bytes(content.encode(code))
+        (tmp_path / "dev").write_bytes(other.encode(code))
+        run(wapiti, "train", "--me", "-i", 5, "-d", "dev", "train", "model")
+        run(wapiti, "train", "--me", "-i", 5, "-m", "model", "train", "again")
+        log = CliRunner().invoke(wapiti, ["label", "-c", "-m", "model", "dev"]).stderr_bytes.decode(code)
+        shown = [run(wapiti, *words).decode(code) for words in (("label", "-s", "-m", "model", "dev"), ("label", "--force", "-m", "again", "dev"), ("dump", "model"))]
+        found[code] = [*shown[:2], sorted(shown[2].split("\n")), sorted(" ".join(line.split()) for line in log.split("\n"))]
+    assert found["utf-8"] == found[encoding]
+    assert all(label in found["utf-8"][0] for label in LABELS)
+
+
+def test_names_in_data_for_a_model_of_wapiti_may_be_any_bytes(tmp_path):
+    (tmp_path / "model").write_bytes(b"#mdl#2#2\n#rdr#0/0/0\n#qrk#2\n1:A,\n1:B,\n#qrk#2\n2:u\xe9,\n2:uy,\n0=0x1p+0\n3=0x1p+0\n")
+    (tmp_path / "data").write_bytes(b"A\tu\xe9\nA\tuy\n")
+    assert run(main, "tag", "model", "data") == b"A\tu\xe9\tA\nA\tuy\tB\n\n"
+
+
+@ENCODINGS
 def test_crfsuite_gives_the_same_in_any_encoding(files, encoding, tmp_path):
     for kind, code in (("u", "utf-8"), ("x", encoding)):
         for part in ("train", "test"):

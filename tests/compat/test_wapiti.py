@@ -13,7 +13,7 @@ from compat.wapiti_runs import PATTERNS, TIMES, TWICE, dumped, run, sentences, t
 import crfkit
 from crfkit import foreign
 from crfkit.compat.wapiti.progress import Windows
-from crfkit.foreign.wapiti import observations, read
+from crfkit.foreign.wapiti import observations, read, read_file
 from crfkit.template.patterns import Patterns
 from crfkit.testing import said_by
 from crfkit.text.rows import Rows
@@ -100,6 +100,15 @@ def test_observations_stand_as_first_seen(kind):
         for strings in said_by(Patterns([line[:1].lower() + line[1:] for line in PATTERNS]), parsed):
             found.update(dict.fromkeys(strings))
     assert list(foreign.read("model").places) == list(found)
+
+
+def test_labels_of_single_lines_stand_as_first_seen():
+    """Where all scores are equal, the first label is the answer."""
+    Path("lines").write_text("a Z\nb Y\nc X\n")
+    Path("unknown").write_text("nothing\n")
+    run("train", "--me", "lines", "single")
+    assert read_file(Path("single").read_bytes(), "single").labels == ["Z", "Y", "X"]
+    assert run("label", "-l", "-n", "3", "-m", "single", "unknown").stdout.split() == ["Z", "Y", "X"]
 
 
 @pytest.mark.parametrize("options", ["", "-1 0.2 -2 0.3", "-1 0 -2 0.5", "-a bcd -1 0.2", "-T maxent -1 0.2 -2 0.1"])

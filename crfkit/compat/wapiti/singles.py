@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from crfkit.tagging import Tagger
+from crfkit.values import as_bytes
 
 from .data import Line, lines
 
@@ -45,4 +46,4 @@ def _labelled(tagger: Tagger, some: list[Line], given: dict[str, Any]) -> tuple[
             counts[number[wanted]][0] += 1
             counts[number[wanted]][2] += wanted == names[order[0]]
     found = (len(some), wrong, wrong, [(a, b, c) for a, b, c in counts]) if given["check"] else None
-    return "".join(out).encode(), len(some), found
+    return as_bytes("".join(out)), len(some), found

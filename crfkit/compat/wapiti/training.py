@@ -84,8 +84,8 @@ def _trained(given: dict[str, Any], source: Any, algorithm: str, made: Any, log:
     checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, made, given["rstate"])
     log.step("Load training data")
     known = None if old is None else Known(old.labels, old.places.keys())
-    corpus = read_corpus(Reader(sequences(source) if given["me"] else source, template, run, log), known=known)
-    header = {**corpus.header, "algorithm": algorithm, "options": asdict(made), "by_string": template is not None}
+    corpus = read_corpus(Reader(sequences(source) if given["me"] else source, template, run, log, as_seen=True), known=known)
+    header = {**corpus.header, "algorithm": algorithm if template is not None else wapiti.NAME, "options": asdict(made), "by_string": template is not None}
     dev, held = None, 0
     if given["devel"]:
         log.step("Load development data")
