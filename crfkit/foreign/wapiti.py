@@ -178,9 +178,10 @@ def _share_out(parts: Parts, names: StringTable, numbers: array.array[int], weig
         number = names.find(plain)
         chosen.remove(number)
         row = FeatureRows.placed(of_pairs, [number], numbers, weights, n, True)
-        parts.pairs = array.array("d", bytes(8 * n * n))
-        for before, label, weight in zip(row.previous, row.label, row.weight, strict=True):
-            parts.pairs[before * n + label] = weight
+        if any(row.weight):
+            parts.pairs = array.array("d", bytes(8 * n * n))
+            for before, label, weight in zip(row.previous, row.label, row.weight, strict=True):
+                parts.pairs[before * n + label] = weight
     parts.bigrams = FeatureRows.placed(of_pairs, chosen, numbers, weights, n, True)
 
 
@@ -203,14 +204,13 @@ Features = list[tuple[int, int, float]]
 def observations(parts: Parts) -> Iterator[tuple[bytes, bool, Features]]:
     """Each observation, in the order of the file: its name, whether it is of pairs of labels, and its features (previous, label, weight)."""
     found: dict[tuple[bytes, bool], Features] = {}
-    n = len(parts.labels)
     for bigram, row in enumerate((parts.unigrams, parts.bigrams)):
         for number, name in enumerate(row.names):
             span = range(row.ptr[number], row.ptr[number + 1])
             found[name, bool(bigram)] = [(row.previous[at] if bigram else 0, row.label[at], row.weight[at]) for at in span]
     plain = plain_name(parts)
     if plain is not None and parts.pairs is not None:
-        found[plain, True] = [(*divmod(place, n), weight) for place, weight in enumerate(parts.pairs)]
+        found[plain, True] = list(parts.pair_weights())
     names = {name for name, _ in found} | parts.places.keys()
     for name in sorted(names, key=lambda name: (parts.places.get(name, len(parts.places)), name)):
         for bigram in (False, True):

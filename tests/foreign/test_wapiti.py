@@ -2,6 +2,7 @@
 
 import os
 import random
+import tracemalloc
 from itertools import islice
 from pathlib import Path
 
@@ -268,6 +269,20 @@ def test_messages(old, new, message):
     assert old in WAPITI
     with pytest.raises(ModelFileError, match=f"^model in memory: .*(?:{message})"):
         foreign.load(WAPITI.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(("weights", "matrices"), [([0], 0), ([0, 1500], 2)])
+def test_pairs_without_weights_take_little_room(weights, matrices):
+    """Few labels are named in few bytes, but have many pairs."""
+    labels = "".join(f"{len(str(k))}:{k},\n" for k in range(800))
+    lines = "".join(f"{place}=0x1p+0\n" for place in weights)
+    model = f"#mdl#2#{len(weights)}\n#rdr#2/0/0\n9:u:%x[0,0],\n1:b,\n#qrk#800\n{labels}#qrk#2\n3:u:a,\n1:b,\n{lines}".encode()
+    tracemalloc.start()
+    printed = list(foreign.dump(model))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(printed) == len(weights) and peak < (matrices + 0.5) * 8 * 800**2
+    assert write(foreign.read(model)) == model
 
 
 def test_templates_of_many_lines_are_compared_with_few_names(monkeypatch):

@@ -58,7 +58,7 @@ def _weight(value: bytes, path: str, number: int) -> float:
 def edited(parts: Parts, changes: Changes, compact: bool = False) -> tuple[Parts, int, int]:
     """The model with some weights changed, and if `compact` without the observations that have no weight; also how many
     observations and features were removed."""
-    unigrams, bigrams, pairs = FeatureRows.empty(), FeatureRows.empty(), parts.pairs
+    unigrams, bigrams, pairs = FeatureRows.empty(), FeatureRows.empty(), None
     places: dict[bytes, int] = {}
     n, observations_removed, features_removed = len(parts.labels), 0, 0
     plain = plain_name(parts)
@@ -70,14 +70,12 @@ def edited(parts: Parts, changes: Changes, compact: bool = False) -> tuple[Parts
             continue
         places[name] = len(places)
         for bigram, features in kept:
-            if bigram and name == plain:
+            if features and bigram and name == plain:
                 pairs = array.array("d", bytes(8 * n * n))
                 for previous, label, weight in features:
                     pairs[previous * n + label] = weight
             elif features:
                 (bigrams if bigram else unigrams).append(name, features, bigram)
-    if plain not in places:
-        pairs = None
     return replace(parts, unigrams=unigrams, bigrams=bigrams, pairs=pairs, places=places), observations_removed, features_removed
 
 
