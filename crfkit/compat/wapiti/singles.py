@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy
+
 from crfkit.tagging import Tagger
 from crfkit.values import as_bytes
 
@@ -24,14 +26,25 @@ def label(tagger: Tagger, source: str, given: dict[str, Any]) -> Iterator[tuple[
         yield _labelled(tagger, some, given)
 
 
+def _values(tagger: Tagger, some: list[Line], posterior: bool) -> Iterator[numpy.ndarray]:
+    """The score of each label for each line, or its probability."""
+    if posterior:
+        yield from (found[0] for found in tagger.marginals_many([[observations] for _, observations, _ in some]))
+        return
+    n, scratch = len(tagger.labels), tagger.decoders.new_scratch()
+    for _, observations, _ in some:
+        scores = numpy.empty((1, n))
+        scratch.read([observations])
+        scratch.fill_scores(scores, numpy.empty((0, n, n)))
+        yield scores[0] + scratch.level
+
+
 def _labelled(tagger: Tagger, some: list[Line], given: dict[str, Any]) -> tuple[bytes, int, Found | None]:
     names, out = tagger.labels, []
     number = {name: place for place, name in enumerate(names)}
     counts, wrong = [[0, 0, 0] for _ in names], 0
-    marginals = tagger.marginals_many([[observations] for _, observations, _ in some])
-    for (text, observations, wanted), ((*chances,),) in zip(some, marginals, strict=True):
-        values = chances if given["post"] else [tagger.score([observations], [name]) for name in names]
-        order = sorted(range(len(names)), key=lambda place: -values[place])
+    for (text, _, wanted), values in zip(some, _values(tagger, some, given["post"]), strict=True):
+        order = numpy.argsort(-values, kind="stable").tolist()
         if given["force"] and wanted in number:
             order = [number[wanted]]
         for rank, place in enumerate(order[: given["nbest"]]):
