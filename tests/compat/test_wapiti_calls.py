@@ -67,7 +67,10 @@ def test_blank_lines_do_not_divide_sequences():
     assert one.label_sequence("") == one.label_sequence("\n \n", True) == b""
 
 
-@pytest.mark.parametrize("given, options", [({}, []), ({"nbest": 3}, ["-n", "3"]), ({"lblpost": True}, ["-p"]), ({"post": True, "label": True}, ["-p"])])
+@pytest.mark.parametrize(
+    ("given", "options"),
+    [({}, []), ({"nbest": 3}, ["-n", "3"]), ({"lblpost": True}, ["-p"]), ({"post": True, "label": True}, ["-p"]), ({"lblpost": True, "nbest": 3}, ["-p", "-n", "3"])],
+)
 def test_labels_are_those_of_the_command(given, options):
     opened = Model(model=str(model()), **given)
     assert "".join(opened.label_sequence(text, include_input=True).decode() + "\n" for text in ASKED).encode() == labelled(*options)

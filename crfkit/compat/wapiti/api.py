@@ -103,6 +103,8 @@ class Model:
         given = self._lines(lines)
         if not given:
             return b""
+        if self.options.nbest > 1 and self.options.lblpost:
+            return self._best_by_marginals(given, include_input)
         rows = [[as_text(cell) for cell in line.split()] for line in given]  # as bytes, so that only ASCII blanks separate cells
         if self.options.nbest > 1:
             found = [labels for _, labels in self._tagger.nbest(rows, self.options.nbest)]
@@ -110,6 +112,18 @@ class Model:
             found = [self._tagger.tag(rows, posterior=bool(self.options.lblpost))]
         before = [line + b"\t" for line in given] if include_input else [b""] * len(given)
         return b"\n".join(b"".join(start + as_bytes(label) + b"\n" for start, label in zip(before, labels, strict=True)) for labels in found)
+
+    def _best_by_marginals(self, lines: list[bytes], include_input: bool) -> bytes:
+        """The labellings with the greatest products of marginals, as the command prints them."""
+        from crfkit.text.reading import Source
+
+        from .layout import LinePrinter
+
+        assert self._tagger is not None
+        self._tagger.need_probabilities("lblpost")
+        source = Source(_file(b"\n".join([*lines, b""]), "sequence"), "columns", loose=self._tagger.loose)
+        printer = LinePrinter(only=not include_input, posterior=True, nbest=self.options.nbest)
+        return b"".join(text for text, _, _ in self._tagger.text(source, printer, threads=1)).removesuffix(b"\n")
 
     def _lines(self, sequence: str | bytes) -> list[bytes]:
         """The lines of a sequence that are not blank."""
