@@ -41,9 +41,9 @@ class Passes:
         self.options = trainer.options
         self.limit = getattr(self.options, "passes", None) or self.options.max_iter
         self.standing = Standing() if checkpoint is None else checkpoint.resume(trainer)
-        if self.standing.passes > self.limit and getattr(self.options, "path", None) is None:
+        if checkpoint is not None and self.standing.passes > self.limit and getattr(self.options, "path", None) is None:
             name = "--passes" if hasattr(self.options, "passes") else "--max-iter"
-            raise OptionError(f"{run.checkpoint}: {self.standing.passes} passes have been made already, more than {name} {self.limit}")
+            raise OptionError(f"{checkpoint.source}: {self.standing.passes} passes have been made already, more than {name} {self.limit}")
         self.log: PassLog | None = None
         self.last: dict[str, Any] = {}  # the record of the last pass
         self.chosen = dict(chosen or {})  # and, once it is prepared, what the trainer has found

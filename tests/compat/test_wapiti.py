@@ -131,6 +131,10 @@ def test_the_objective_and_the_errors_are_those_of_the_model(options):
     assert last[2:] == (f"{100 * wrong / tokens:.2f}", f"{100 * missed / 60:.2f}")
 
 
+def test_warnings_name_the_options_of_wapiti():
+    assert "crfkit: warning: all weights are zero: every token will have the same label; lower --rho1, which is 1000" in trained("-1", "1000", "-i", "2")
+
+
 def test_sgd_l1_logs_no_objective_and_ignores_rho2():
     log = trained("-a", "sgd-l1", "-i", "20", "-w", "0")
     assert "obj=NA act=" in log
@@ -173,7 +177,8 @@ def test_going_on_from_a_state():
         (("--sstate", "m", "train", "m"), "OUTPUT: m has another use in this command and would be overwritten"),
         (("--sstate", "kept", "train", "m"), "kept: contains something other than a state; give another name to --sstate"),
         (("--sstate", "state", "absent", "m"), "absent: cannot be read: No such file or directory"),
-        (("--rstate", "state", "-1", "0.7", "train", "m"), "state: was written with --l1 0.5, not 0.7; resume with what it was written with"),
+        (("--rstate", "state", "-1", "0.7", "train", "m"), "state: was written with --rho1 0.5, not 0.7; resume with what it was written with"),
+        (("--rstate", "state", "-i", "1", "train", "m"), "state: 3 passes have been made already, more than --maxiter 1"),
     ],
 )
 def test_a_state_takes_the_place_of_nothing_but_a_state(arguments, message):

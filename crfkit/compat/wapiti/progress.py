@@ -8,6 +8,8 @@ from typing import Any
 
 from crfkit.learning.progress import Progress
 
+from .algorithms import renamed
+
 
 class Windows:
     """Training ends when the last `stopwin` error rates differ by less than `stopeps` per cent, or when the relative change of the
@@ -45,6 +47,9 @@ class Log(Progress):
 
     def note(self, text: str) -> None:
         self.say(text)
+
+    def warn(self, text: str | None) -> None:
+        super().warn(text and renamed(text))
 
     def step(self, text: str) -> None:
         """Report the next step."""

@@ -30,7 +30,7 @@ from crfkit.template import dialects
 from crfkit.text.opening import contents
 from crfkit.values import as_text
 
-from .algorithms import TYPES, trainer_of
+from .algorithms import TYPES, renamed_options, trainer_of
 from .data import sequences
 from .editing import compacted
 from .progress import Log, Windows
@@ -64,7 +64,7 @@ def train(given: dict[str, Any], source: Any, say: Callable[[str], Any] | None =
     made = options.make(algorithm, chosen)
     windows = Windows(given["objwin"], given["stopwin"], given["stopeps"])
     log, stop = Log(windows, say), StopRequest(lambda: windows.over)
-    with stop.on_signals(), ExitStack() as stack:
+    with renamed_options(), stop.on_signals(), ExitStack() as stack:
         return _trained(given, source, algorithm, made, log, stop, stack)
 
 
