@@ -106,7 +106,7 @@ cdef class OneSentence(Scratch):
             rows.loose, rows.spelled = self.loose, self.spelled
         self.source, self.lattice.c.T = None, 0
         if rows.c.form == FORM_CRFSUITE:
-            fill_sentence(rows, sentence)
+            fill_sentence(rows, sentence, 1)
         else:
             rows.fill((sentence,))
         self.own = rows

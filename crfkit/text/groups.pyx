@@ -17,6 +17,7 @@ import array
 import threading
 
 from crfkit.errors import DataError
+from crfkit.values import shown
 
 
 cdef class Groups:
@@ -37,7 +38,7 @@ cdef class Groups:
         if rows is None:
             rows = Rows("crfsuite")
             rows.loose = rows.spelled = True
-        fill_sentence(rows, sentence)
+        fill_sentence(rows, sentence, self.rows.c.n_seq + 1)
         self.copy(rows, 0, labels, group)
         self.spare = rows
 
@@ -79,7 +80,12 @@ cdef list checked(Rows rows, Rows source, int64_t s, labels):
     if not 0 <= s < c.n_seq:
         raise IndexError(f"sequence {s} of {c.n_seq}")
     if labels is not None:
-        taken, place.sentence, place.token = list(labels), rows.c.n_seq + 1, 0
+        place.sentence, place.token = rows.c.n_seq + 1, 0
+        try:
+            labels = iter(labels)
+        except TypeError:
+            raise DataError(f"sentence {place.sentence}: found {shown(labels)}, expected a list of labels") from None
+        taken = list(labels)
         for label in taken:
             place.token += 1
             if not plain_text(label, &text) or memchr(text.s, 0, text.n) != NULL:

@@ -63,9 +63,9 @@ def fill_items(Rows rows not None, sentences, bint labelled=False, int64_t befor
     finish(rows)
 
 
-cdef int fill_sentence(Rows rows, sentence) except -1:
+cdef int fill_sentence(Rows rows, sentence, int64_t number) except -1:
     cdef PlaceC place
-    place.sentence = 1
+    place.sentence = number
     start(rows)
     try:
         add_sentence(rows, sentence, False, &place)
@@ -79,7 +79,7 @@ def read_sentence(sentence):
     """Rows of one sentence, whose names may be any bytes, and the values of all its attributes in double precision."""
     cdef Rows rows = Rows("crfsuite")
     rows.exact, rows.loose, rows.spelled = [], True, True
-    fill_sentence(rows, sentence)
+    fill_sentence(rows, sentence, 1)
     values, rows.exact = rows.exact, None
     return rows, values
 
@@ -164,7 +164,7 @@ cdef bytes label_of(label, const PlaceC* place, bint free):
     cdef bytes text
     cdef char c
     if not isinstance(label, (str, bytes)):
-        raise TypeError(f"expected a label as str or bytes, {type(label).__name__} found")
+        raise fault(place, shown(label), "a label: a str or bytes")
     try:
         text = label.encode() if isinstance(label, str) else label
     except UnicodeEncodeError:

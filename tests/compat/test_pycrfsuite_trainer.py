@@ -167,13 +167,15 @@ def test_programs_may_import_it_under_the_old_names():
         sys.modules.update(before)
 
 
-@pytest.mark.parametrize(("items", "labels"), [([["a"], [5]], ["A", "B"]), ([["a"]], ["A\0B"]), ([["a"]], ["\ud800"]), ([["\ud800"]], ["A"]), ([["a"]], None)])
+@pytest.mark.parametrize(("items", "labels"), [([["a"], [5]], ["A", "B"]), ([["a"]], ["A\0B"]), ([["a"]], ["\ud800"]), ([["\ud800"]], ["A"]), ([["a"]], None),
+                                             ([["a"]], [3]), ([["a"]], 3)])  # fmt: skip
 def test_what_cannot_be_appended_leaves_nothing_behind(items, labels):
     trainer = compat.Trainer(verbose=False)
     trainer.append([["x"]], ["X"])
     with pytest.raises(ValueError, match="expected") as refused:
         trainer.append(items, labels)
     assert isinstance(refused.value, TypeError)
+    assert labels is None or str(refused.value).startswith("sentence 2")
     trainer.append([{"y": 0.5}], [b"Y"], group=0)
     assert trainer.sequences.rows.attributes() == [[[(b"x", 1.0)]], [[(b"y", 0.5)]]] and trainer.sequences.rows.sentences() == [[[b"X"]], [[b"Y"]]]
 

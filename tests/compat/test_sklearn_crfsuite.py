@@ -48,7 +48,7 @@ def test_before_there_is_a_model():
         crf.fit([ITEMS], [LABELS], [ITEMS])
     with pytest.raises(ValueError, match="Parameter not found: c1"):
         CRF("ap", c1=1).fit([ITEMS], [LABELS])
-    with pytest.raises(ValueError, match="zip"):
+    with pytest.raises(ValueError, match="only y has more than 1 sequence"):
         crf.fit([ITEMS], [LABELS, LABELS])
 
 
@@ -222,6 +222,24 @@ def test_arrays_without_dimensions_are_no_lists():
         (lambda: crf.predict_marginals(none), "X: found array(3), expected a list of sequences"),
     ):
         with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+            task()
+
+
+def test_errors_name_the_sequence():
+    bad = [{"a": 1}, {"b": None}]
+    crf = CRF(max_iterations=1).fit([ITEMS], [LABELS])
+    for task, message in (
+        (lambda: CRF().fit([[], ITEMS, bad], [[], LABELS, LABELS[:2]]), "X and y, sequence 3, token 2: found None, expected for 'b' a number, "),
+        (lambda: CRF().fit([ITEMS], [LABELS], [[], bad], [[], LABELS[:2]]), "X_dev and y_dev, sequence 2, token 2: found None, "),
+        (lambda: CRF().fit([ITEMS] * 2, [LABELS, ["a", None]]), "X and y, sequence 2, token 2: found None, expected a label: a str or bytes"),
+        (lambda: CRF().fit([ITEMS] * 2, [LABELS, 5]), "X and y, sequence 2: found 5, expected a list of labels"),
+        (lambda: CRF().fit([ITEMS] * 2, [LABELS, LABELS[:9]]), "X and y, sequence 2: The numbers of items and labels differ: |x| = 10, |y| = 9"),
+        (lambda: CRF().fit([ITEMS] * 2, [LABELS]), "X and y: only X has more than 1 sequence"),
+        (lambda: CRF().fit(iter([ITEMS]), iter([LABELS] * 3)), "X and y: only y has more than 1 sequence"),
+        (lambda: crf.predict([[], ITEMS, bad]), "X, sequence 3, token 2: found None, "),
+        (lambda: crf.predict_marginals([ITEMS, None]), "X, sequence 2: found None, "),
+    ):
+        with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
             task()
 
 

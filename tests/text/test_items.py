@@ -88,8 +88,10 @@ def test_impossible_copies_are_refused():
             append_sequence(target, source, 0)
     with pytest.raises(DataError, match="The numbers of items and labels differ"):
         append_sequence(other, rows, 0, ["A", "B"])
-    with pytest.raises(TypeError, match="found"):
+    with pytest.raises(DataError, match="sentence 1, token 1: found 3, expected a label: a str or bytes"):
         append_sequence(other, rows, 0, [3])
+    with pytest.raises(DataError, match="sentence 1: found 3, expected a list of labels"):
+        append_sequence(other, rows, 0, 3)
     assert len(other) == 0
 
 

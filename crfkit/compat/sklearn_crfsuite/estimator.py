@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from crfkit.compat.pycrfsuite import Tagger, Trainer
 from crfkit.compat.pycrfsuite._logparser import TrainLogParser
+from crfkit.compat.pycrfsuite.errors import NoSequence
 from crfkit.compat.pycrfsuite.tagger import ParsedDump
 from crfkit.errors import DataError
 from crfkit.estimator import Estimator, Labellings
+from crfkit.text.faults import plural
 from crfkit.values import as_text, lists, shown
 
 from .modelfile import ModelFile
@@ -28,6 +32,7 @@ _RENAMED = {
     "min_freq": "feature.minfreq", "all_possible_states": "feature.possible_states", "all_possible_transitions": "feature.possible_transitions",
     "pa_type": "type",
 }  # fmt: skip
+_END = object()  # where X or y ends before the other
 _NO_PARAMETERS = {"algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls"}
 
 
@@ -81,11 +86,9 @@ class CRF(Estimator, BaseEstimator):
         if (X_dev is None) != (y_dev is None):
             raise ValueError("Pass both X_dev and y_dev to use the holdout data")
         trainer = self._get_trainer()
-        for xseq, yseq in _labelled(X, y, "X", "y"):
-            trainer.append(xseq, yseq)
+        _append(trainer, X, y, "X", "y", 0)
         if X_dev is not None and y_dev is not None:
-            for xseq, yseq in _labelled(X_dev, y_dev, "X_dev", "y_dev"):
-                trainer.append(xseq, yseq, 1)
+            _append(trainer, X_dev, y_dev, "X_dev", "y_dev", 1)
         self._take(None)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(self._path or f"{folder}/model.crfsuite")
@@ -111,8 +114,7 @@ class CRF(Estimator, BaseEstimator):
 
     def predict(self, X: Iterable[Iterable[Any]]) -> list[list[str]]:
         """The labels of each sequence."""
-        _refuse_single(X, "X", "sequences")
-        return Labellings(map(self.predict_single, X))
+        return _each(X, self.predict_single)
 
     def predict_single(self, xseq: Any) -> list[str]:
         """The labels of one sequence."""
@@ -120,8 +122,7 @@ class CRF(Estimator, BaseEstimator):
 
     def predict_marginals(self, X: Iterable[Any]) -> list[list[dict[str, float]]]:
         """The marginal probability of each label, for each item of each sequence."""
-        _refuse_single(X, "X", "sequences")
-        return Labellings(map(self.predict_marginals_single, X))
+        return _each(X, self.predict_marginals_single)
 
     def predict_marginals_single(self, xseq: Any) -> list[dict[str, float]]:
         """The marginal probability of each label, for each item of one sequence."""
@@ -212,13 +213,37 @@ def _scored(label: Any, whole: bool) -> Any:
     return "=" + text if whole else text or "O"
 
 
-def _labelled(X: Any, y: Any, of_x: str, of_y: str) -> Iterator[tuple[Any, Any]]:
-    """Sequences with their labels."""
+def _append(trainer: Trainer, X: Any, y: Any, of_x: str, of_y: str, group: int) -> None:
+    """Append sequences with their labels. Errors name the sequence."""
     _refuse_single(X, of_x, "sequences")
     _refuse_single(y, of_y, "sequences of labels")
-    for number, (xseq, yseq) in enumerate(zip(X, y, strict=True), 1):
+    for number, (xseq, yseq) in enumerate(zip_longest(X, y, fillvalue=_END), 1):
+        if xseq is _END or yseq is _END:
+            raise DataError(f"{of_x} and {of_y}: only {of_y if xseq is _END else of_x} has more than {plural(number - 1, 'sequence')}")
         _refuse_single(yseq, f"{of_y}, sequence {number}", "labels")
-        yield xseq, yseq
+        try:
+            trainer.append(xseq, yseq, group)
+        except NoSequence as error:
+            raise NoSequence(_numbered(error, f"{of_x} and {of_y}", number)) from None
+
+
+def _each(X: Any, answer: Callable[[Any], Any]) -> Labellings:
+    """The answers for all sequences. Errors name the sequence."""
+    _refuse_single(X, "X", "sequences")
+    found = Labellings()
+    try:
+        for xseq in X:
+            found.append(answer(xseq))
+    except DataError as error:
+        raise DataError(_numbered(error, "X", len(found) + 1)) from None
+    return found
+
+
+def _numbered(error: DataError, name: str, number: int) -> str:
+    """The message of an error about a sequence, with its number in the argument `name` instead of the number that the tagger or trainer knows."""
+    found = re.match(r"(?:sentence \d+(, token \d+)?: )?(.*)", error.reason, re.DOTALL)
+    assert found is not None
+    return f"{name}, sequence {number}{found[1] or ''}: {found[2]}"
 
 
 def _refuse_single(value: Any, name: str, of: str) -> None:
