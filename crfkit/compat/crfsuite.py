@@ -186,6 +186,7 @@ def tag(model: str, test: bool, reference: bool, probability: bool, marginal: bo
     if tagger.by_template:
         raise UnsupportedError(f"{model}: has a template: label columns with `crfkit tag`")
     names, begun, pairs = tagger.labels(), time.perf_counter(), []
+    each = "".join(f"\t{name.replace('%', '%%')}:%f" for name in names)
     with standard_output() as stream:
 
         def write(text: str) -> None:
@@ -200,12 +201,13 @@ def tag(model: str, test: bool, reference: bool, probability: bool, marginal: bo
             if probability:
                 score = tagger.score(found)
                 out.append(f"@score\t{score[0]:f}\t{score[1]:f}\n@probability\t{tagger.probability(found):f}\n")
+            chances = tagger.marginals() if marginal_all else []
             for place, label in enumerate(found):
                 line = f"{gold[place]}\t{label}" if reference else label
                 if marginal:
                     line += f":{tagger.marginal(label, place):f}"
                 if marginal_all:
-                    line += "".join(f"\t{name}:{tagger.marginal(name, place):f}" for name in names)
+                    line += each % tuple(chances[place].values())
                 out.append(line + "\n")
             write("".join(out) + "\n")
         if test:

@@ -56,6 +56,13 @@ def test_learn_tag_and_dump(tmp_path):
     assert run("dump", "model").stdout == (tmp_path / "peer").read_text()
 
 
+def test_labels_with_percent_signs(tmp_path):
+    (tmp_path / "data").write_text("%d\ta\n100%\tb\n\n")
+    run("learn", "-m", "model", "-p", "c2=0.01", "data")
+    first, second, _ = run("tag", "-l", "-m", "model", "data").stdout.split("\n", 2)
+    assert re.fullmatch(r"%d\t%d:0\.9\d{5}\t100%:0\.0\d{5}", first) and re.fullmatch(r"100%\t%d:0\.0\d{5}\t100%:0\.9\d{5}", second)
+
+
 def test_standard_output_without_a_buffer(monkeypatch):
     """With PYTHONUNBUFFERED, a disk that is nearly full takes a part of what is written."""
     run("learn", "-m", "model", "train")
