@@ -56,6 +56,12 @@ def test_learn_tag_and_dump(tmp_path):
     assert run("dump", "model").stdout == (tmp_path / "peer").read_text()
 
 
+@pytest.mark.parametrize("line", [" ", "\t", " \t "])
+def test_lines_of_blanks_end_sequences(tmp_path, line):
+    (tmp_path / "data").write_text(f"A\ta\n{line}\nB\tb\n\n")
+    assert "Number of instances: 2\nNumber of items: 2\n" in run("learn", "data").stdout
+
+
 def test_labels_with_percent_signs(tmp_path):
     (tmp_path / "data").write_text("%d\ta\n100%\tb\n\n")
     run("learn", "-m", "model", "-p", "c2=0.01", "data")
