@@ -92,10 +92,15 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
     log: TextIO = sys.stdout
     try:
         trainer = Printing(algorithm)
+    except ValueError:
+        raise OptionError(f"--algorithm: expected lbfgs, l2sgd, ap, pa or arow, found {algorithm!r}") from None
+    try:
         for pair in given:
             name, sign, value = pair.partition("=")
             if not sign:
                 raise OptionError(f"--set: expected NAME=VALUE, found {pair!r}")
+            if name not in trainer.params():
+                raise OptionError(f"--set: {trainer._algorithm} has no parameter {name!r}; it has {', '.join(trainer.params())}")
             trainer.set(name, value)
     except ValueError as error:
         raise OptionError(getattr(error, "message", str(error))) from None

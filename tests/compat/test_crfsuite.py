@@ -194,8 +194,9 @@ def test_cross_validation_and_log_file(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("learn", "-a", "none", "train"), "Bad arguments: algorithm='none'"),
-        (("learn", "-p", "none=1", "train"), "Parameter not found: none = 1"),
+        (("learn", "-a", "none", "train"), "--algorithm: expected lbfgs, l2sgd, ap, pa or arow, found 'none'"),
+        (("learn", "-p", "none=1", "train"), "--set: lbfgs has no parameter 'none'; it has feature.minfreq, "),
+        (("learn", "-p", "c1=1", "-a", "ap", "train"), "--set: averaged-perceptron has no parameter 'c1'; it has "),
         (("learn", "-p", "c1", "train"), "--set: expected NAME=VALUE, found 'c1'"),
         (("learn", "-e3", "train"), "--holdout: there are 1 groups, found 3"),
         (("learn", "-x", "train"), "--cross-validate needs at least two groups"),
