@@ -6,7 +6,7 @@ import io
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from typing import Any, BinaryIO
@@ -22,6 +22,26 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         remove_leftovers(os.path.dirname(target))
         with suppress(_OnlyATest), replacing(path):
             raise _OnlyATest
+
+
+def refuse_overwriting(what: str, output: str | None, others: Iterable[Any]) -> None:
+    """OptionError if a file that is to be written, there already or not, is one of the others of this command or call."""
+    if output in (None, "-") or (os.path.exists(output) and not os.path.isfile(output)):  # a device loses nothing
+        return
+    for other in others:
+        if other not in (None, "-") and _same_file(other, output):
+            raise OptionError(f"{what}: {output} has another use here and would be overwritten")
+
+
+def _same_file(first: str, second: str) -> bool:
+    try:
+        return os.path.samefile(first, second)
+    except (OSError, ValueError):  # not there, or no name of a file
+        pass
+    try:
+        return os.path.realpath(first) == os.path.realpath(second)
+    except (OSError, ValueError):  # no current folder
+        return False
 
 
 class _OnlyATest(Exception):

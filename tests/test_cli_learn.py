@@ -239,7 +239,7 @@ def test_faults_in_config_files(train, text, message):
         ("seed: 3\n\npatience: 3\n", (), "config:3: --patience needs --dev: it counts passes without a better score there"),
         ("seed: 3\n", ("--patience", 3), "--patience needs --dev: it counts passes without a better score there"),
         ("seed: 3\nalgorithm: lbfg\n", (), "config:2: unknown algorithm 'lbfg'"),
-        ("seed: 3\nlog: train\n", (), "config:2: --log: train has another use in this command and would be overwritten"),
+        ("seed: 3\nlog: train\n", (), "config:2: --log: train has another use here and would be overwritten"),
     ],
 )
 def test_conflicts_name_the_config_file(train, text, options, message):
@@ -318,7 +318,7 @@ def test_every_option_has_a_line_of_help():
         (("--seed", 2**63), "--seed: expected a whole number of 64 bits"),
         (("--log", "-"), "--log: expected the name of a file, found -"),
         (("--checkpoint", "-"), "--checkpoint: expected the name of a file, found -"),
-        (("--log", "train"), "--log: train has another use in this command and would be overwritten"),
+        (("--log", "train"), "--log: train has another use here and would be overwritten"),
         (("--log", "./model"), "--log: ./model has another use"),
         (("--dev", "model"), "MODEL: model has another use"),
         (("train", "-", "-"), "standard input can be read only once"),
@@ -331,7 +331,7 @@ def test_options_out_of_range(train, arguments, message):
 def test_files_that_match_a_pattern_of_train_are_not_overwritten(train):
     before = Path("train").read_bytes()
     for arguments, target in ((("template", "tr*n", "train"), "MODEL"), (("--log", "train", "template", "tr*n", "model"), "--log")):
-        assert error("learn", "--workers", 2, *arguments, code=2).startswith(f"{target}: train has another use in this command")
+        assert error("learn", "--workers", 2, *arguments, code=2).startswith(f"{target}: train has another use here")
     assert Path("train").read_bytes() == before
 
 

@@ -8,7 +8,7 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, BinaryIO, TextIO
 
@@ -95,26 +95,6 @@ def refuse_dash(what: str, output: str | None) -> None:
     """OptionError if the file to write is `-`, which means standard input elsewhere."""
     if output == "-":
         raise OptionError(f"{what}: expected the name of a file, found -, which is standard input")
-
-
-def refuse_overwriting(what: str, output: str | None, others: Iterable[str | None]) -> None:
-    """OptionError if a file that is to be written, there already or not, is one of the others of this command."""
-    if output in (None, "-") or (os.path.exists(output) and not os.path.isfile(output)):  # a device loses nothing
-        return
-    for other in others:
-        if other not in (None, "-") and _same_file(other, output):
-            raise OptionError(f"{what}: {output} has another use in this command and would be overwritten")
-
-
-def _same_file(first: str, second: str) -> bool:
-    try:
-        return os.path.samefile(first, second)
-    except OSError:  # not there
-        pass
-    try:
-        return os.path.realpath(first) == os.path.realpath(second)
-    except OSError:  # no current folder
-        return False
 
 
 @contextmanager

@@ -6,8 +6,9 @@ import click
 
 from crfkit import foreign
 from crfkit.constants import WEIGHTS
+from crfkit.replacing import refuse_overwriting
 
-from .common import HELP_FLAGS, PATH, debug_option, refuse_dash, refuse_overwriting, usage_errors
+from .common import HELP_FLAGS, PATH, debug_option, refuse_dash, usage_errors
 
 
 @click.command("convert", context_settings=HELP_FLAGS)

@@ -17,10 +17,10 @@ from crfkit.learning.judging import judge
 from crfkit.learning.progress import Progress, StopRequest
 from crfkit.learning.training import Training
 from crfkit.options import Declared
-from crfkit.replacing import check_writable
+from crfkit.replacing import check_writable, refuse_overwriting
 from crfkit.values import flag
 
-from .common import HELP_FLAGS, PATH, debug_option, refuse_dash, refuse_overwriting, usage_errors, write_output
+from .common import HELP_FLAGS, PATH, debug_option, refuse_dash, usage_errors, write_output
 from .config import Config, read_config
 
 

@@ -13,6 +13,7 @@ import click
 from crfkit import load
 from crfkit.constants import MOST_THREADS
 from crfkit.parallel import available_cpus
+from crfkit.replacing import refuse_overwriting
 from crfkit.tagfiles import SERVICE, check_use, label, tag_files, targets_of, warnings_as_notes
 from crfkit.text.block import Block
 from crfkit.text.reading import Source
@@ -26,7 +27,6 @@ from .common import (
     note,
     opened,
     refuse,
-    refuse_overwriting,
     usage_errors,
 )
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from crfkit.cli.common import HELP_FLAGS as HELP
-from crfkit.cli.common import ErrorsAsLines, refuse_overwriting, standard_output
+from crfkit.cli.common import ErrorsAsLines, standard_output
 from crfkit.decode.scratch import gold_labels
 from crfkit.errors import FileError, OptionError, UnsupportedError
-from crfkit.replacing import check_writable, write_all
+from crfkit.replacing import check_writable, refuse_overwriting, write_all
 from crfkit.text.reading import Source
 from crfkit.text.sources import parsed_blocks
 from crfkit.version import __version__

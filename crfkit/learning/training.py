@@ -21,11 +21,11 @@ from crfkit.model import Model, build
 from crfkit.modelfile import check_header
 from crfkit.options import TRAINERS, Run
 from crfkit.parallel import threads_of
-from crfkit.replacing import check_writable
+from crfkit.replacing import check_writable, refuse_overwriting
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
 from crfkit.text.opening import check_readable
-from crfkit.text.sources import listed
+from crfkit.text.sources import is_rows, listed
 from crfkit.trainers import trainer_class
 from crfkit.values import shown
 
@@ -53,8 +53,12 @@ class Training:
 
     def __init__(self, train: Any, template: Any, algorithm: str, options: Any, run: Run, progress: Progress, stop: StopRequest):
         self.train, self.algorithm, self.options, self.progress, self.stop = listed(train), algorithm, options, progress, stop
+        init = None if isinstance(run.init, bytes) else run.init  # else its contents
+        inputs = [os.fsdecode(given) for given in (*_files(self.train), *_files(run.dev), template, init) if isinstance(given, (str, bytes, os.PathLike))]
         if isinstance(run.log, str):
+            refuse_overwriting("--log", run.log, inputs)
             check_writable(run.log)
+        refuse_overwriting("--checkpoint", run.checkpoint, [*inputs, run.log if isinstance(run.log, str) else None])
         if isinstance(run.dev, (str, bytes, os.PathLike)):
             check_readable(os.fsdecode(run.dev))
         self.template = _template(template, run.format)
@@ -184,6 +188,11 @@ def _few_steps_warning(algorithm: str, sequences: int, tokens: int) -> str | Non
         f"{algorithm} makes one step for each sequence, and there are {sequences} of {tokens // sequences:,} tokens: it will learn little; "
         "put an empty line after each sentence, or use lbfgs or lookahead"
     )
+
+
+def _files(data: Any) -> Any:
+    """The files among which those of the data are; none where the data are sentences."""
+    return () if is_rows(data) else data if isinstance(data, (list, tuple)) else (data,)
 
 
 def _model_of(init: Any) -> Model:

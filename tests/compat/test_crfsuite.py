@@ -218,10 +218,10 @@ def test_errors_are_one_line(tmp_path, arguments, message):
 
 def test_what_is_found_before_training(tmp_path):
     data = (tmp_path / "train").read_bytes()
-    assert "--model: train has another use in this command and would be overwritten" in run("learn", "-m", "train", "train", code=1).stderr
+    assert "--model: train has another use here and would be overwritten" in run("learn", "-m", "train", "train", code=1).stderr
     (tmp_path / "train_lbfgs").write_bytes(data)
     error = run("learn", "-l", "-L", "train", "train_lbfgs", code=1).stderr
-    assert "--log-to-file: train_lbfgs has another use in this command and would be overwritten" in error
+    assert "--log-to-file: train_lbfgs has another use here and would be overwritten" in error
     assert "absent/log_lbfgs: cannot be written: No such file or directory" in run("learn", "-l", "-L", "absent/log", "train", code=1).stderr
     assert (tmp_path / "train").read_bytes() == (tmp_path / "train_lbfgs").read_bytes() == data
     error = run("learn", "-m", "absent/m", "-p", "max_iterations=1", "train", code=1)

@@ -172,9 +172,9 @@ def test_going_on_from_a_state():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--sstate", "train", "train", "m"), "--sstate: train has another use in this command and would be overwritten"),
-        (("--sstate", "patterns", "train", "m"), "--sstate: patterns has another use in this command and would be overwritten"),
-        (("--sstate", "m", "train", "m"), "OUTPUT: m has another use in this command and would be overwritten"),
+        (("--sstate", "train", "train", "m"), "--sstate: train has another use here and would be overwritten"),
+        (("--sstate", "patterns", "train", "m"), "--sstate: patterns has another use here and would be overwritten"),
+        (("--sstate", "m", "train", "m"), "OUTPUT: m has another use here and would be overwritten"),
         (("--sstate", "kept", "train", "m"), "kept: contains something other than a state; give another name to --sstate"),
         (("--sstate", "state", "absent", "m"), "absent: cannot be read: No such file or directory"),
         (("--rstate", "state", "-1", "0.7", "train", "m"), "state: was written with --rho1 0.5, not 0.7; resume with what it was written with"),

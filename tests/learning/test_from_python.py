@@ -110,6 +110,19 @@ def test_paths_of_any_kind(tmp_path, kind):
     assert (tmp_path / "log").exists() and (tmp_path / "state").exists()
 
 
+def test_files_that_are_read_are_not_written_to(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    contents = {"train": b"a X\nb Y\n", "other": b"a X\n", "template": b"U:%x[0,0]\n", "dev": b"a X\n", "model": short().to_bytes()}
+    for name, content in contents.items():
+        pathlib.Path(name).write_bytes(content)
+    for given in ({name: form} for name in ("log", "checkpoint") for form in (*contents, b"./train", tmp_path / "dev")):
+        with pytest.raises(OptionError, match=f"{next(iter(given))}: .* has another use here and would be overwritten"):
+            learn(["train", pathlib.Path("other")], "template", "perceptron", dev="dev", init="model", **given)
+    with pytest.raises(OptionError, match="checkpoint: both has another use here"):
+        short(log="both", checkpoint="both")
+    assert {name: pathlib.Path(name).read_bytes() for name in os.listdir()} == contents
+
+
 def test_a_tagger_to_start_from():
     model = short()
     assert short(init=Tagger(model), passes=1).to_bytes() == short(init=model, passes=1).to_bytes()

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from crfkit import foreign
-from crfkit.cli.common import HELP_FLAGS, refuse_overwriting
+from crfkit.cli.common import HELP_FLAGS
 from crfkit.constants import MOST_THREADS
 from crfkit.foreign.crfpp_parts import line_of
 from crfkit.foreign.parts import parts_of
@@ -16,7 +16,7 @@ from crfkit.learning.judging import judge
 from crfkit.learning.progress import StopRequest
 from crfkit.learning.training import Training
 from crfkit.parallel import threads_of
-from crfkit.replacing import check_writable, replacing
+from crfkit.replacing import check_writable, refuse_overwriting, replacing
 from crfkit.template import dialects
 
 from .common import Command, Positive, version_option

@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from crfkit import foreign
-from crfkit.cli.common import HELP_FLAGS, is_live, opened, refuse_overwriting
+from crfkit.cli.common import HELP_FLAGS, is_live, opened
 from crfkit.decode.printing import Printer
 from crfkit.errors import OptionError, UnsupportedError
-from crfkit.replacing import write_all
+from crfkit.replacing import refuse_overwriting, write_all
 from crfkit.tagfiles import BLOCK_SIZE
 from crfkit.tagging import Tagger
 from crfkit.text.reading import Source

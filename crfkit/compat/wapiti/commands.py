@@ -10,10 +10,10 @@ import click
 
 from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS as HELP
-from crfkit.cli.common import PATH, ErrorsAsLines, is_given, is_live, note, opened, refuse_overwriting
+from crfkit.cli.common import PATH, ErrorsAsLines, is_given, is_live, note, opened
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import OptionError, UnsupportedError
-from crfkit.replacing import check_writable, write_all
+from crfkit.replacing import check_writable, refuse_overwriting, write_all
 from crfkit.text.opening import contents
 from crfkit.values import as_bytes
 from crfkit.version import __version__
