@@ -100,7 +100,8 @@ class Stored(Described):
                     for line in lines:
                         write_all(file, as_bytes(line))
                 else:
-                    file.writelines(lines)
+                    for line in lines:
+                        file.write(line)
         return None
 
     def dump_lines(self, top: int | None = None, attribute: str | None = None) -> Iterator[str]:

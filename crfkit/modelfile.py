@@ -40,6 +40,7 @@ _CONVERTED = tuple(first + b"crfkit" for first in (b"\x89", b"\x09", b"\xc2\x89"
 VERSION = 1
 CHECKPOINT = "checkpoint"  # the "kind" in the header of a file that is no model
 PARSER = "parser"  # and of one that finds trees
+IN_MEMORY = "model in memory"  # the name of one without a path
 ALIGNMENT = 64
 PREFIX = struct.Struct("<8sIIQ")  # magic, version, length of the JSON text, its XXH3-64
 MAX_HEADER = 16 << 20  # bytes of JSON text
@@ -125,26 +126,17 @@ def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:
     """Open a model file and check all of it before any of it is used.
 
     A path is mapped. A bytes-like object, or what an open file has to give, is copied, which aligns the sections and keeps them from changing
-    after the checks. verify=False leaves out the checksums of what is in the sections, so that the time does
-    not depend on the size of the file; everything else is checked all the same.
+    after the checks. verify=False leaves out only the checksums of what is in the sections, so that the time does not depend on the size of the file.
     """
     if isinstance(path_or_bytes, (str, os.PathLike)):
         name = os.fsdecode(path_or_bytes)
         data = _map(name)
     else:
-        name = "model in memory"
-        if hasattr(path_or_bytes, "read"):
-            name = str(getattr(path_or_bytes, "name", name))
-            try:
-                path_or_bytes = path_or_bytes.read()
-            except UnicodeDecodeError:
-                path_or_bytes = ""
-            except (OSError, ValueError) as error:  # not open for reading, or not any more
-                raise FileError(f"{name}: cannot be read: {refusal(error)}") from None
-            if isinstance(path_or_bytes, str):
-                raise FileError(f"{name}: the file is open as text: open it in binary mode")
+        name, path_or_bytes = held(path_or_bytes)
         try:
             data = _aligned(path_or_bytes)
+        except ValueError as error:  # released, or closed
+            raise FileError(f"{name}: cannot be read: {error}") from None
         except TypeError:
             raise ModelFileError(f"found {type(path_or_bytes).__name__}, expected the path of a model, an open file or its bytes") from None
     try:
@@ -154,6 +146,22 @@ def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from None
     return ModelFile(name, header, sections, data[start:], len(data))
+
+
+def held(source: Any) -> tuple[str, Any]:
+    """The name of a model that is not given by its path, and what an open file has to give, or else the model as it was given."""
+    if not hasattr(source, "read") or isinstance(source, mmap.mmap):  # which has the methods of a file, but is bytes
+        return IN_MEMORY, source
+    name = str(getattr(source, "name", IN_MEMORY))
+    try:
+        data = source.read()
+    except UnicodeDecodeError:
+        data = ""
+    except (OSError, ValueError) as error:  # not open for reading, or not any more
+        raise FileError(f"{name}: cannot be read: {refusal(error)}") from None
+    if isinstance(data, str):
+        raise FileError(f"{name}: the file is open as text: open it in binary mode")
+    return name, data
 
 
 def write(path: Any, header: dict[str, Any], sections: Mapping[str, Buffer]) -> int:

@@ -212,6 +212,8 @@ def write_all(stream: Any, data: bytes | memoryview) -> None:
             if isinstance(stream, io.RawIOBase):
                 raise BlockingIOError("takes no bytes yet: open it in blocking mode")
             return
+        if taken <= 0:
+            raise OSError("takes no more bytes")
         rest = rest[taken:]
 
 

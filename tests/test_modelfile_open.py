@@ -1,6 +1,7 @@
 """Models that are written into open files and read from them, and what no file can hold."""
 
 import io
+import mmap
 import os
 import re
 import subprocess
@@ -13,6 +14,8 @@ from liars import Sips
 import crfkit
 from crfkit import modelfile
 from crfkit.errors import FileError, OptionError, UnsupportedError
+from crfkit.foreign.opening import model_bytes
+from crfkit.foreign.parts import parts_of
 
 
 def test_into_and_from_open_files(tmp_path):
@@ -102,6 +105,12 @@ def test_what_is_reserved_for_the_table_of_sections_is_enough():
             assert len(modelfile.canonical.dumps(table)) < modelfile.MAX_TABLE / 8
 
 
+def crfsuite_model():
+    """A small model of CRFsuite's."""
+    trained = crfkit.learn([[(["a"], "X"), (["b"], "Y")]], format="crfsuite", max_iter=2)
+    return model_bytes(parts_of(trained), "crfsuite")
+
+
 class Plain:
     """An object that only has the method `write`."""
 
@@ -114,6 +123,28 @@ class Plain:
         self.held += data
 
 
+class Counts(Plain):
+    """It tells another number of bytes than it takes."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+    def write(self, data):
+        super().write(data)
+        return self.number
+
+
+class Texts:
+    """The same as Plain for texts."""
+
+    def __init__(self):
+        self.held = []
+
+    def write(self, text):
+        self.held.append("" + text)
+
+
 def test_files_that_take_a_part_of_what_is_written():
     trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
     wanted = {trained.save: trained.to_bytes(), trained.dump: trained.dump().encode()}
@@ -123,6 +154,16 @@ def test_files_that_take_a_part_of_what_is_written():
             assert file.held == expected
         with pytest.raises(FileError, match="cannot be written: takes no bytes yet: open it in blocking mode"):
             write(Sips(7, len(expected) // 2))
+        for number in (0, -1):
+            with pytest.raises(FileError, match="cannot be written: takes no more bytes"):
+                write(Counts(number))
+
+
+def test_an_object_with_write_alone_takes_text():
+    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
+    file = Texts()
+    trained.dump(file)
+    assert "".join(file.held) == trained.dump()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such limits")
@@ -156,3 +197,25 @@ with open({str(tmp_path / "m")!r}, "wb") as file:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 1 and "FileError: the file of the model was truncated while it was in use" in done.stderr
+
+
+def test_models_of_other_programs_come_from_open_files_too(tmp_path):
+    (tmp_path / "m").write_bytes(crfsuite_model())
+    with open(tmp_path / "m", "rb") as file:
+        tagger = crfkit.load(file)
+    assert tagger.tag([["a"], ["b"]]) == ["X", "Y"] and tagger.model.name == str(tmp_path / "m")
+    assert crfkit.load(io.BytesIO(crfsuite_model())).tag([["b"], ["a"]]) == ["Y", "X"]
+
+
+def test_a_map_of_a_file_is_bytes(tmp_path):
+    data = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2).to_bytes()
+    for content in (data, crfsuite_model()):
+        (tmp_path / "m").write_bytes(content)
+        with open(tmp_path / "m", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+            for _ in range(2):
+                assert crfkit.load(mapped).labels == ["X", "Y"] and mapped.tell() == 0
+    released = memoryview(data)
+    released.release()
+    for gone in (mapped, released):
+        with pytest.raises(FileError, match="^model in memory: cannot be read: .*(closed|released)"):
+            crfkit.load(gone)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 from collections.abc import Iterator
@@ -93,9 +94,18 @@ class _Foreign(NamedTuple):
             raise ModelFileError(f"{self.name}: {error}") from None
 
 
+class _Contents(io.BytesIO):
+    """What an open file had to give, under its name."""
+
+    name: str
+
+
 def _opened(source: Any) -> tuple[Any, _Foreign | None]:
     """(source, model of another program). The model is None for crfkit's own, and for anything else, which crfkit's reader will
-    refuse. A pipe can be read only once, so its source becomes its bytes."""
+    refuse. A pipe or an open file can be read only once, so its source becomes its bytes."""
+    name = modelfile.IN_MEMORY
+    if not isinstance(source, (str, os.PathLike)):
+        name, source = modelfile.held(source)
     try:
         if isinstance(source, (str, os.PathLike)):
             if os.path.isfile(source):
@@ -109,7 +119,10 @@ def _opened(source: Any) -> tuple[Any, _Foreign | None]:
                 source = file.read()
         data = memoryview(source).cast("B").toreadonly()
         form = recognised(bytes(data[:_LONGEST_START]))
-        return source, None if form is None else _Foreign("model in memory", memoryview(bytes(data)), form)
+        if form is None and name != modelfile.IN_MEMORY:
+            source = _Contents(source)
+            source.name = name
+        return source, None if form is None else _Foreign(name, memoryview(bytes(data)), form)
     except OSError as error:
         if os.path.isfile(source):
             raise FileError(f"{os.fspath(source)}: cannot be read: {error.strerror or error}") from error
