@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from sys import float_info
 from typing import Any, NamedTuple
@@ -88,7 +88,9 @@ def exactly(value: Any) -> str:
 
 
 def plain(value: Any) -> Any:
-    """A number of any kind, such as NumPy's, as Python's own; everything else as it is."""
+    """A number or a text of any kind, such as NumPy's or a member of an Enum, as Python's own; everything else as it is."""
+    if isinstance(value, str):
+        return str.__str__(value)
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         value = value.item()
     if type(value) in (bool, int, float):
@@ -154,12 +156,11 @@ class Expected(NamedTuple):
 
     def _falling(self, value: Any) -> tuple[float, ...] | None:
         """Falling numbers, from a list, from a text with commas between, or one number."""
-        found = value.split(",") if isinstance(value, str) else value.tolist() if hasattr(value, "tolist") else value
-        found = [found] if isinstance(found, (int, float)) else found
-        if not isinstance(found, (list, tuple)):
+        found = value.split(",") if isinstance(value, str) else [value] if isinstance(value, (int, float)) else value
+        if not lists(found) or isinstance(found, Mapping):
             return None
         try:
-            numbers = tuple(math.nan if isinstance(x, bool) else float(x) for x in found)
+            numbers = tuple(math.nan if isinstance(plain(x), bool) else float(x) for x in found)
         except (TypeError, ValueError, OverflowError):
             return None
         return numbers if numbers and all(map(self._in_range, numbers)) and all(a > b for a, b in pairwise(numbers)) else None

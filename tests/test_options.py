@@ -1,5 +1,6 @@
 """Options of the trainers: defaults, ranges, kinds, who uses what."""
 
+import enum
 import os
 import pathlib
 from dataclasses import FrozenInstanceError, fields
@@ -105,11 +106,15 @@ def test_a_path_is_a_list_or_a_text(value):
     assert options.make("owlqn", {"path": value}).path == (10.0, 3.0, 1.0)
 
 
+def test_a_path_may_come_from_an_iterator():
+    assert options.make("owlqn", {"path": range(3, 0, -1)}).path == options.make("owlqn", {"path": (3.0 - i for i in range(3))}).path == (3.0, 2.0, 1.0)
+
+
 def test_a_path_of_one_number():
     assert options.make("owlqn", {"path": 3}).path == options.make("owlqn", {"path": "3"}).path == (3.0,)
 
 
-@pytest.mark.parametrize("value", ["", "a", "1,3", "1,1", "1,-1", "3,,1", "3,nan", "inf,1", [], [[3], 1], [True, False], True, -3, [10**400, 1], {3: 1}])
+@pytest.mark.parametrize("value", ["", "a", "1,3", "1,1", "1,-1", "3,,1", "3,nan", "inf,1", [], [[3], 1], [True, False], numpy.array([True, False]), True, -3, [10**400, 1], {3: 1}])
 def test_other_paths_are_refused(value):
     with pytest.raises(OptionError, match=r"^path: expected falling numbers of at least 0, such as 10,3,1, found"):
         options.make("owlqn", {"path": value})
@@ -226,6 +231,28 @@ def test_numbers_of_numpy():
     assert options.make("owlqn", {"path": numpy.array([3, 1], numpy.float32)}).path == (3.0, 1.0)
     assert options.make("perceptron", {"average": numpy.bool_(False)}).average is False
     assert judge("sgd", {"prune": numpy.float32(0.5)})[2].prune == 0.5
+
+
+class Word(str, enum.Enum):
+    """Texts of a program's own: str() and format() say something else of them."""
+
+    SGD = "sgd"
+    ALL = "all"
+    SIZE = "2G"
+    BIO = "bio"
+    ONE = "1"
+
+
+def test_members_of_an_enum_are_the_texts_they_stand_for():
+    algorithm, own, run = judge(Word.SGD, {"features": Word.ALL, "max_memory": Word.SIZE})
+    assert [type(value) for value in (algorithm, run.features, run.max_memory)] == [str, str, str]
+    assert (algorithm, run.features, run.max_memory) == ("sgd", "all", "2G")
+    with pytest.raises(OptionError, match="^passes: expected a whole number of at least 1, found '1'$"):
+        judge(Word.SGD, {"passes": Word.ONE})
+    rows = [[["a", "B-X"], ["b", "O"]]]
+    model = crfkit.learn(rows, "U:%x[0,0]", Word.SGD, passes=1)
+    assert repr(crfkit.Tagger(model, Word.BIO)) == repr(crfkit.Tagger(model, "bio"))
+    assert type(crfkit.evaluate([["O"]], [["O"]], Word.BIO).scheme) is str
 
 
 @pytest.mark.parametrize("path", ["a", b"a", pathlib.Path("a")])

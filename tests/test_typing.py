@@ -24,7 +24,7 @@ from crfkit.evaluation.evaluate import Outputs
 
 rows = [["the", "DT", "O"], ["cat", "NN", "B"]]
 model: Model = crfkit.learn([rows], template="U:%x[0,0]", algorithm="sgd", passes=2, comments=True)
-crfkit.learn(Path("train"), Path("template"), log=io.StringIO(), progress=True, stop=lambda: False, init=model)
+crfkit.learn(Path("train"), Path("template"), log=io.BytesIO(), progress=True, stop=lambda: False, init=model)
 crfkit.learn([rows], "B", features="all", l2=1, path=numpy.array([3, 1]), rate=None, average=False, log=Path("log"), checkpoint="c")
 anything: dict[str, Any] = {"l2": 0.5}
 crfkit.learn([rows], **anything)
@@ -41,6 +41,7 @@ tagger.tag([("the", "DT")], posterior=True)
 several: list[list[str]] = tagger.tag_many(rows for _ in range(3))
 best: list[tuple[float, list[str]]] = tagger.nbest(rows, 3, log=True)
 array: numpy.ndarray = tagger.marginals(rows)
+either: Any = tagger.marginals(rows, named=bool(labels))
 named: list[dict[str, float]] = tagger.marginals(rows, named=True)
 p: float = tagger.log_probability(rows, labels) + tagger.log_z(rows) + tagger.probability(rows, ("O", "B"))
 text: str = model.dump(top=3)

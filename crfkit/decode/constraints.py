@@ -21,7 +21,7 @@ from typing import Any
 from crfkit.errors import CrfkitWarning, DataError, FileError, warn_caller
 from crfkit.evaluation.schemes import END, INSIDE, N_PREFIXES, PREFIXES, SCHEMES, START, detect
 from crfkit.text.faults import plural
-from crfkit.values import lists, named, shown
+from crfkit.values import lists, named, plain, shown
 
 START_MARK, END_MARK = "<start>", "<end>"
 STRICT_SCHEMES = tuple(name for name, scheme in SCHEMES.items() if scheme.strict)
@@ -89,6 +89,7 @@ def constraints_of(source: ConstraintSource, labels: Sequence[str]) -> Constrain
         if source.labels != labels:
             raise DataError("the constraints are on other labels than those of the model")
         return source
+    source = plain(source)
     if isinstance(source, str):
         if source == "auto" or source in STRICT_SCHEMES:
             name = _scheme_of(labels) if source == "auto" else source

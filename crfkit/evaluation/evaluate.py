@@ -21,7 +21,7 @@ from crfkit.errors import DataError, OptionError
 from crfkit.text.block import Block, Columns, Marks
 from crfkit.text.faults import plural
 from crfkit.text.reading import Source, conllu_names
-from crfkit.values import LARGEST, Expected, lists, shown
+from crfkit.values import LARGEST, Expected, lists, plain, shown
 
 from .counting import Tally
 from .schemes import SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect
@@ -46,6 +46,7 @@ def evaluate(
     well-formed chunks count, and a label outside the scheme is an error.
     outside is the label of tokens that are in no chunk.
     """
+    scheme = plain(scheme)
     names = _candidates(scheme, strict)
     if not isinstance(outside, str):
         raise OptionError(f"outside: expected a label, found {shown(outside)}")
@@ -97,6 +98,7 @@ class Outputs:
         comments: bool = False,
     ):
         self.strict = strict
+        scheme = plain(scheme)
         self._names = _candidates(scheme, strict)
         if segments and scheme == "none":
             raise OptionError("words are found by the prefixes of labels, and scheme 'none' has no prefixes")

@@ -29,7 +29,7 @@ class OfEstimator(TypedDict, total=False):
     threads: int
     'Number of threads. 0: one per processor with lbfgs and owlqn, else one. With 2 or more, sgd, adf and sapo change the weights without locks, so models differ from run to run. Models of all other trainers do not depend on it.'
 
-    log: str | bytes | os.PathLike[Any] | IO[str] | None
+    log: str | bytes | os.PathLike[Any] | IO[Any] | None
     'Write one JSON object per pass to this file.'
 
     checkpoint: str | bytes | os.PathLike[Any] | None

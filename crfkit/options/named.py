@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 from crfkit.errors import OptionError, in_python
-from crfkit.values import Expected, flag, nearest, shown
+from crfkit.values import Expected, flag, nearest, plain, shown
 
 from .run import Run, Speech
 from .trainers import ALIASES, TRAINERS
@@ -47,13 +47,13 @@ def show_options(function: Callable[..., Any], *without: str) -> list[str]:
     """Every option in the signature of a function, for `help`, except those named; their names. None where the default is the
     trainer's own. Type checkers read given.pyi."""
     own = inspect.signature(function)
-    plain = [parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
+    others = [parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
     options = [
         inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=option.defaults.get(""), annotation=_typed(option))
         for option in declared().values()
         if option.name not in ("quiet", *own.parameters, *without)
     ]
-    function.__signature__ = own.replace(parameters=[*plain, *options])  # type: ignore[attr-defined]
+    function.__signature__ = own.replace(parameters=[*others, *options])  # type: ignore[attr-defined]
     return [option.name for option in options]
 
 
@@ -64,7 +64,7 @@ def _typed(option: Declared) -> str:
     if option.expected.choices:
         found = f"Literal[{', '.join(map(repr, option.expected.choices))}]"
     if option.expected.files:
-        found += " | IO[str]"
+        found += " | IO[Any]"
     return found if found == "Any" or option.defaults.get("") is not None else f"{found} | None"
 
 
@@ -125,6 +125,7 @@ def unknown(name: str) -> OptionError:
 
 def named(algorithm: Any) -> str:
     """The name of a trainer, of one of its names."""
+    algorithm = plain(algorithm)
     found = ALIASES.get(algorithm, algorithm) if isinstance(algorithm, str) else None
     if found not in TRAINERS:
         near = nearest(algorithm.lower(), [*TRAINERS, *ALIASES]) if isinstance(algorithm, str) else None
