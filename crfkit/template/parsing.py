@@ -116,7 +116,7 @@ class Template:
 
     @classmethod
     def parse(cls, text: str, path: str | None = None, columns: Mapping[str, int] | None = None) -> Template:
-        """Parse a template; `columns` maps column names to numbers, if they are known already."""
+        """Parse a template; `columns` maps column names to numbers, if they are known already. To learn, the data must name them, too."""
         if not isinstance(text, str):
             raise TemplateError(f"expected the text of a template, found {shown(text)}", _name(path))
         text = text.removeprefix("\ufeff")
