@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from crfkit.weights.layout import Layout
 
 S = TypeVar("S", bound="Stored")
+FORMS = {form for form, _ in modelfile.DTYPES.values()} | {"l", "L"}  # of the numbers in a section
 T = TypeVar("T")
 
 # The label before that of a feature, or the two before it.
@@ -60,7 +61,10 @@ class Stored(Described):
         def _set_up(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str, verify: bool) -> None: ...
 
     def __init__(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str = "model", verify: bool = True):
-        self._set_up(header, sections, name, verify)
+        # Copies: whoever gave the sections could change them after they were checked.
+        views = {section: memoryview(values) for section, values in sections.items()}
+        copies = {section: memoryview(view.tobytes()).cast(view.format if view.format in FORMS else "B") for section, view in views.items()}
+        self._set_up(header, copies, name, verify)
 
     def __reduce__(self):
         others = {name: value for name, value in vars(self).copy().items() if name not in self._own}
@@ -197,7 +201,7 @@ class Model(Stored):
             sections["weights.scaled"], sections["weights.scales"] = scaled(self.weights)
         else:
             sections["weights"] = self.weights
-        return Model(self._header, sections, self.name, self.verified)
+        return made(Model, self._header, sections, self.name, self.verified)
 
     def _history(self) -> memoryview | None:
         """The labels that features see before the last one, where there are such features."""
@@ -289,7 +293,7 @@ def assembled(
         has_tau=layout.has_tau,
         hot=layout.hot,
     )
-    return Model(header, sections, name, verify)
+    return made(Model, header, sections, name, verify)
 
 
 def load(path_or_bytes: Any, verify: bool = True) -> Model:
@@ -299,9 +303,14 @@ def load(path_or_bytes: Any, verify: bool = True) -> Model:
 
 
 def of_file(cls: type[S], file: modelfile.ModelFile, verify: bool = True) -> S:
-    """The model of this class that a file holds. The __init__ of a subclass may take what it likes: it is not called."""
+    """The model of this class that a file holds."""
+    return made(cls, file.header, {name: file.section(name, entry.dtype) for name, entry in file.sections.items()}, file.name, verify)
+
+
+def made(cls: type[S], header: dict[str, Any], sections: Mapping[str, Buffer], name: str = "model", verify: bool = True) -> S:
+    """The model of these sections, which are not copied. The __init__ of a subclass may take what it likes: it is not called."""
     model = cls.__new__(cls)
-    model._set_up(file.header, {name: file.section(name, entry.dtype) for name, entry in file.sections.items()}, file.name, verify)
+    model._set_up(header, {section: memoryview(values).toreadonly() for section, values in sections.items()}, name, verify)
     return model
 
 

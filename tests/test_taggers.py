@@ -1,5 +1,6 @@
 """What taggers answer besides labels, and how they are made, copied and held to constraints."""
 
+import array
 import copy
 import io
 import pickle
@@ -125,6 +126,21 @@ def test_changing_returned_lists_does_not_change_the_tagger():
         trained.weights[0] = 1e9
     assert numpy.array_equal(tagger.marginals(rows), before) and numpy.array_equal(trained.tagger().marginals(rows), before)
     assert trained.to_bytes() == data
+
+
+def test_changing_the_sections_that_a_model_was_made_of_does_not_change_it():
+    """Numbers that were checked are read without looking again."""
+    trained, rows = model("chunking"), short("chunking", 0)
+    arrays = {name: array.array(memoryview(values).format, values) for name, values in trained.sections.items()}
+    copied = Model(trained.header, arrays)
+    assert copied.to_bytes() == trained.to_bytes()
+    for values in arrays.values():
+        memoryview(values).cast("B")[:] = b"\x7f" * memoryview(values).nbytes
+    assert copied.tagger().tag(rows) == trained.tagger().tag(rows)
+    assert Model(trained.header, {name: bytes(values) for name, values in trained.sections.items()}).tagger().tag(rows) == copied.tagger().tag(rows)
+    for shared in (trained, trained.quantised("int8"), copied):
+        with pytest.raises(TypeError, match="read-only memory"):
+            memoryview(shared.sections["layout.u_ptr"])[1] = 1 << 40
 
 
 class OwnModel(Model):
