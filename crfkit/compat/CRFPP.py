@@ -28,6 +28,7 @@ from .crfpp.crf_test import crf_test, scaled, tagger_of
 __all__ = ["VERSION", "Model", "Tagger", "crfpp_learn", "crfpp_test"]
 
 _cells = re.compile(r"[^ \t\r\n]+").findall
+_words = re.compile(r"[^ \t-\r]+").findall  # not str.split, for which the blanks of other scripts are blanks, too: names of files have them
 
 VERSION = "0.59"
 """The release of CRF++ whose calls these are."""
@@ -57,7 +58,7 @@ def _run(command: click.Command, argv: Iterable[str | bytes]) -> int:
 def _given(arg: str | bytes) -> dict[str, Any]:
     """Parse a string of crf_test's options; RuntimeError says what is wrong."""
     try:
-        with crf_test.make_context("CRFPP", _text(arg).split()) as context:
+        with crf_test.make_context("CRFPP", _words(_text(arg))) as context:
             return context.params
     except click.ClickException as error:
         raise RuntimeError(error.format_message()) from None
@@ -155,7 +156,10 @@ class Tagger:
         self._penalties[_within(i, self.size()), _within(j, self.ysize())] = float(penalty)
 
     def penalty(self, i: int, j: int) -> float:
-        """See set_penalty."""
+        """See set_penalty; 0 where none is set."""
+        if (i, j) not in self._penalties:  # one that is kept may be of a longer sentence, or of a label that another model has
+            _within(i, self.size())
+            _within(j, self.ysize())
         return self._penalties.get((i, j), 0.0)
 
     # The sentence

@@ -211,6 +211,7 @@ def test_dsize_counts_weights_of_zero_as_well(model, tmp_path):
         ("x", (4, 0)), ("x", (0, 2)), ("y", (-1,)), ("y2", (4,)), ("yname", (3,)), ("answer", (4,)), ("prob", (4,)), ("prob", (0, 3)), ("prob", (-1, 0)),
         ("alpha", (0, -1)), ("beta", (4, 0)), ("emission_cost", (0, 3)), ("best_cost", (4, 0)), ("set_penalty", (4, 0, 1.0)), ("set_penalty", (0, 3, 1.0)),
         ("next_transition_cost", (3, 0, 0)), ("prev_transition_cost", (0, 0, 0)), ("next_transition_cost", (0, 0, 3)),
+        ("penalty", (99, 0)), ("penalty", (0, 3)), ("penalty", (-1, 0)),
     ],
 )  # fmt: skip
 def test_what_is_not_there_is_an_index_error(model, method, arguments):
@@ -229,6 +230,12 @@ def test_options_are_those_of_crf_test(model, tmp_path):
             CRFPP.Tagger(wrong)
     with pytest.raises(ValueError, match="cost_factor"):
         tagger.set_cost_factor(math.nan)
+
+
+def test_names_of_models_may_hold_the_blanks_of_other_scripts(model, tmp_path):
+    name = tmp_path / "a\u3000b\xa0c"
+    name.write_bytes(model.read_bytes())
+    assert CRFPP.Tagger(f"-m\t{name}  -n\n2\r").nbest() == 2
 
 
 def test_options_may_change(model):
