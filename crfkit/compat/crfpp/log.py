@@ -9,7 +9,7 @@ from typing import Any
 from crfkit.cli.common import note
 from crfkit.learning.progress import Progress
 
-from .common import BANNER
+from .common import BANNER, advised
 
 
 class Log(Progress):
@@ -33,7 +33,7 @@ class Log(Progress):
 
     def warn(self, text: str | None) -> None:
         if text is not None:
-            note(f"warning: {text}")
+            note(f"warning: {advised(text)}")
 
     def summary(self, counts: dict[str, Any]) -> None:
         self.sequences, self.tokens, self.weights = (counts[name] for name in ("sequences", "tokens", "weights"))
