@@ -40,7 +40,8 @@ def recognises(start: bytes) -> bool:
 
 def read(data: memoryview) -> Parts:
     """Parse a model from an untrusted file."""
-    lines = bytes(data).split(b"\n")
+    windows = data[:13] == b"version: 100\r"  # CRF++ for Windows ends all lines so
+    lines = bytes(data).split(b"\r\n" if windows else b"\n")
     if lines[-1]:
         raise ModelFileError(f"{len(lines)}: damaged: the last line has no end")
     header: dict[str, bytes] = {}

@@ -138,6 +138,13 @@ def test_binary_and_text_say_the_same(model):
     assert crfpp_text.write(foreign.read(text)) == text
 
 
+def test_a_text_model_may_have_the_line_ends_of_windows(model):
+    text = crfpp_text.write(foreign.read(model.to_bytes()))
+    assert crfpp_text.write(foreign.read(text.replace(b"\n", b"\r\n"))) == text
+    with pytest.raises(ModelFileError, match="damaged"):
+        foreign.read(text.replace(b"\n", b"\r\n", 20))
+
+
 @given(st.dictionaries(st.binary(min_size=0, max_size=6).filter(lambda name: 0 not in name), st.integers(0, 2**31 - 2), max_size=60))
 def test_the_table_of_names(names):
     from crfkit.foreign.darts import read_names, write_names
