@@ -128,10 +128,11 @@ def test_a_path_says_what_l1_is():
 def test_unknown_names():
     with pytest.raises(OptionError, match=r"^unknown algorithm 'lbfg'; expected one of lbfgs, .*$"):
         options.make("lbfg", {})
+    last = list(options.TRAINERS)[-1]
     for wrong, meant in {"lbfg": "lbfgs", "L-BFGS": "lbfgs", "l2sgd": "sgd", "perceptorn": "perceptron", "dblcrf": "dbl-crf"}.items():
-        with pytest.raises(OptionError, match=rf", lookahead; did you mean {meant}[?]$"):
+        with pytest.raises(OptionError, match=rf", {last}; did you mean {meant}[?]$"):
             options.make(wrong, {})
-    with pytest.raises(OptionError, match=r", lookahead$"):
+    with pytest.raises(OptionError, match=rf", {last}$"):
         options.make("unknwon", {})
     with pytest.raises(OptionError, match=r"^unknown option pases; did you mean passes[?]$"):
         options.make("sgd", {"pases": 1})
