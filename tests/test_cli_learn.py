@@ -279,6 +279,11 @@ def test_an_option_of_others_is_refused(train, option):
     assert not (train.parent / "model").exists()
 
 
+@pytest.mark.parametrize(("name", "hint"), [("train", "did you mean learn? There are"), ("predict", "did you mean tag? There are"), ("evel", "did you mean eval? There are"), ("", "there are")])
+def test_a_command_of_others_is_refused(name, hint):
+    assert error(name, code=2) == f"no command {name!r}; {hint} learn, tag, eval, dump, convert, templates, compat"
+
+
 def test_every_option_has_a_line_of_help():
     text = crfkit("learn", "--help").stdout
     assert all(flag(name) in text for name in options.declared())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -27,6 +28,9 @@ COMMANDS = {
     "compat": "Print aliases: the commands of CRF++, CRFsuite and Wapiti.",
 }
 
+# Their names in other programs.
+ELSEWHERE = {"train": "learn", "fit": "learn", "label": "tag", "predict": "tag", "test": "tag", "evaluate": "eval", "score": "eval"}
+
 
 class LazyGroup(ErrorsAsLines, click.Group):
     """A group whose commands are `crfkit.cli.NAME:NAME_command`, imported on first use."""
@@ -38,6 +42,16 @@ class LazyGroup(ErrorsAsLines, click.Group):
         if cmd_name not in COMMANDS:
             return None
         return getattr(import_module(f"{__name__}.{cmd_name}"), f"{cmd_name}_command")
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            from crfkit.values import nearest, shown  # not before they are needed
+
+            near = ELSEWHERE.get(name) or nearest(name, COMMANDS)
+            hint = f"did you mean {near}? There are" if near else "there are"
+            raise click.UsageError(f"no command {shown(name)}; {hint} {', '.join(COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
