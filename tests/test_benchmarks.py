@@ -69,6 +69,11 @@ def test_models_of_crfsuite_are_compared(tmp_path):
     assert (name, dump, again, sentences) == ("a.crfsuite", "the same", "the same", "30") and other == ties
 
 
+def test_the_threshold_of_lists_says_what_it_measures():
+    done = run(BENCHMARKS / "sparse_threshold.py", "--help")
+    assert done.returncode == 0 and "Up to which share" in done.stdout
+
+
 # ---------------------------------------------------------------------------------------------- the table of targets
 
 
