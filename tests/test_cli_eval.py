@@ -127,6 +127,8 @@ def test_iobes_is_counted_with_a_note():
     )
     result = run(text, "--scheme", "bio")
     assert (result.stdout.split(";")[0], result.stderr) == ("processed 2 tokens with 1 phrases", "")
+    for other in ("--tokens", "--segments"):  # they count something else
+        assert run(text, other).stderr == ""
 
 
 def test_strict_refuses_labels_outside_the_scheme():

@@ -157,9 +157,9 @@ def _notes(scores: Scores, options: dict[str, Any]) -> None:
     if scores.malformed_chunks:
         begun = scores.malformed_chunks + scores.chunks.gold
         note(f"{scores.path}: {scores.malformed_chunks} of {begun} gold chunks are not well-formed {scores.scheme}, and do not count")
-    if scores.merged is not None:
+    if scores.merged is not None and not (options["tokens"] or options["segments"]):  # whose reports have no such FB1
         fb1 = percent(scores.merged)[2]
-        segmented = not options["segments"] and not any("-" in label for label in scores.labels)
+        segmented = not any("-" in label for label in scores.labels)
         words = "; if the labels are those of a word segmentation, --segments counts words" if segmented else ""
         note(
             f"{scores.path}: counted as {scores.scheme.upper()}; conlleval.pl does not know it, would merge "
