@@ -129,7 +129,7 @@ def test_unknown_names():
     with pytest.raises(OptionError, match=r"^unknown algorithm 'lbfg'; expected one of lbfgs, .*$"):
         options.make("lbfg", {})
     last = list(options.TRAINERS)[-1]
-    for wrong, meant in {"lbfg": "lbfgs", "L-BFGS": "lbfgs", "l2sgd": "sgd", "perceptorn": "perceptron", "dblcrf": "dbl-crf"}.items():
+    for wrong, meant in {"lbfg": "lbfgs", "L-BFGS": "lbfgs", "l2sgd": "sgd", "perceptorn": "perceptron", "dblcrf": "dbl-crf", "CRF-L1": "owlqn", "ap": "perceptron", "pa": "mira", "crf": "lbfgs"}.items():
         with pytest.raises(OptionError, match=rf", {last}; did you mean {meant}[?]$"):
             options.make(wrong, {})
     with pytest.raises(OptionError, match=rf", {last}$"):

@@ -110,6 +110,9 @@ ELSEWHERE = {
     **dict.fromkeys(("lr", "learning_rate", "eta", "calibration_eta"), "did you mean --rate?"),
 }
 
+# The trainers of other programs that resemble none, or another one, of these names.
+TRAINERS_ELSEWHERE = {"crf": "lbfgs", "crf-l2": "lbfgs", "crf-l1": "owlqn", "rprop": "lbfgs", "ap": "perceptron", "pa": "mira"}
+
 
 def elsewhere(name: str) -> str | None:
     """What to say to those who know an option from another program, by its name as a flag or in Python."""
@@ -128,7 +131,8 @@ def named(algorithm: Any) -> str:
     algorithm = plain(algorithm)
     found = ALIASES.get(algorithm, algorithm) if isinstance(algorithm, str) else None
     if found not in TRAINERS:
-        near = nearest(algorithm.lower(), [*TRAINERS, *ALIASES]) if isinstance(algorithm, str) else None
+        low = algorithm.lower() if isinstance(algorithm, str) else ""
+        near = TRAINERS_ELSEWHERE.get(low) or nearest(low, [*TRAINERS, *ALIASES])
         hint = f"; did you mean {near}?" if near else ""
         raise OptionError(f"unknown algorithm {shown(algorithm)}; expected one of {', '.join(TRAINERS)}{hint}")
     return found
