@@ -261,11 +261,6 @@ def test_the_log_of_mira_is_that_of_a_slow_twin(C, patience, first, size):
 # --- crf_test -------------------------------------------------------------------------------------------------------
 
 
-def test_a_warning_names_the_options_of_crfpp():
-    found = run(crf_learn, "-a", "CRF-L1", "-c", "0.0001", "template", "train", "model").stderr
-    assert found == "crfkit: warning: all weights are zero: every token will have the same label; raise --cost\n"
-
-
 def test_layouts_and_files():
     learn("template", "train", "model")
     tagger = crfkit.load("model")
@@ -371,10 +366,6 @@ def test_help_and_version():
         (crf_learn, ["template", "train", "absent/model"], 1, "absent"),
         (crf_learn, ["template", "absent", "model"], 1, "absent: cannot be read"),
         (crf_learn, ["absent", "train", "model"], 1, "absent: cannot read the template"),
-        (crf_learn, ["-f300", "letters", "train", "model"], 1, "train: no feature is left: lower --freq\n"),
-        (crf_learn, ["-c1e300", "template", "train", "model"], 1, "the objective is not finite; scale down the values of the features, or lower --cost\n"),
-        (crf_learn, ["template", "notes", "model"], 1, "as in notes:1 (crfkit's --comments passes over lines before a sentence that begin with '#')\n"),
-        (crf_learn, ["template", "trees", "model"], 1, "as in trees:1 (CoNLL-U is read with crfkit's --format conllu) (for CRF++"),
         (crf_learn, ["bad", "train", "model"], 1, "bad:3: expected %x[row,column] at a percent sign"),
         (crf_learn, ["far", "train", "model"], 1, "line 1 of the template: CRF++ has only %x[row,column], with rows from -8 to 8"),
         (crf_learn, ["column", "train", "model"], 1, "column 5"),
@@ -398,9 +389,6 @@ def test_errors_are_one_line_with_the_exit_code(command, arguments, code, messag
     Path("bad").write_text("#\n\nU:%X[0,0]\n")
     Path("far").write_text("U:%x[9,0]\n")
     Path("column").write_text("U:%x[0,5]\n")
-    Path("letters").write_text("U:%x[0,0]\n")
-    Path("notes").write_text("# a\nw X O\n")
-    Path("trees").write_text("1\tw\tw\tX\tX\t_\t0\troot\t_\t_\n2 w\n")
     crfkit.learn("train", _template(), max_iter=2).save("own")
     crfkit.learn("train", _template(), "perceptron", passes=1).save("margins")
     error = run(command, *arguments, code=code).stderr

@@ -1,10 +1,11 @@
-"""crfkit-crf-learn and crfkit-crf-test on files that CRF++ was not made for."""
+"""crfkit-crf-learn and crfkit-crf-test on files that CRF++ was not made for, and what they advise."""
 
 from pathlib import Path
 
 import pytest
 from commands import invoked as run
 
+import crfkit
 from crfkit.compat.crfpp.crf_learn import crf_learn
 from crfkit.compat.crfpp.crf_test import crf_test
 
@@ -33,3 +34,23 @@ def test_data_without_tokens(content):
     assert not Path("model").exists()
     run(crf_learn, "template", "train", "model")
     assert run(crf_test, "-m", "model", "none").stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["-f300", "words", "train", "model"], 1, "error: train: no feature is left: lower --freq"),
+        (["-c1e300", "template", "train", "model"], 1, "error: the objective is not finite; scale down the values of the features, or lower --cost"),
+        (["-aCRF-L1", "-c1e-4", "template", "train", "model"], 0, "warning: all weights are zero: every token will have the same label; raise --cost"),
+        (["template", "notes", "model"], 1, "error: notes:2: found 3 columns, expected 2 as in notes:1 (crfkit's --comments passes over"),
+        (["template", "tree", "model"], 1, "error: tree:2: found 2 columns, expected 10 as in tree:1 (CoNLL-U is read with crfkit's --format conllu)"),
+        (["-C", "attributes", "model"], 1, "error: attributes: a CRF++ model needs a template: give the one that made the attributes with crfkit's --template"),
+    ],
+)
+def test_advice_is_in_the_options_of_crfpp(arguments, code, message):
+    Path("words").write_text("U:%x[0,0]\n")
+    Path("notes").write_text("# a\nthe D O\n")
+    Path("tree").write_text("1\tw\tw\tX\tX\t_\t0\troot\t_\t_\n2 w\n")
+    Path("pairs").write_text("A\ta\nB\tb\n")
+    crfkit.learn("pairs", format="crfsuite", max_iter=1).save("attributes")
+    assert run(crf_learn, *arguments, code=code).stderr.startswith(f"crfkit: {message}")
