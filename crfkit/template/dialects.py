@@ -77,9 +77,9 @@ def parse(text: str, dialect: str) -> Template:
 
 
 def load(path: str, dialect: str) -> Template:
-    """A template file for training; lines that begin with # are comments."""
+    """A template file for training; lines that begin with # are comments, also behind blanks: CRF++ passes over lines that begin with one."""
     text = read_text(path, loose=True).removeprefix("\ufeff")
-    lines = ("" if line.startswith("#") or line.isspace() else line.removesuffix("\r") for line in text.split("\n"))
+    lines = ("" if line.lstrip(" \t").startswith("#") or line.isspace() else line.removesuffix("\r") for line in text.split("\n"))
     try:
         return replace(parse("\n".join(lines), dialect), path=path, by_string=False)
     except TemplateError as error:

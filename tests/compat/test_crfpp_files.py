@@ -27,6 +27,13 @@ def test_byte_order_marks_are_ignored():
     assert run(crf_test, "-m", "marked", "test").stdout == run(crf_test, "-m", "model", "test").stdout == expected
 
 
+def test_comments_of_templates_may_stand_behind_blanks():
+    run(crf_learn, "template", "train", "model")
+    Path("indented").write_text("  # words\n" + Path("template").read_text().replace("B\n", "\t#pairs\nB\n"))
+    run(crf_learn, "indented", "train", "same")
+    assert Path("same").read_bytes() == Path("model").read_bytes()
+
+
 @pytest.mark.parametrize("content", ["", "\n\n"])
 def test_data_without_tokens(content):
     Path("none").write_text(content)
