@@ -351,7 +351,7 @@ def test_help_and_version():
         assert lines[0] == "CRF++: Yet Another CRF Tool Kit" and lines[3].endswith(" [options] files")
         assert all(re.match(r" -\w, --[\w-]+|     --version", line) for line in lines[4:] if line)
         assert run(command, "--version").stdout.startswith("CRF++ of 0.59, by crfkit ")
-    assert " -c, --cost=FLOAT            set FLOAT" in run(crf_learn, "-h").stdout
+    assert " -c, --cost=FLOAT            set FLOAT" in run(crf_learn, "-h").stdout and "|MIRA) select" in run(crf_learn, "-h").stdout
     assert run(crf_learn, "-v").stdout == run(crf_learn, "--version").stdout
 
 

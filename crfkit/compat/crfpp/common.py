@@ -49,7 +49,7 @@ class Command(ErrorsAsLines, _Advising):
             if isinstance(option, click.Option):
                 *short, written = sorted(option.opts, key=len)
                 name = f" -{short[0][1]}, {written}" if short else f"     {written}"
-                lines.append(f"{name}{f'={option.metavar}' if option.metavar else ''}".ljust(29) + (option.help or ""))
+                lines.append(f"{name}{f'={option.metavar}' if option.metavar else ''}".ljust(28) + f" {option.help or ''}")
         return "\n".join(lines) + "\n"
 
 
