@@ -239,7 +239,7 @@ def test_delimiters(delimiter, text):
 def test_no_byte_is_taken_for_what_a_pattern_matches():
     (scores,) = Outputs(io.BytesIO(b"a\xff \x1f B-A B-A\n"), delimiter="[ ;]").scores
     assert scores.chunks == Count(1, 1, 1)
-    with pytest.raises(DataError, match="1: the label .* is not valid UTF-8"):
+    with pytest.raises(DataError, match=r"1: the label .* is not valid UTF-8"):
         Outputs(io.BytesIO(b"a B\xffB B-A\n"), delimiter="[ ;]")
 
 
