@@ -32,7 +32,7 @@ _RENAMED = {
     "min_freq": "feature.minfreq", "all_possible_states": "feature.possible_states", "all_possible_transitions": "feature.possible_transitions",
     "pa_type": "type",
 }  # fmt: skip
-_END = object()  # where X or y ends before the other
+_END: Any = object()  # where X or y ends before the other
 _NO_PARAMETERS = {"algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls"}
 
 
