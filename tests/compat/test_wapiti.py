@@ -143,13 +143,20 @@ def test_sgd_l1_logs_no_objective_and_ignores_rho2():
     assert "crfkit: note: sgd-l1 has no l2 penalty: --rho2 is ignored, as in Wapiti; --maxls: crfkit decides by itself\n" in done.stderr
 
 
-def test_an_answer_to_each_sentence_at_once():
-    trained("-i", "10", "-1", "0.1")
+@pytest.mark.parametrize("single", [False, True])
+def test_an_answer_to_each_sentence_at_once(single):
+    """For models of --me, to each line."""
+    if single:
+        run("train", "--me", "-i", "10", "train", "model")
+        asked = Path("plain").read_text(encoding="utf-8").replace("\n\n", "\n").splitlines(keepends=True)[:20]
+    else:
+        trained("-i", "10", "-1", "0.1")
+        asked = [text_of([rows]) for rows in sentences(4, 20, 2)]
     program = "from crfkit.programs import wapiti; wapiti()"
     with subprocess.Popen([sys.executable, "-c", program, "label", "-m", "model"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         expected = run("label", "-m", "model", "plain").stdout.encode().split(b"\n\n")
-        for rows, answer in zip(sentences(4, 20, 2), expected, strict=False):
-            process.stdin.write(text_of([rows]).encode())
+        for text, answer in zip(asked, expected, strict=False):
+            process.stdin.write(text.encode())
             process.stdin.flush()
             got = b""
             while not got.endswith(b"\n\n"):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from crfkit.errors import DataError
 from crfkit.text.items import fill_items
-from crfkit.text.reading import Source
+from crfkit.text.opening import LONGEST_LINE, input_file, texts, too_long
+from crfkit.text.reading import BLOCK_SIZE, BYTE_ORDER_MARK
 from crfkit.text.rows import Rows
 from crfkit.text.sources import LAST
 from crfkit.values import as_text
@@ -16,20 +17,40 @@ Line = tuple[str, list[str], str | None]
 """The line as it came, its observations as a model names them, and its label."""
 
 
-def lines(source: Any, labelled: bool) -> Iterator[Line]:
-    """Every line that is not blank, of a path or an open file; if `labelled`, its last cell is the label."""
-    for block in Source(source, "columns", allow_empty=True, loose=True):
-        for number, raw in enumerate(block.data.split(b"\n"), block.first_line):
-            cells = [as_text(cell) for cell in raw.split()]  # as bytes, so that only ASCII blanks separate cells
-            if labelled and len(cells) == 1:
-                raise DataError("expected features, and the label last", block.path, number)
-            if cells:
-                yield as_text(raw.rstrip(b"\r")), ["u" + cell for cell in (cells[:-1] if labelled else cells)], cells[-1] if labelled else None
+def blocks(source: Any, labelled: bool) -> Iterator[list[Line]]:
+    """Every line that is not blank, of a path or an open file, as soon as it arrives; if `labelled`, its last cell is the label."""
+    with input_file(source) as (file, path):
+        for first, whole in _whole_lines(texts(file, path, BLOCK_SIZE), path):
+            found: list[Line] = []
+            for number, raw in enumerate(whole, first):
+                cells = [as_text(cell) for cell in raw.split()]  # as bytes, so that only ASCII blanks separate cells
+                if labelled and len(cells) == 1:
+                    raise DataError("expected features, and the label last", path, number)
+                if cells:
+                    found.append((as_text(raw.rstrip(b"\r")), ["u" + cell for cell in (cells[:-1] if labelled else cells)], cells[-1] if labelled else None))
+            yield found
+
+
+def _whole_lines(pieces: Iterable[bytes], path: str) -> Iterator[tuple[int, list[bytes]]]:
+    """The lines of a text in pieces, with the number of the first, and without a byte order mark at the start of the text."""
+    waiting, line = bytearray(), 1
+    for text in pieces:
+        waiting += text
+        if b"\n" in text:
+            *whole, rest = bytes(waiting).split(b"\n")
+            if line == 1:
+                whole[0] = whole[0].removeprefix(BYTE_ORDER_MARK)
+            yield line, whole
+            waiting, line = bytearray(rest), line + len(whole)
+        if len(waiting) > LONGEST_LINE:
+            raise DataError(too_long(), path, line)
+    if waiting:
+        yield line, [bytes(waiting).removeprefix(BYTE_ORDER_MARK if line == 1 else b"")]
 
 
 def sequences(source: Any) -> list[Rows]:
     """Labelled lines as sequences for crfkit."""
     rows = Rows("crfsuite", LAST)
     rows.loose = True
-    fill_items(rows, ([(observations, label)] for _, observations, label in lines(source, True)), labelled=True)
+    fill_items(rows, ([(observations, label)] for block in blocks(source, True) for _, observations, label in block), labelled=True)
     return [rows]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -11,7 +10,7 @@ import numpy
 from crfkit.tagging import Tagger
 from crfkit.values import as_bytes
 
-from .data import Line, lines
+from .data import Line, blocks
 
 if TYPE_CHECKING:
     from .layout import Found
@@ -21,9 +20,13 @@ AT_ONCE = 1000
 
 def label(tagger: Tagger, source: str, given: dict[str, Any]) -> Iterator[tuple[bytes, int, Found | None]]:
     """As LinePrinter.text for other models: the labelled lines, how many there are, and how many are right."""
-    coming = lines(source, given["check"] or given["force"])
-    while some := list(islice(coming, AT_ONCE)):
-        yield _labelled(tagger, some, given)
+    done = 0
+    for some in blocks(source, given["check"] or given["force"]):
+        while some:
+            n = AT_ONCE - done % AT_ONCE  # up to the next line of the log
+            now, some = some[:n], some[n:]
+            done += len(now)
+            yield _labelled(tagger, now, given)
 
 
 def _values(tagger: Tagger, some: list[Line], posterior: bool) -> Iterator[numpy.ndarray]:
