@@ -346,6 +346,20 @@ def test_logs_that_have_changed(train):
     assert [json.loads(line)["pass"] for line in Path("log").read_text().splitlines()] == [3]
 
 
+def test_records_behind_the_checkpoint_are_removed():
+    """Also where fewer passes are made again."""
+    given = {"checkpoint": "state", "checkpoint_every": 3, "log": "log"}
+
+    def cut(record):
+        if record["pass"] == 5:
+            raise SystemExit
+
+    with pytest.raises(SystemExit):
+        learn(small(), rules(), "perceptron", passes=9, progress=cut, **given)
+    learn(small(), rules(), "perceptron", passes=4, resume=True, **given)
+    assert [json.loads(line)["pass"] for line in Path("log").read_text().splitlines()] == [1, 2, 3, 4]
+
+
 @pytest.mark.parametrize("fails", ["fsync", "write"])
 def test_a_log_that_fails_keeps_what_it_held(train, monkeypatch, fails):
     """A run that is resumed removes no records of passes before the failure."""
