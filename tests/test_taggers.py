@@ -204,10 +204,11 @@ def test_labels_of_constraints_hold_blanks_of_other_kinds():
     assert constraints_of(f"{labels[0]}  {labels[1]} \r\n", labels).transitions == bytes([0, 1, 0, 0])
 
 
-def test_answers_do_not_hang_on_those_before():
+@pytest.mark.parametrize("length", [5, 1])
+def test_answers_do_not_hang_on_those_before(length):
     """Whatever a sentence has been asked, before and after it was changed, it answers as one that was asked nothing."""
-    tagger, rows = model("segmentation").tagger(), short("segmentation", 3)
-    length, width = len(rows), len(tagger.labels)
+    tagger, rows = model("segmentation").tagger(), short("segmentation", 3)[:length]
+    width = len(tagger.labels)
 
     def edges(sentence):
         found = numpy.empty((length - 1, width, width))
@@ -220,6 +221,7 @@ def test_answers_do_not_hang_on_those_before():
         lambda sentence: sentence.best_labels(),
         lambda sentence: sentence.best_labels(True),
         lambda sentence: sentence.marginals(),
+        lambda sentence: sentence.marginal(0, 1),
         lambda sentence: sentence.log_z(),
         lambda sentence: sentence.score_of(range(length)) if length <= width else 0,
     ]

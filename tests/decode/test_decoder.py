@@ -2,7 +2,7 @@
 
 import array
 from functools import cache
-from itertools import permutations, product
+from itertools import product
 from math import exp, fsum, inf, log
 from random import Random
 from types import SimpleNamespace
@@ -126,28 +126,6 @@ def test_a_sentence_without_tokens_has_one_path():
     scratch.fill_edges(numpy.empty((0, 4, 4)))
     scratch.fill_scores(numpy.empty((0, 4)), numpy.empty((0, 4, 4)))
     scratch.shift(numpy.empty((0, 4)))
-
-
-def test_questions_in_any_order_have_the_same_answers():
-    scratch, rows = OneSentence(decoder()), filled([[["a"], ["b"], ["z"]], [["b"]]])
-    questions = {
-        "path": scratch.best_labels, "votes": lambda: scratch.best_labels(True), "paths": lambda: scratch.best_paths(3), "log_z": scratch.log_z,
-        "marginals": scratch.marginals, "marginal": lambda: scratch.marginal(0, 1), "edges": lambda: edges(scratch),
-    }  # fmt: skip
-    for sentence in (0, 1):
-        alone = {}
-        for name, question in questions.items():
-            scratch.score_sentence(rows, sentence)
-            alone[name] = question()
-        for first, second, third in permutations(questions, 3):
-            scratch.score_sentence(rows, sentence)
-            assert [questions[name]() for name in (first, second, third)] == [alone[name] for name in (first, second, third)]
-
-
-def edges(scratch):
-    array = numpy.empty((max(scratch.length - 1, 0), 4, 4))
-    scratch.fill_edges(array)
-    return array.tolist()
 
 
 def test_a_sentence_from_python_is_one_of_rows():

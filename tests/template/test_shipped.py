@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+from trainers.samples import template as load
 
 from crfkit.errors import TemplateError
 from crfkit.template.meaning import expand
-from crfkit.template.parsing import Template
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS_OF = {
@@ -20,10 +20,6 @@ CORPUS_OF = {
     "letter-to-sound": "letters",
 }
 FEATURE_COLUMNS = {"chunking": 2, "ner": 2, "pos": 1, "segmentation": 1, "letters": 1}
-
-
-def load(name: str) -> Template:
-    return Template.load(str(ROOT / "templates" / f"{name}.txt"))
 
 
 def sentences(corpus: str) -> list[list[list[str]]]:
