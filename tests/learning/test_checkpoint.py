@@ -1,14 +1,11 @@
 """Checkpoints: a resumed run ends with the same model as a run that was never interrupted."""
 
-import errno
 import io
 import json
-import os
 import signal
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from commands import DATA, crfkit, error, limit, start, write_part
@@ -16,11 +13,9 @@ from trainers.samples import sentences, template
 
 from crfkit import modelfile, options
 from crfkit.errors import CrfkitError, CrfkitWarning, FileError, ModelFileError, OptionError
-from crfkit.learning import log
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.fitting import fitted
 from crfkit.learning.learn import learn
-from crfkit.learning.log import PassLog
 from crfkit.learning.progress import StopRequest
 from crfkit.learning.reader import Reader
 from crfkit.learning.training import make_trainer
@@ -334,57 +329,6 @@ def test_the_first_start_of_a_script_that_resumes(train):
     command = ("learn", "-a", "sgd", "--passes", 2, "--checkpoint", "state", "--resume", "template", "train", "model")
     assert "no checkpoint to resume from: starting with the first pass" in crfkit(*command).stderr
     assert "resuming after pass 2" in crfkit(*command).stderr
-
-
-def test_logs_that_have_changed(train):
-    command = ("learn", "-a", "sgd", "--checkpoint", "state", "--log", "log", "template", "train", "model")
-    crfkit(*command, "--passes", 2)
-    os.truncate("log", 5)
-    assert "log: the log has 5 bytes, at the checkpoint it had " in error(*command, "--passes", 3, "--resume")
-    os.unlink("log")
-    crfkit(*command, "--passes", 3, "--resume")
-    assert [json.loads(line)["pass"] for line in Path("log").read_text().splitlines()] == [3]
-
-
-def test_records_behind_the_checkpoint_are_removed():
-    """Also where fewer passes are made again."""
-    given = {"checkpoint": "state", "checkpoint_every": 3, "log": "log"}
-
-    def cut(record):
-        if record["pass"] == 5:
-            raise SystemExit
-
-    with pytest.raises(SystemExit):
-        learn(small(), rules(), "perceptron", passes=9, progress=cut, **given)
-    learn(small(), rules(), "perceptron", passes=4, resume=True, **given)
-    assert [json.loads(line)["pass"] for line in Path("log").read_text().splitlines()] == [1, 2, 3, 4]
-
-
-@pytest.mark.parametrize("fails", ["fsync", "write"])
-def test_a_log_that_fails_keeps_what_it_held(train, monkeypatch, fails):
-    """A run that is resumed removes no records of passes before the failure."""
-    command = ("learn", "-a", "sgd", "--rate", 0.1, "--checkpoint", "state", "--log", "log")
-    files = ("template", "train", "model")
-    write, calls = PassLog.write, []
-
-    def failing(*given):
-        calls.append(given)
-        if fails == "fsync":
-            raise OSError(errno.EIO, "no")
-        if len(calls) == 3:
-            raise FileError("log: no")
-        write(*given)
-
-    with monkeypatch.context() as patch:
-        if fails == "fsync":
-            patch.setattr(log, "os", SimpleNamespace(**{**vars(os), "fsync": failing}))
-        else:
-            patch.setattr(PassLog, "write", failing)
-        crfkit(*command, "--passes", 3, *files)
-    assert calls
-    crfkit(*command, "--passes", 4, "--resume", *files)
-    found = [json.loads(line)["pass"] for line in Path("log").read_text().splitlines()]
-    assert found == ([1, 2, 3, 4] if fails == "fsync" else [1, 2, 4])
 
 
 def test_faults_of_options(train):

@@ -1,0 +1,72 @@
+"""The log beside a checkpoint: one record for each pass of the run, however often it is resumed."""
+
+import errno
+import json
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from commands import crfkit, error
+from trainers.samples import sentences, template
+
+from crfkit.errors import FileError
+from crfkit.learning import log
+from crfkit.learning.learn import learn
+from crfkit.learning.log import PassLog
+
+
+def logged():
+    """The passes with a record."""
+    return [json.loads(line)["pass"] for line in Path("log").read_text().splitlines()]
+
+
+def test_logs_that_have_changed(train):
+    command = ("learn", "-a", "sgd", "--checkpoint", "state", "--log", "log", "template", "train", "model")
+    crfkit(*command, "--passes", 2)
+    os.truncate("log", 5)
+    assert "log: the log has 5 bytes, at the checkpoint it had " in error(*command, "--passes", 3, "--resume")
+    os.unlink("log")
+    crfkit(*command, "--passes", 3, "--resume")
+    assert logged() == [3]
+
+
+def test_records_behind_the_checkpoint_are_removed():
+    """Also where fewer passes are made again."""
+    data, rules = sentences("chunking", limit=30), template("chunking-rich")
+    given = {"checkpoint": "state", "checkpoint_every": 3, "log": "log"}
+
+    def cut(record):
+        if record["pass"] == 5:
+            raise SystemExit
+
+    with pytest.raises(SystemExit):
+        learn(data, rules, "perceptron", passes=9, progress=cut, **given)
+    learn(data, rules, "perceptron", passes=4, resume=True, **given)
+    assert logged() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("fails", ["fsync", "write"])
+def test_a_log_that_fails_keeps_what_it_held(train, monkeypatch, fails):
+    """A run that is resumed removes no records of passes before the failure."""
+    command = ("learn", "-a", "sgd", "--rate", 0.1, "--checkpoint", "state", "--log", "log")
+    files = ("template", "train", "model")
+    write, calls = PassLog.write, []
+
+    def failing(*given):
+        calls.append(given)
+        if fails == "fsync":
+            raise OSError(errno.EIO, "no")
+        if len(calls) == 3:
+            raise FileError("log: no")
+        write(*given)
+
+    with monkeypatch.context() as patch:
+        if fails == "fsync":
+            patch.setattr(log, "os", SimpleNamespace(**{**vars(os), "fsync": failing}))
+        else:
+            patch.setattr(PassLog, "write", failing)
+        crfkit(*command, "--passes", 3, *files)
+    assert calls
+    crfkit(*command, "--passes", 4, "--resume", *files)
+    assert logged() == ([1, 2, 3, 4] if fails == "fsync" else [1, 2, 4])
