@@ -45,6 +45,11 @@ LAYOUT_ARRAYS = {"u_ptr": "int64", "u_label": "uint16", "b_ptr": "int64", "b_pre
 _FEWER_BYTES = ("weights.half", "weights.scaled")
 
 
+def _copy(numbers: memoryview) -> memoryview:
+    form: Any = numbers.format if numbers.format in FORMS else "B"
+    return memoryview(numbers.tobytes()).cast(form)
+
+
 class Stored(Described):
     """What models have in common: each is kept in a file, and can be shown as text."""
 
@@ -62,9 +67,7 @@ class Stored(Described):
 
     def __init__(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str = "model", verify: bool = True):
         # Copies: whoever gave the sections could change them after they were checked.
-        views = {section: memoryview(values) for section, values in sections.items()}
-        copies = {section: memoryview(view.tobytes()).cast(view.format if view.format in FORMS else "B") for section, view in views.items()}
-        self._set_up(header, copies, name, verify)
+        self._set_up(header, {section: _copy(memoryview(values)) for section, values in sections.items()}, name, verify)
 
     def __reduce__(self):
         others = {name: value for name, value in vars(self).copy().items() if name not in self._own}

@@ -217,5 +217,5 @@ def test_a_map_of_a_file_is_bytes(tmp_path):
     released = memoryview(data)
     released.release()
     for gone in (mapped, released):
-        with pytest.raises(FileError, match="^model in memory: cannot be read: .*(closed|released)"):
+        with pytest.raises(FileError, match=r"^model in memory: cannot be read: .*(closed|released)"):
             crfkit.load(gone)

@@ -245,10 +245,10 @@ class Word(str, enum.Enum):
 
 
 def test_members_of_an_enum_are_the_texts_they_stand_for():
-    algorithm, own, run = judge(Word.SGD, {"features": Word.ALL, "max_memory": Word.SIZE})
+    algorithm, _, run = judge(Word.SGD, {"features": Word.ALL, "max_memory": Word.SIZE})
     assert [type(value) for value in (algorithm, run.features, run.max_memory)] == [str, str, str]
     assert (algorithm, run.features, run.max_memory) == ("sgd", "all", "2G")
-    with pytest.raises(OptionError, match="^passes: expected a whole number of at least 1, found '1'$"):
+    with pytest.raises(OptionError, match=r"^passes: expected a whole number of at least 1, found '1'$"):
         judge(Word.SGD, {"passes": Word.ONE})
     rows = [[["a", "B-X"], ["b", "O"]]]
     model = crfkit.learn(rows, "U:%x[0,0]", Word.SGD, passes=1)

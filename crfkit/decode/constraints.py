@@ -89,15 +89,15 @@ def constraints_of(source: ConstraintSource, labels: Sequence[str]) -> Constrain
         if source.labels != labels:
             raise DataError("the constraints are on other labels than those of the model")
         return source
-    source = plain(source)
     if isinstance(source, str):
-        if source == "auto" or source in STRICT_SCHEMES:
-            name = _scheme_of(labels) if source == "auto" else source
+        text: str = plain(source)
+        if text == "auto" or text in STRICT_SCHEMES:
+            name = _scheme_of(labels) if text == "auto" else text
             found = from_scheme(name, labels)
             _warn_of_lost(found)
             return found
-        if "\n" in source:
-            return _from_pairs("pairs", _pairs_of_text(source, "constraints"), labels)
+        if "\n" in text:
+            return _from_pairs("pairs", _pairs_of_text(text, "constraints"), labels)
     if isinstance(source, (str, os.PathLike)):
         return from_file(source, labels)
     if not lists(source):
