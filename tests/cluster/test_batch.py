@@ -9,6 +9,7 @@ from workers import TEMPLATE, corpus, items, on_one_machine, with_workers
 
 import crfkit
 from crfkit import errors
+from crfkit.learning.shards.driver import READ
 from crfkit.template.parsing import Template
 
 CASES = [
@@ -126,6 +127,18 @@ def test_nonsense_that_comes_before_its_turn(tmp_path, monkeypatch):
 
     one = on_one_machine(train, TEMPLATE, "owlqn", max_iter=2)
     assert with_workers(monkeypatch, train, TEMPLATE, "owlqn", 2, on_step, max_iter=2)[0] == one
+
+
+def test_tables_that_contradict_themselves_end_the_run(tmp_path, monkeypatch):
+    """A part of them has been added by then: with the next answer the numbers would be others."""
+    train, seen = corpus(tmp_path / "train.txt", 500), []
+
+    def on_step(worker, verb, n):
+        seen.append(verb)
+        return {"value": {**dict.fromkeys(READ, 0), "tables": {"columns": [], "views": []}}} if verb == "read" and seen.count("read") == 1 else None
+
+    with pytest.raises(errors.TrainingError, match=r"^what a worker tells of shard 1 contradicts itself: .*; start the run again$"):
+        with_workers(monkeypatch, train, TEMPLATE, "owlqn", 1, on_step, max_iter=2)
 
 
 def test_one_that_has_forgotten_everything_begins_anew(tmp_path, monkeypatch):

@@ -19,7 +19,7 @@ from xxhash import xxh3_128
 
 from crfkit.cluster.crew import Crew
 from crfkit.constants import CHUNK_TOKENS
-from crfkit.errors import DataError
+from crfkit.errors import CrfkitError, DataError, TrainingError
 from crfkit.features.indexing import RULES
 from crfkit.features.merging import add_tables, followed
 from crfkit.text.block import Columns, Marks
@@ -157,14 +157,21 @@ class DistributedCorpus:
         pairs: set[tuple[int, int]] = set()
 
         def accept(own: list[int], answer: dict[str, Any]) -> None:
-            if set(answer) != set(Read.__annotations__):  # seen at once: when its turn comes, the fault would be that of who answers then
+            if set(answer) != set(Read.__annotations__) or not isinstance(answer["tables"], dict):
+                # seen at once: when its turn comes, the fault would be that of who answers then
                 raise ValueError("not what was read")
             early[own[0]] = answer
             while len(self.numbers) in early:
                 found = early.pop(len(self.numbers))
-                numbers = add_tables(reader.builder, found["tables"])
-                for evidence, kind in ((unigrams, "u"), (bigrams, "b")):
-                    evidence.add(numbers[kind], numbers["labels"], *found[kind])
+                try:
+                    numbers = add_tables(reader.builder, found["tables"])
+                    for evidence, kind in ((unigrams, "u"), (bigrams, "b")):
+                        evidence.add(numbers[kind], numbers["labels"], *found[kind])
+                except CrfkitError:
+                    raise
+                except (LookupError, TypeError, ValueError) as error:
+                    # What was added before the fault cannot be taken back, and would give other numbers to all that follows.
+                    raise TrainingError(f"what a worker tells of shard {len(self.numbers) + 1} contradicts itself: {error}; start the run again") from error
                 seen = [numbers["labels"][label] for label in found["pairs"]]
                 pairs.update(zip(seen[::2], seen[1::2], strict=True))
                 for path, n in found["attributes"]:
