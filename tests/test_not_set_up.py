@@ -1,24 +1,33 @@
 """Objects that were made and never set up, and trainers that are at their end: an exception, whatever is asked of them."""
 
+import array
+
 import pytest
 from trainers.samples import sentences, template
 
 from crfkit.data.dataset import Dataset
 from crfkit.decode.decoder import Decoder
 from crfkit.decode.sentence import OneSentence
+from crfkit.features.builder import TableBuilder
 from crfkit.features.index import Index
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.options import Run, make
+from crfkit.trainers.batch.objective import Objective, Worker
 from crfkit.trainers.batch.owlqn import Owlqn
 from crfkit.weights.growing import Growing
+from crfkit.weights.layout import Layout, pairs_in
+
+
+def chunking():
+    """A corpus of ten sentences."""
+    return read_corpus(Reader(sentences("chunking", limit=10), template("chunking"), Run()))
 
 
 @pytest.mark.parametrize(
     ("kind", "name", "arguments"),
     [
         (Decoder, "label_ids", [["O"]]),
-        (OneSentence, "best_labels", []),
         (Index, "attributes", []),
     ],
 )
@@ -27,18 +36,70 @@ def test_objects_that_were_never_set_up_raise_type_errors(kind, name, arguments)
         getattr(kind.__new__(kind), name)(*arguments)
 
 
-def test_growing_features_are_set_up_as_they_are_made():
-    with pytest.raises(TypeError, match="arguments"):
-        Growing.__new__(Growing)
+@pytest.mark.parametrize("kind", [Growing, OneSentence])
+def test_what_is_set_up_as_it_is_made(kind):
+    with pytest.raises(TypeError, match=r"arguments?"):
+        kind.__new__(kind)
 
 
 def test_a_data_set_without_data():
     empty = Dataset.__new__(Dataset)
     assert empty.n_incidences == (0, 0) and not any(empty.arrays().values())
+    with pytest.raises(TypeError, match="not set up"):
+        empty.fill_in()
+    with pytest.raises(TypeError, match="not set up"):
+        Dataset().extend(empty)
+    with pytest.raises(TypeError, match="set up once"):
+        Dataset([0, 1], [0, 0]).__init__([0, 9])
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        Dataset.label_counts, Dataset.ambiguity, Dataset.first_label, lambda data: data.relabel(array.array("i", [0]), ["a"]),
+        lambda data: Dataset().extend(data), lambda data: data.extend(Dataset()), lambda data: pairs_in(data, 2),
+        lambda data: Layout.build(data, 2, 1, b"\1", b""), lambda data: Owlqn(data, chunking().layout, make("owlqn", {})),
+    ],
+)  # fmt: skip
+def test_a_data_set_without_labels(asked):
+    with pytest.raises(ValueError, match="without labels"):
+        asked(Dataset([0, 2], [0, 1, 1], [0], n_u=1))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "numbers"),
+    [
+        (([0, -1],), {}), (([0, 1, 0],), {}), (([1, 1], [0, 0]), {}), (([0, 1], [0]), {}), (([0, 1], [0, 2], [0]), {"n_u": 1}), (([0, 1], [0, 1], [1]), {"n_u": 1}),
+        (([0, 1], [0, 1], [-1]), {"n_u": 1}), (([0, 2], [0, 2, 1], [0]), {"n_u": 1}), (([0, 1], [0, 1], [0]), {"n_u": 1, "u_val": []}), (([0, 1], [0, 0]), {"label": []}),
+        (([0, 1], [0, 0]), {"seq_weight": [1, 1]}), (([0, 1], [0, 0]), {"b_ptr": [0]}), (([0, 1], [0, 0]), {"b_ptr": [0, 1], "b_id": [5], "n_b": 5}), (([0, 2**40],), {}),
+    ],
+)  # fmt: skip
+def test_arrays_that_are_no_data_set(arrays, numbers):
+    with pytest.raises(ValueError):
+        Dataset(*arrays, **numbers)
+
+
+def test_labels_without_names():
+    with pytest.raises(ValueError, match="label 1 of 1"):
+        Dataset([0, 1], [0, 0], label=[1], labels=["a"]).label_counts()
+
+
+def test_shares_of_no_work():
+    corpus = chunking()
+    objective = Objective(corpus.dataset, corpus.layout, 1.0, 2)
+    objective.at(array.array("d", [0.0]) * corpus.layout.n_cells)
+    for asked in (objective, Objective.__new__(Objective)):
+        for what in range(4):
+            with pytest.raises(ValueError, match="no share of work"):
+                asked.take_share(what, 0, 1)
+        with pytest.raises(ValueError, match="no share of work"):
+            asked.run(Worker())
+    with pytest.raises(TypeError, match="never begun"):
+        TableBuilder.__new__(TableBuilder).take([], True)
 
 
 def test_a_trainer_at_its_end():
-    corpus = read_corpus(Reader(sentences("chunking", limit=10), template("chunking"), Run()))
+    corpus = chunking()
     trainer = Owlqn(corpus.dataset, corpus.layout, make("owlqn", {}))
     trainer.finish()
     for asked in (lambda: trainer.set_l1(3.0), trainer.run_pass):

@@ -118,11 +118,13 @@ cdef int32_t largest(const int32_t[::1] ids) noexcept:
     return most
 
 
-cdef int64_t load(Dataset data, BufferC* buffer, source, str form) except -1:
+cdef int64_t load(Dataset data, BufferC* buffer, source, str form, int64_t expected=-1) except -1:
     """Copy anything that array.array takes, or None, into a buffer; how many numbers it holds."""
     if source is None:
         return 0
     values = array.array(form, source)
+    if expected not in (-1, len(values)):
+        raise ValueError(f"{len(values)} numbers where {expected} are needed")
     cdef const unsigned char[::1] given = memoryview(values).cast("B")
     data_reserve(data, buffer, given.shape[0] + 1, 1)  # an empty array is not the same as none
     if given.shape[0]:
@@ -165,20 +167,25 @@ cdef class Dataset:
 
     def __init__(self, seq_ptr=(0,), u_ptr=(0,), u_id=(), u_val=None, b_ptr=None, b_id=None,
                  label=None, seq_weight=None, *, int32_t n_u=0, int32_t n_b=0, labels=(), folder=None):
+        cdef int64_t n_seq, n_tok, n_u_id, n_b_id
+        if self.seq_ptr.data != NULL:
+            raise TypeError("a Dataset is set up once")
         self.keep_data_in(None if folder is None else os.fsencode(folder))
-        cdef int64_t n_seq_ptr = load(self, &self.seq_ptr, seq_ptr, "q"), n_u_ptr = load(self, &self.u_ptr, u_ptr, "q"), n_b_ptr
-        load(self, &self.u_id, u_id, "i")
-        load(self, &self.u_val, u_val, "f")
-        n_b_ptr = load(self, &self.b_ptr, b_ptr, "q")
-        load(self, &self.b_id, b_id, "i")
-        load(self, &self.label, label, "H")
-        load(self, &self.seq_weight, seq_weight, "f")
         self.n_u, self.n_b, self.labels = n_u, n_b, list(labels)
-        if n_seq_ptr == 0:
+        n_seq = load(self, &self.seq_ptr, seq_ptr, "q") - 1
+        if n_seq < 0:
             raise ValueError("no offsets of sequences")
-        self.c.n_seq, self.c.n_tok = n_seq_ptr - 1, (<int64_t*>self.seq_ptr.data)[n_seq_ptr - 1]
-        if n_u_ptr != self.c.n_tok + 1 or (b_ptr is not None and n_b_ptr != self.c.n_tok + 1):
-            raise ValueError(f"{self.c.n_tok} tokens need {self.c.n_tok + 1} row offsets")
+        n_tok = (<int64_t*>self.seq_ptr.data)[n_seq]
+        check_rows(<int64_t*>self.seq_ptr.data, n_seq, NULL, n_tok, 0)
+        n_u_id, n_b_id = load(self, &self.u_id, u_id, "i"), load(self, &self.b_id, b_id, "i")
+        load(self, &self.u_ptr, u_ptr, "q", n_tok + 1)
+        check_rows(<int64_t*>self.u_ptr.data, n_tok, <int32_t*>self.u_id.data, n_u_id, n_u)
+        if load(self, &self.b_ptr, b_ptr, "q", n_tok + 1):
+            check_rows(<int64_t*>self.b_ptr.data, n_tok, <int32_t*>self.b_id.data, n_b_id, n_b)
+        load(self, &self.u_val, u_val, "f", n_u_id)
+        load(self, &self.label, label, "H", n_tok)
+        load(self, &self.seq_weight, seq_weight, "f", n_seq)
+        self.c.n_seq, self.c.n_tok = n_seq, n_tok
         self.settle()
 
     cdef void settle(self) noexcept nogil:
@@ -214,6 +221,7 @@ cdef class Dataset:
         """Give every label a new number, that of its name among the labels."""
         cdef uint16_t* label = <uint16_t*>self.label.data
         cdef int64_t t, n = len(labels)
+        need_labels(self)
         for t in range(new.shape[0]):
             if not 0 <= new[t] < n:
                 raise ValueError(f"label {new[t]} of {n}")
@@ -227,8 +235,10 @@ cdef class Dataset:
     def extend(self, Dataset more not None):
         """Append the sequences of another data set whose attributes and labels have the same numbers."""
         cdef int64_t n_tok = self.c.n_tok, s
-        if (more.c.b_ptr == NULL) != (self.c.b_ptr == NULL):
-            raise ValueError("one of two data sets has bigram attributes")
+        need_labels(self)
+        need_labels(more)
+        if more is self or (more.c.b_ptr == NULL) != (self.c.b_ptr == NULL):
+            raise ValueError("two data sets are needed, with bigram attributes or without")
         self.fill_in(more)
         more.fill_in(self)
         append(self, &self.label, n_tok, &more.label, more.c.n_tok, sizeof(uint16_t))
@@ -249,6 +259,8 @@ cdef class Dataset:
 
     def fill_in(self, Dataset other=None):
         """Values and weights of one get room where another data set has some; with None, values always."""
+        if self.c.u_ptr == NULL:
+            raise TypeError("a Dataset that was not set up")
         if self.c.u_val == NULL and (other is None or other.c.u_val != NULL):
             fill_with_ones(self, &self.u_val, self.c.u_ptr[self.c.n_tok])
         if other is not None and self.c.seq_weight == NULL and other.c.seq_weight != NULL:
@@ -269,11 +281,14 @@ cdef class Dataset:
         """How often each label occurs, each sequence counted as many times as its weight says, as an array of double."""
         cdef int64_t s, t
         cdef double weight
+        need_labels(self)
         counts = array.array("d", [0]) * len(self.labels)
         cdef double[::1] count = counts
         for s in range(self.c.n_seq):
             weight = self.c.seq_weight[s] if self.c.seq_weight != NULL else 1
             for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1]):
+                if self.c.label[t] >= count.shape[0]:
+                    raise ValueError(f"label {self.c.label[t]} of {count.shape[0]}")
                 count[self.c.label[t]] += weight
         return counts
 
@@ -281,6 +296,7 @@ cdef class Dataset:
         """How many unigram attributes occur, and how many with more than one label."""
         cdef int64_t t, u
         cdef int64_t[3] n = [0, 0, 0]
+        need_labels(self)
         cdef int32_t[::1] seen = array.array("i", [NO_LABEL]) * self.n_u
         for t in range(self.c.n_tok if self.c.u_ptr != NULL else 0):
             for u in range(self.c.u_ptr[t], self.c.u_ptr[t + 1]):
@@ -341,6 +357,7 @@ cdef class Dataset:
 
     def first_label(self):
         """The label of the first token, how often it occurs, and how many labels occur no more often."""
+        need_labels(self, 1)
         counts, first = self.label_counts(), self.c.label[0]
         return self.labels[first], counts[first], sum(n <= counts[first] for n in counts)
 

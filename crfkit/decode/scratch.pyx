@@ -30,9 +30,7 @@ cdef extern from "Python.h":
 cdef class Scratch:
     """What one thread needs to decode. It grows with the longest sentence and the largest block."""
 
-    def __init__(self, Decoder decoder not None):
-        if self.decoder is not None:
-            raise TypeError("a Scratch is set up once")
+    def __cinit__(self, Decoder decoder not None, *_, **__):
         self.extractor, self.lattice, self.search = Extractor(decoder.index, decoder.columns), Lattice(decoder.layout.c.L), NBest()
         lattice_load_weights(&self.lattice.c, &decoder.layout.c, decoder.w, 1.0)
         if not all_numbers(self.lattice.c.shared.score, decoder.layout.c.L, &self.lattice.c):

@@ -57,7 +57,8 @@ cdef class OneSentence(Scratch):
     cdef int64_t forks                  # the value of `forks` when it was taken
 
     def __init__(self, Decoder decoder not None, str form="columns", int32_t columns=0, refuse=None, bint loose=False, bint spelled=False):
-        Scratch.__init__(self, decoder)
+        if self.form is not None:
+            raise TypeError("a OneSentence is set up once")
         self.form, self.columns, self.refuse, self.loose, self.spelled, self.own = form, columns, refuse, loose, spelled, None
 
     def __enter__(self):
@@ -188,8 +189,6 @@ cdef class OneSentence(Scratch):
     cpdef list best_labels(self, bint posterior=False):
         """The labels of the sentence, by the best path or by marginals."""
         cdef uint16_t* labels = <uint16_t*>self.labels.data
-        if self.lattice is None:
-            raise TypeError("an OneSentence that was not set up")
         if self.lattice.c.T == 0:
             return []
         if posterior:

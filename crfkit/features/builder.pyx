@@ -160,8 +160,8 @@ cdef class TableBuilder(Features):
         """Return the sequences added since the last call as a Dataset with these labels, and continue, or finish if it is
         the `last`. Values and weights that are all 1 are not stored."""
         cdef Dataset data = self.dataset
-        if self.finished:
-            raise TypeError("the corpus is finished")
+        if self.finished or self.label_table is None:
+            raise TypeError("the corpus is finished, or was never begun")
         if len(labels) != self.label_table.c.n:
             raise ValueError(f"{len(labels)} names of {self.label_table.c.n} labels")
         data.labels = labels

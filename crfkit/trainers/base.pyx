@@ -16,6 +16,7 @@ from functools import partial
 
 from libc.float cimport FLT_MAX
 
+from crfkit.data.dataset cimport need_labels
 from crfkit.lattice.lattice cimport Lattice, lattice_load_weights, recursions_of
 from crfkit.loops.numbers cimport fabs, fabsf
 from crfkit.loops.kernels cimport K
@@ -60,8 +61,9 @@ cdef class Trainer:
     rates_of_rows = False       # each row has a rate, which passes change (`rates`)
     measured_steps = True       # a step changes a weight by about 1 at most, however large the values or long the sequences
 
-    def __cinit__(self, Dataset data, Layout layout, options, initial=None, Trainer leader=None, **unused):
+    def __cinit__(self, Dataset data not None, Layout layout not None, options, initial=None, Trainer leader=None, **unused):
         self.data, self.layout, self.options, self.leader = data, layout, options, leader
+        need_labels(data)
         self.keep_data_in(data.folder)
         if leader is not None:
             self.w = leader.w

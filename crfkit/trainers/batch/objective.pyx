@@ -199,7 +199,7 @@ cdef class Objective:
             f = self.evaluate(w, g)
             gradient.frombytes((<const char*>g)[: n * sizeof(double)])
         finally:
-            self.bound = INFINITY
+            self.bound, self.w, self.g = INFINITY, NULL, NULL
         return f, gradient
 
     def run(self, Worker worker not None):
@@ -211,6 +211,8 @@ cdef class Objective:
             VisitsC visits
             int64_t c, s, wrong
             double nll, lost = 0
+        if self.w == NULL or worker.lattice is None:
+            raise ValueError("no share of work at hand")
         with nogil:
             memset(worker.g, 0, layout.n_cells * sizeof(double))
             memset(worker.g_sums, 0, <int64_t>self.nests.n * layout.P * sizeof(double))
@@ -251,6 +253,8 @@ cdef class Objective:
         cdef:
             const LayoutC* layout = &self.layout.c
             int part
+        if self.w == NULL or not 0 <= first <= last <= (PARTS if what in (GATHER, FINISH) else self.layout.c.P // COLUMNS):
+            raise ValueError("no share of work at hand")
         with nogil:
             if what == ADD_UP:
                 self.nests.add_up(layout, self.w, first * COLUMNS, last * COLUMNS)
