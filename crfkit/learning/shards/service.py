@@ -37,7 +37,7 @@ from .sums import add_rounded, picked
 class Read(TypedDict):
     """What a worker tells of a shard."""
 
-    tables: Any
+    tables: dict[str, Any]
     u: Any
     b: Any
     pairs: array.array
