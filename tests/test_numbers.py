@@ -11,7 +11,7 @@ from commands import crfkit, error, limit, write_part
 
 from crfkit import options
 from crfkit.data.dataset import Dataset
-from crfkit.errors import DataError, TrainingError
+from crfkit.errors import CrfkitWarning, DataError, TrainingError
 from crfkit.learning.divergence import Divergence
 from crfkit.learning.learn import learn
 from crfkit.learning.progress import Progress
@@ -116,15 +116,27 @@ def test_the_unit_of_large_values_does_not_matter(algorithm):
     assert right(models[0], values(1e3)) > 0.85
 
 
-@pytest.mark.parametrize(("algorithm", "offset"), [*((name, offset) for name in ("sgd", "adf", "sapo") for offset in (0, 100)), ("adf", 1000)])
-def test_values_far_from_zero(algorithm, offset):
-    """With a share of the rate for each attribute the short trials of adf see no good rate where all values are near 1000; one rate for all has one."""
+def far_from_zero(offset):
+    """Three classes, told by three values near `offset`."""
     source, lines = random.Random(3), []
     for k in range(400):
         means = ((1, 0, -1), (-1, 1, 0), (0, -1, 1))[k % 3]
         lines.append(f"L{k % 3}\t" + "\t".join(f"{name}:{offset + mean + source.gauss(0, 0.7):.4f}" for name, mean in zip("abc", means, strict=True)) + "\n\n")
-    data = "".join(lines).encode()
+    return "".join(lines).encode()
+
+
+@pytest.mark.parametrize(("algorithm", "offset"), [*((name, offset) for name in ("sgd", "adf", "sapo") for offset in (0, 100)), ("adf", 1000)])
+def test_values_far_from_zero(algorithm, offset):
+    """With a share of the rate for each attribute the short trials of adf see no good rate where all values are near 1000; one rate for all has one."""
+    data = far_from_zero(offset)
     assert right(learn(io.BytesIO(data), format="crfsuite", algorithm=algorithm), data) > 0.8
+
+
+@pytest.mark.parametrize("algorithm", ["sgd", "sapo"])
+def test_what_was_not_learned_is_mentioned(algorithm):
+    """No one rate is good both for what values near 1000 have in common and for their differences."""
+    with pytest.warns(CrfkitWarning, match=r"is no better than that of no training at all, 439\.4: .* they reach 1003$"):
+        learn(io.BytesIO(far_from_zero(1000)), format="crfsuite", algorithm=algorithm)
 
 
 @every_trainer
@@ -190,7 +202,7 @@ def test_weights_that_grow_from_pass_to_pass():
 
 
 def test_growth_and_absurdity():
-    watch = Divergence(options.Sgd(), tokens=100, labels=2)
+    watch, of_values = (Divergence(options.Sgd(), tokens=100, labels=2, largest=largest) for largest in (1.0, 1000.0))
     for loss, least in ((70.0, None), (1e6, None), (1e6, 9e5), (6e4, 70.0)):
         watch.check({"pass": 2, "loss": loss}, least)
     with pytest.raises(TrainingError, match="in pass 2: the loss is 1e\\+06, it has been 70; lower rate"):
@@ -198,7 +210,8 @@ def test_growth_and_absurdity():
     for record in ({"loss": math.nan}, {"loss": math.inf}, {"objective": math.inf}, {"loss": 1.0, "mean_abs_weight": math.inf}):
         with pytest.raises(TrainingError, match="in pass 3: not all numbers are finite"):
             watch.check({"pass": 3, **record}, None)
-    assert watch.warning(6e2) is None
+    assert watch.warning(6e2) is None and of_values.warning(60.0) is None
+    assert "next to nothing was learned; bring the values of the features near 0" in of_values.warning(70.0)
     assert "probabilities will mean nothing; lower --rate" in watch.warning(1e3)
     perceptron = Divergence(options.Perceptron(), tokens=100, labels=2)
     perceptron.check({"pass": 2, "loss": 1e9}, 1.0)

@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 GROWN = 10.0  # times the least loss of a pass before, and
 ABSURD = 1000.0  # times the loss of weights of zero: beyond both, training ends
-POOR = 10.0  # times the loss of weights of zero: worth a warning at the end
+POOR, USELESS = 10.0, 0.98  # times the loss of weights of zero: worth a warning at the end
 LARGEST_VALUE = 1e6  # of a feature, up to which every trainer is tested
 LARGEST_FOR_RATES = 100.0  # beyond which trainers with one rate for all attributes often learn next to nothing
 
 
 class Divergence:
-    """Checks each pass of a run. `tokens` counts each sequence by its weight; `labels`: how many a token may have. Only trainers with a
-    rate can have a wrong one. `of_zeros`: what a model whose weights are all zero does.
+    """Checks each pass of a run. `tokens` counts each sequence by its weight; `labels`: how many a token may have; `largest`: the largest value
+    of a feature. Only trainers with a rate can have a wrong one. `of_zeros`: what a model whose weights are all zero does.
     """
 
-    def __init__(self, options: Any, tokens: float, labels: int, of_zeros: str = "every token will have the same label"):
-        self.has_rate = hasattr(options, "rate")
+    def __init__(self, options: Any, tokens: float, labels: int, largest: float = 1.0, of_zeros: str = "every token will have the same label"):
+        self.has_rate, self.largest = hasattr(options, "rate"), largest
         self.untrained, self.of_zeros = tokens * math.log(labels), of_zeros
         self.advice = ("lower --rate, or " if self.has_rate else "") + "scale down the values of the features"
 
@@ -41,8 +41,10 @@ class Divergence:
 
     def warning(self, loss: float) -> str | None:
         """A warning about the loss at the end of training, or None."""
-        if not self.has_rate or loss <= POOR * self.untrained:
+        if not self.has_rate or loss <= (USELESS if self.largest > LARGEST_FOR_RATES else POOR) * self.untrained:
             return None
+        if loss <= POOR * self.untrained:
+            return f"the loss, {loss:.4g}, is no better than that of no training at all, {self.untrained:.4g}: next to nothing was learned; bring the values of the features near 0: they reach {self.largest:.4g}"
         return f"the loss, {loss:.3g}, is far above that of no training at all, {self.untrained:.3g}: probabilities will mean nothing; {self.advice}"
 
     def finish(self, weights: array.array, loss: float | None, l1: float | None, progress: Progress) -> None:

@@ -180,7 +180,7 @@ class ParserTraining:
                 array.array("d", chain.from_iterable((line, *key, *rest) for line, key, *rest in initial)) if initial else None,
                 None if dev is None else dev.contents(),
             )
-        divergence = Divergence(options, bank.n_tokens, len(actions([])), "every word will depend on the last one of its sentence")
+        divergence = Divergence(options, bank.n_tokens, len(actions([])), of_zeros="every word will depend on the last one of its sentence")
         passes = Passes(trainer, divergence, run, dev, checkpoint, progress, self.stop)  # type: ignore[arg-type]
         ((_, weights),) = passes.all(None)
         placed = trainer.placed(weights)

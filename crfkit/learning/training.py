@@ -118,7 +118,7 @@ class Training:
             dev.check()
         if self.checkpoint is not None:
             self.checkpoint.identify(corpus.digest(), initial, None if dev is None else dev.contents())
-        divergence = Divergence(options, corpus.dataset.weight, len(corpus.dataset.labels))
+        divergence = Divergence(options, corpus.dataset.weight, len(corpus.dataset.labels), corpus.dataset.largest_value)
         passes = Passes(place.trainer(corpus, options, initial), divergence, run, dev, self.checkpoint, progress, self.stop, chosen)
         for l1, weights in passes.all(getattr(options, "path", None)):
             yield self._model(corpus, weights, l1, dev, passes.chosen)

@@ -9,7 +9,7 @@ from workers import TEMPLATE, corpus, items, on_one_machine, with_workers
 
 import crfkit
 from crfkit import errors
-from crfkit.learning.shards.driver import READ
+from crfkit.learning.shards.service import Read
 from crfkit.template.parsing import Template
 
 CASES = [
@@ -135,7 +135,7 @@ def test_tables_that_contradict_themselves_end_the_run(tmp_path, monkeypatch):
 
     def on_step(worker, verb, n):
         seen.append(verb)
-        return {"value": {**dict.fromkeys(READ, 0), "tables": {"columns": [], "views": []}}} if verb == "read" and seen.count("read") == 1 else None
+        return {"value": {**dict.fromkeys(Read.__annotations__, 0), "tables": {"columns": [], "views": []}}} if verb == "read" and seen.count("read") == 1 else None
 
     with pytest.raises(errors.TrainingError, match=r"^what a worker tells of shard 1 contradicts itself: .*; start the run again$"):
         with_workers(monkeypatch, train, TEMPLATE, "owlqn", 1, on_step, max_iter=2)

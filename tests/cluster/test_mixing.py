@@ -40,7 +40,7 @@ def test_same_bytes_for_any_number_of_workers(tmp_path, monkeypatch, algorithm, 
 
 
 @pytest.mark.parametrize("algorithm", ["sgd", "perceptron", "adf", "mira"])
-@pytest.mark.filterwarnings("ignore:values of the features reach")
+@pytest.mark.filterwarnings("ignore:(values of the features reach|the loss)")
 def test_values_and_weights(tmp_path, monkeypatch, algorithm):
     train = items(tmp_path / "train.txt", 350)
     models = {with_workers(monkeypatch, train, None, algorithm, n, format="crfsuite", passes=2)[0] for n in (1, 3)}
@@ -158,6 +158,7 @@ def test_options_that_workers_cannot_use_are_refused(algorithm, options):
         crfkit.learn("t", TEMPLATE, algorithm, workers=2, **options)
 
 
+@pytest.mark.filterwarnings("ignore:the loss")
 def test_the_largest_shard_has_no_large_values(tmp_path, monkeypatch):
     """Where the first rate is found on it, attributes of the other shards with large values have lower ones all the same."""
     rng, lines = random.Random(0), []
