@@ -19,14 +19,14 @@ import time
 from collections.abc import Iterable
 from itertools import product
 from pathlib import Path
-from statistics import fmean, median, stdev
+from statistics import fmean, median
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
 from judging import Journal, Verdict, chance, packed, score, unpacked
 from protocol import CONTRADICTED, REPRODUCED, SIGNIFICANT, TIE
-from report import markdown
+from report import markdown, spread
 from runs import commit, machine
 from study import RESULTS, default_work
 
@@ -210,8 +210,7 @@ def best_pass(trial: dict[str, Any]) -> int:
 
 def shown(runs: list[dict[str, Any]], name: str) -> str:
     """Mean and standard deviation of scores."""
-    scores = [score(unpacked(run[name])) for run in runs]
-    return f"{fmean(scores):.2f}" + (f" ± {stdev(scores):.2f}" if len(scores) > 1 else "")
+    return spread([score(unpacked(run[name])) for run in runs])
 
 
 def seconds(runs: list[dict[str, Any]]) -> float:
