@@ -194,8 +194,10 @@ class CRF(Estimator):
         return self
 
     def _learn(self, X: Any, y: Any, X_dev: Any, y_dev: Any, **more: Any) -> Self:
+        from .decode.constraints import check_source
         from .learning.learn import learn
 
+        check_source(self.constraints)
         if (X_dev is None) != (y_dev is None):
             raise OptionError("found only one of X_dev and y_dev, expected both or none")
         own = CRF._defaults().keys() - {"constraints"}  # a subclass may have more, which mean something only to it

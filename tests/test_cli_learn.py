@@ -318,6 +318,7 @@ def test_every_option_has_a_line_of_help():
         (("--nonesuch",), "No such option"),
         (("--c2", "1"), "No such option '--c2'; l2 is twice CRFsuite's c2"),
         (("-c", "1"), "No such option '-c'; l2 is 1 / c of CRF++"),
+        (("-f", "3"), "No such option '-f'; --min-freq is CRF++'s freq"),
         (("--learning-rate", "1"), "No such option '--learning-rate'; did you mean --rate?"),
         (("--max-iter", 10**22), "--max-iter: expected a whole number from 1 to 2147483647"),
         (("--threads", 2**31), "--threads: expected a whole number from 0 to 1024"),

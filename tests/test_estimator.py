@@ -5,6 +5,7 @@ import inspect
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy
 import pytest
@@ -18,6 +19,7 @@ from crfkit.constants import WITHOUT_PROBABILITIES
 from crfkit.errors import (
     CrfkitWarning,
     DataError,
+    FileError,
     ModelFileError,
     NotFittedError,
     OptionError,
@@ -119,6 +121,12 @@ def test_score_is_the_metric():
     assert crf.score([], []) == 0
     with pytest.raises(OptionError, match=r"metric: expected one of accuracy, .*, found 'auc'"):
         crf.score(ROWS, LABELS, "auc")
+
+
+@pytest.mark.parametrize("source", ["bieso", Path("nofile")])
+def test_constraints_that_are_not_there_are_refused_before_training(source):
+    with pytest.raises(FileError, match=f"{source}: cannot be read: No such file or directory; expected a scheme"):
+        CRF("perceptron", constraints=source).fit([[["a"], ["b"]]] * 3, [["A", "B"]] * 3)
 
 
 def test_constraints_may_change():

@@ -300,7 +300,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=default_work(), help="folder for data and finished runs (default %(default)s)")
     parser.add_argument("--out", type=Path, help="folder for the page, its pictures and raw results (default docs/results)")
     given = parser.parse_args()
-    if not given.quick and not all((Path(os.environ.get("CRFKIT_CORPORA", "")) / name).is_dir() for name in ("nettalk", "conll2003")):
+    if not (given.quick or given.finished_only) and not all((Path(os.environ.get("CRFKIT_CORPORA", "")) / name).is_dir() for name in ("nettalk", "conll2003")):
         parser.exit(1, "CRFKIT_CORPORA names no folder with nettalk and conll2003\n")
     out = given.out or (given.work / "quick" if given.quick else RESULTS)
     study = Study(given, out)

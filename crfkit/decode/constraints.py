@@ -105,6 +105,13 @@ def constraints_of(source: ConstraintSource, labels: Sequence[str]) -> Constrain
     return _from_pairs("pairs", _pairs_of_list(source), labels)
 
 
+def check_source(source: Any) -> None:
+    """FileError for a file that is not there, before there is a model whose labels it could be about."""
+    words = isinstance(source, str) and (source == "auto" or source in STRICT_SCHEMES or "\n" in source)
+    if isinstance(source, (str, os.PathLike)) and not words and not os.path.exists(source):
+        from_file(source, ())  # which says so
+
+
 _EXPECTED = f"a scheme ({', '.join(STRICT_SCHEMES)}), auto, a file of pairs of labels, or the pairs themselves"
 
 

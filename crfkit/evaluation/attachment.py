@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from crfkit.errors import DataError
+from crfkit.text.faults import plural
 from crfkit.text.reading import CONLLU, Source
 from crfkit.text.rows import Rows
 
@@ -121,7 +122,7 @@ def evaluate_heads(predicted: Any, gold: Any = None) -> Attachment:
         )
     else:
         if len(carried) != len(trees):
-            raise DataError(f"found {len(carried)} gold trees for {len(trees)} sentences", path)
+            raise DataError(f"found {plural(len(carried), 'gold tree')} for {plural(len(trees), 'sentence')}", path)
         right = [_carried(line, tree) for line, tree in zip(carried, trees, strict=True)]
     return _scored(path, trees, right, of_file=gold is not None)
 

@@ -142,7 +142,7 @@ class Checkpoint:
         theirs = None if self.file is None else self.file.header["identity"].get("data")
         for name, value in found.items():
             if self.file is not None and (theirs.get(name) if isinstance(theirs, dict) else None) != value:
-                raise OptionError(f"{self.source}: was written by a run with another {name}; resume with what it was written with")
+                raise OptionError(f"{self.source}: was written by a run with different {name}; resume with what it was written with")
 
     def resume(self, trainer: Any) -> Standing:
         """Restore a new trainer to the state of the run; without a file to resume, the start of a run."""

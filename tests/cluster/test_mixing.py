@@ -75,7 +75,7 @@ def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm
         with_workers(monkeypatch, train, TEMPLATE, algorithm, 1, shards=7, **more)
     with pytest.raises(errors.OptionError, match="was written by a run with workers or cluster; resume"):
         crfkit.learn(train, TEMPLATE, algorithm, **more)
-    with pytest.raises(errors.OptionError, match="another training data"):
+    with pytest.raises(errors.OptionError, match="different training data"):
         with_workers(monkeypatch, corpus(tmp_path / "other.txt", 400, 1), TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 7})
 
 

@@ -179,9 +179,9 @@ def test_a_run_is_resumed_only_with_the_same_options_and_data():
         ({"seed": 5}, "state: was written with seed 0, not 5"),
         ({"features": "all"}, "state: was written with features=.observed., not all"),
         ({"patience": 4}, "state: was written without patience, not with 4"),
-        ({"dev": small()[:6]}, "state: was written by a run with another dev data"),
-        ({"dev": None}, "state: was written by a run with another dev data"),
-        ({"init": None}, "state: was written by a run with another init model"),
+        ({"dev": small()[:6]}, "state: was written by a run with different dev data"),
+        ({"dev": None}, "state: was written by a run with different dev data"),
+        ({"init": None}, "state: was written by a run with different init model"),
     ):
         with pytest.raises(OptionError, match=message):
             learn(small(), rules(), "sgd", **{**given, **changed}, resume=True)
@@ -190,9 +190,9 @@ def test_a_run_is_resumed_only_with_the_same_options_and_data():
         learn(small(), rules(), "sgd", **given | {"checkpoint": "patient"}, resume=True)
     with pytest.raises(OptionError, match="was written with algorithm sgd, not sapo"):
         learn(small(), rules(), "sapo", **given, resume=True)
-    with pytest.raises(OptionError, match="was written by a run with another training data or template"):
+    with pytest.raises(OptionError, match="was written by a run with different training data or template"):
         learn(small()[1:], rules(), "sgd", **given, resume=True)
-    with pytest.raises(OptionError, match="was written by a run with another training data or template"):
+    with pytest.raises(OptionError, match="was written by a run with different training data or template"):
         learn(small(), template("chunking"), "sgd", **given, resume=True)
     learn(small(), rules(), "sgd", **given, threads=1, resume=True)
     with pytest.raises(OptionError, match="state: was written with threads 1, not 2; resume"):  # whose steps are others

@@ -37,7 +37,7 @@ def test_a_checkpoint_takes_what_training_takes(tmp_path):
     scores(dev, ITEMS, **given)
     scores([[([("the", 2)], "D"), (["cat", "dog"], "N")]], ITEMS, resume=True, **given)
     for other in ([[([("the", 3)], "D"), (["cat", "dog"], "N")]], [[([("the", 2)], "N"), (["cat", "dog"], "N")]]):
-        with pytest.raises(ValueError, match="another dev data"):
+        with pytest.raises(ValueError, match="different dev data"):
             scores(other, ITEMS, resume=True, **given)
 
 

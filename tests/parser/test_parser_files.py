@@ -238,7 +238,7 @@ def test_a_run_that_was_interrupted_gives_the_same_model(tmp_path, average):
     assert all({"loss", "seconds", "elapsed", "active", "mean_abs_weight", "dev_accuracy", "dev_unlabelled"} <= record.keys() for record in records)
     (tmp_path / "train").write_text(data.replace("bc", "cb"))
     done = run("learn", *options, "--passes", "6", "--checkpoint", tmp_path / "c", "--resume", tmp_path / "t", tmp_path / "train", tmp_path / "m")
-    assert done.exit_code == 1 and "another training data or template" in done.stderr
+    assert done.exit_code == 1 and "different training data or template" in done.stderr
 
 
 def chains(words):
@@ -267,7 +267,7 @@ def test_a_run_is_not_resumed_with_other_weights_to_start_from(tmp_path):
         found[name] = crfkit.learn([rows], template, "lookahead", format="conllu", passes=1), rows
     again = partial(crfkit.learn, [rows for _, rows in found.values()], template, "lookahead", format="conllu", checkpoint=str(tmp_path / "state"))
     again(init=found["ab"][0], passes=1)
-    with pytest.raises(OptionError, match="another init model"):
+    with pytest.raises(OptionError, match="different init model"):
         again(init=found["cd"][0], passes=2, resume=True)
 
 
