@@ -4,10 +4,9 @@
     header    canonical JSON: {"metadata": ..., "sections": [table]}, then zeros up to a multiple of 64
     payload   the sections, each at a multiple of 64, zeros between them, nothing after the last
 
-docs/model-format.md describes every byte. Nothing here knows what the sections mean. A file is treated as
-hostile: nothing is used before it was checked, and only ModelFileError or FileError comes out. Python's
-integers cannot overflow, so sums of offsets and products of shapes are exact; what has to be bounded is how
-much text is parsed and how large the factors are.
+docs/model-format.md describes every byte. Nothing here knows what the sections mean. A file is treated as hostile: nothing is used before
+it was checked, and only ModelFileError or FileError comes out. Python's integers cannot overflow, so sums of offsets and products of shapes
+are exact; what has to be bounded is how much text is parsed and how large the factors are.
 """
 
 from __future__ import annotations
@@ -90,8 +89,7 @@ class Section(NamedTuple):
 class ModelFile:
     """A model file that was checked: its metadata and its sections, mapped rather than copied.
 
-    The memory stays valid for as long as this object or any section taken from it lives; there is nothing to
-    close.
+    The memory stays valid for as long as this object or any section taken from it lives; there is nothing to close.
     """
 
     def __init__(self, name: str, header: dict[str, Any], sections: dict[str, Section], payload: memoryview, size: int):
@@ -104,18 +102,14 @@ class ModelFile:
     def section(self, name: str, dtype: str, shape: tuple[int | None, ...] | None = None) -> memoryview:
         """The elements of a section as a flat read-only view, aligned to 64 bytes.
 
-        It is an error if the section is missing, of another type, or of another shape than the one given;
-        None in a shape stands for any size.
+        It is an error if the section is missing, of another type, or of another shape than the one given; None in a shape is any size.
         """
         entry = self.sections.get(name)
         if entry is None:
             raise ModelFileError(f"{self.name}: section {name!r} is missing")
         if entry.dtype != dtype:
             raise ModelFileError(f"{self.name}: section {name!r} holds {entry.dtype}, expected {dtype}")
-        if shape is not None and not (
-            len(shape) == len(entry.shape)
-            and all(want in (None, found) for want, found in zip(shape, entry.shape, strict=True))
-        ):
+        if shape is not None and not (len(shape) == len(entry.shape) and all(want in (None, found) for want, found in zip(shape, entry.shape, strict=True))):
             expected = " x ".join("any" if size is None else str(size) for size in shape)
             found = " x ".join(map(str, entry.shape))
             raise ModelFileError(f"{self.name}: section {name!r} has shape {found}, expected {expected}")
@@ -148,10 +142,19 @@ def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:
     return ModelFile(name, header, sections, data[start:], len(data))
 
 
-def held(source: Any) -> tuple[str, Any]:
-    """The name of a model that is not given by its path, and what an open file has to give, or else the model as it was given."""
+class Held(NamedTuple):
+    """The bytes of a model, and what messages call them."""
+
+    name: str
+    data: Any
+
+
+def held(source: Any) -> Held:
+    """A model that is not given by its path: what an open file has to give, or else what it was given as."""
+    if isinstance(source, Held):
+        return source
     if not hasattr(source, "read") or isinstance(source, mmap.mmap):  # which has the methods of a file, but is bytes
-        return IN_MEMORY, source
+        return Held(IN_MEMORY, source)
     name = str(getattr(source, "name", IN_MEMORY))
     try:
         data = source.read()
@@ -161,16 +164,15 @@ def held(source: Any) -> tuple[str, Any]:
         raise FileError(f"{name}: cannot be read: {refusal(error)}") from None
     if isinstance(data, str):
         raise FileError(f"{name}: the file is open as text: open it in binary mode")
-    return name, data
+    return Held(name, data)
 
 
 def write(path: Any, header: dict[str, Any], sections: Mapping[str, Buffer]) -> int:
     """Write a model file, to a path or into a file that is open for bytes, and return its size in bytes.
 
-    The header is anything JSON can hold, a section a contiguous buffer of one of the DTYPES; what the format
-    has no room for is a ValueError or TypeError, before anything is written. The same arguments give the same
-    bytes. The file appears at its place complete or not at all: on any failure what
-    was there before is still there.
+    The header is anything JSON can hold, a section a contiguous buffer of one of the DTYPES; what the format has no room for is a ValueError
+    or TypeError, before anything is written. The same arguments give the same bytes. The file appears at its place complete or not at all:
+    on any failure what was there before is still there.
     """
     parts = _encode(header, sections)
     if hasattr(path, "write"):
@@ -190,10 +192,8 @@ def check_header(header: dict[str, Any]) -> None:
     """UnsupportedError for more than a file has room for: to be called before hours of training."""
     size = len(canonical.dumps(header))
     if size > MAX_HEADER - MAX_TABLE:
-        raise UnsupportedError(
-            f"a model has room for {MAX_HEADER - MAX_TABLE:,} bytes of labels, names of columns and template, and these take {size:,}; "
-            "is the last column the label?"
-        )
+        what = f"{MAX_HEADER - MAX_TABLE:,} bytes of labels, names of columns and template"
+        raise UnsupportedError(f"a model has room for {what}, and these take {size:,}; is the last column the label?")
 
 
 def dumps(header: dict[str, Any], sections: Mapping[str, Buffer]) -> bytes:

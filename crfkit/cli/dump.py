@@ -45,11 +45,12 @@ def dump_command(ctx: click.Context, model: str, header: bool, labels: bool, tem
         (parts > 1, "--header, --labels, --template and weights cannot be shown together; choose one"),
         (parts and layout == "original" and is_given(ctx, "layout"), "--layout original shows all weights: leave it out to show a part of the model"),
     )
-    lines = foreign.dump(model) if not parts and layout == "original" else None
+    source = foreign.held(model)
+    lines = foreign.dump(source) if not parts and layout == "original" else None
     if lines is not None:
         _write(lines)
         return
-    opened = foreign.load_any(model)
+    opened = foreign.load_any(source)
     if header:
         write_output(json.dumps(opened.header, indent=2, ensure_ascii=False) + "\n")
     elif labels:

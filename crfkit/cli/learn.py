@@ -111,8 +111,6 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
         targets = [target] if path is None else [_with_value(target, l1) for l1 in path]
         for name in targets:
             refuse_overwriting("MODEL", name, inputs)
-            refuse_overwriting("--log", run.log, (*inputs, run.init, name))
-            refuse_overwriting("--checkpoint", run.checkpoint, (*inputs, run.init, name, run.log))
 
     for name in targets:
         check_writable(name)
@@ -121,8 +119,9 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
     saved = 0
     try:
         with stop.on_signals():
-            models = Training(train, template, algorithm, options, run, progress, stop).models()
-            for name, model in zip(targets, models, strict=False):  # fewer models when training is stopped
+            with usage_errors(ctx), read.named_in_faults(chosen):
+                training = Training(train, template, algorithm, options, run, progress, stop, (*inputs, *targets))
+            for name, model in zip(targets, training.models(), strict=False):  # fewer models when training is stopped
                 size = model.save(name)
                 saved += 1
                 progress.note(

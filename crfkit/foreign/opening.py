@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import stat
 from collections.abc import Iterator
@@ -94,12 +93,6 @@ class _Foreign(NamedTuple):
             raise ModelFileError(f"{self.name}: {error}") from None
 
 
-class _Contents(io.BytesIO):
-    """What an open file had to give, under its name."""
-
-    name: str
-
-
 def _opened(source: Any) -> tuple[Any, _Foreign | None]:
     """(source, model of another program). The model is None for crfkit's own, and for anything else, which crfkit's reader will
     refuse. A pipe or an open file can be read only once, so its source becomes its bytes."""
@@ -116,19 +109,21 @@ def _opened(source: Any) -> tuple[Any, _Foreign | None]:
             if not stat.S_ISFIFO(os.stat(source).st_mode):
                 return source, None
             with open(source, "rb") as file:
-                source = file.read()
+                name, source = os.fsdecode(source), file.read()
         data = memoryview(source).cast("B").toreadonly()
         form = recognised(bytes(data[:_LONGEST_START]))
-        if form is None and name != modelfile.IN_MEMORY:
-            source = _Contents(source)
-            source.name = name
-        return source, None if form is None else _Foreign(name, memoryview(bytes(data)), form)
+        return modelfile.Held(name, source), None if form is None else _Foreign(name, memoryview(bytes(data)), form)
     except OSError as error:
         if os.path.isfile(source):
             raise FileError(f"{os.fspath(source)}: cannot be read: {error.strerror or error}") from error
     except (TypeError, ValueError):  # neither a path nor bytes
         pass
     return source, None
+
+
+def held(path_or_bytes: Any) -> Any:
+    """A model that may be opened more than once: as it was given, or what a pipe or an open file had to give."""
+    return _opened(path_or_bytes)[0]
 
 
 def read(path_or_bytes: Any) -> Parts:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import array
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -49,12 +49,16 @@ _IN_HEADER = ("features", "min_freq", "prune", "seed", "select")
 
 
 class Training:
-    """One run. Creating it checks all that can be checked without reading the data."""
+    """One run. Creating it checks all that can be checked without reading the data. `kept`: files besides those of the run that it
+    must not write over."""
 
-    def __init__(self, train: Any, template: Any, algorithm: str, options: Any, run: Run, progress: Progress, stop: StopRequest):
+    def __init__(
+        self, train: Any, template: Any, algorithm: str, options: Any, run: Run, progress: Progress, stop: StopRequest, kept: Iterable[Any] = ()
+    ):
         self.train, self.algorithm, self.options, self.progress, self.stop = listed(train), algorithm, options, progress, stop
         init = None if isinstance(run.init, bytes) else run.init  # else its contents
-        inputs = [os.fsdecode(given) for given in (*_files(self.train), *_files(run.dev), template, init) if isinstance(given, (str, bytes, os.PathLike))]
+        named = (*_files(self.train), *_files(run.dev), template, init, *kept)
+        inputs = [os.fsdecode(given) for given in named if isinstance(given, (str, bytes, os.PathLike))]
         if isinstance(run.log, str):
             refuse_overwriting("--log", run.log, inputs)
             check_writable(run.log)

@@ -7,6 +7,7 @@ import struct
 import threading
 from pathlib import Path
 
+import commands
 import pytest
 from foreign.hostile import sound
 from hypothesis import given
@@ -241,6 +242,8 @@ def test_models_that_come_through_a_pipe(model, tmp_path, to):
         lambda: crfkit.load(tmp_path / "pipe").tag(sentences()[3]),
         lambda: foreign.load(tmp_path / "pipe").tagger().tag(sentences()[3]),
         lambda: (foreign.convert(tmp_path / "pipe", tmp_path / "own"), crfkit.load(tmp_path / "own").tag(sentences()[3]))[1],
+        lambda: commands.crfkit("dump", "--labels", tmp_path / "pipe").stdout and wanted,
+        lambda: commands.crfkit("dump", "--layout", "original", tmp_path / "pipe").stdout and wanted,
     ):
         writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(data,))
         writer.start()
