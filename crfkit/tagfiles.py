@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from crfkit.parser.model import Parser
 
 SERVICE = "crfkit.tagfiles:Service"
-BLOCK_SIZE = 1 << 17  # small enough for the cache of a core
+BLOCK_SIZE = 1 << 17  # bytes to label at once: small enough for the cache of a core
+
+
+def block_size(nbest: int) -> int:
+    """Bytes to label at once where each sentence is written so many times."""
+    return max(BLOCK_SIZE // max(nbest, 1), 1 << 8)
 
 
 def check_use(tagger: Any, options: Mapping[str, Any]) -> None:
@@ -66,7 +71,7 @@ def label(
             allow_empty=True,
             comments=options["comments"],
             loose=tagger.loose,
-            block_size=BLOCK_SIZE,
+            block_size=block_size(options["nbest"] or 1),
         )
         texts = tagger.text(watch(source), _printer(options), partial=options["partial"], threads=threads)
     for text in texts:

@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import io
 import locale
 import re
 from itertools import pairwise
@@ -12,6 +13,7 @@ from commands import error, tag, text_of
 from models import ROOT, model, sentences
 
 import crfkit
+from crfkit import tagfiles
 from crfkit.tagging import Tagger
 from crfkit.text.faults import plural
 
@@ -150,6 +152,37 @@ def test_n_best_in_the_layout_of_crfpp(run, level):
         for rank, (p, labels) in enumerate(tagger.nbest(rows, 4)):
             expected += as_crfpp(rows, labels, nodes, level == 2, f"{rank} {six(p)}")
     assert run("-n", 4, f"-v{level}", "m", stdin=WORDS) == expected
+
+
+class Sizes(io.BytesIO):
+    """A stream that knows how much was written to it at once."""
+
+    def __init__(self):
+        self.sizes = []
+
+    def write(self, text):
+        self.sizes.append(len(text))
+        return len(text)
+
+
+def test_few_sentences_are_held_however_often_each_is_written(tmp_path):
+    (tmp_path / "words").write_text(WORDS * 5_000)
+    most = []
+    for n in (1, 40):
+        stream = Sizes()
+        options = {"nbest": n, "threads": 2, "verbose": 0, "unbuffered": False, "comments": False, "partial": False}
+        tagfiles.label(Tagger(model("chunking")), [tmp_path / "words"], stream, {**options, "posterior": False, "probability": False, "separator": None, "gold": None})
+        assert sum(stream.sizes) > n * len(WORDS) * 5_000
+        most.append(max(stream.sizes))
+    assert most[1] < 4 * most[0]
+
+
+@pytest.mark.long  # two gigabytes
+def test_paths_have_an_end():
+    """A fault that says so, before the system runs out of memory and ends the program."""
+    tagger = crfkit.learn([[["a", "X"], ["a", "Y"]], [["a", "Y"]]], template="U:%x[0,0]\n", max_iter=3).tagger()
+    with pytest.raises(MemoryError, match="more than a gigabyte: ask for fewer"):
+        tagger.nbest([["a"]] * 400_000, 2**31 - 1)
 
 
 def test_fewer_analyses_than_asked_for(run):

@@ -198,7 +198,7 @@ def _describe(error: Exception) -> str:
     if isinstance(error, CrfkitError):
         return error.message
     if isinstance(error, MemoryError):
-        return "out of memory"
+        return f"out of memory: {error}" if str(error) else "out of memory"
     if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
         return "the system has no room for another thread: lower --threads"
     if isinstance(error, OSError) and error.strerror:

@@ -191,9 +191,9 @@ def _read(model: str, inputs: list[str], options: dict[str, Any]) -> list[str]:
     constraints = options["constraints"]
     if constraints is None:
         return [model, *inputs]
-    from crfkit.decode.constraints import STRICT_SCHEMES
+    from crfkit.decode.constraints import is_file
 
-    return [model, *inputs, *[constraints] * (constraints not in ("auto", *STRICT_SCHEMES))]
+    return [model, *inputs, *[constraints] * is_file(constraints)]
 
 
 def _with_progress(source: Source, inputs: list[str]) -> Iterator[Block]:

@@ -89,15 +89,13 @@ def constraints_of(source: ConstraintSource, labels: Sequence[str]) -> Constrain
         if source.labels != labels:
             raise DataError("the constraints are on other labels than those of the model")
         return source
-    if isinstance(source, str):
+    if isinstance(source, str) and not is_file(source):
         text: str = plain(source)
-        if text == "auto" or text in STRICT_SCHEMES:
-            name = _scheme_of(labels) if text == "auto" else text
-            found = from_scheme(name, labels)
-            _warn_of_lost(found)
-            return found
         if "\n" in text:
             return _from_pairs("pairs", _pairs_of_text(text, "constraints"), labels)
+        found = from_scheme(_scheme_of(labels) if text == "auto" else text, labels)
+        _warn_of_lost(found)
+        return found
     if isinstance(source, (str, os.PathLike)):
         return from_file(source, labels)
     if not lists(source):
@@ -107,9 +105,15 @@ def constraints_of(source: ConstraintSource, labels: Sequence[str]) -> Constrain
 
 def check_source(source: Any) -> None:
     """FileError for a file that is not there, before there is a model whose labels it could be about."""
-    words = isinstance(source, str) and (source == "auto" or source in STRICT_SCHEMES or "\n" in source)
-    if isinstance(source, (str, os.PathLike)) and not words and not os.path.exists(source):
+    if is_file(source) and not os.path.exists(source):
         from_file(source, ())  # which says so
+
+
+def is_file(source: Any) -> bool:
+    """Whether it names a file, and not a scheme, and is no text of pairs."""
+    if isinstance(source, str):
+        return source not in ("auto", *STRICT_SCHEMES) and "\n" not in source
+    return isinstance(source, os.PathLike)
 
 
 _EXPECTED = f"a scheme ({', '.join(STRICT_SCHEMES)}), auto, a file of pairs of labels, or the pairs themselves"

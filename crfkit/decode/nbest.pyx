@@ -37,6 +37,7 @@ from crfkit.loops.structs cimport EdgeC, PairC, crfkit_edge_score, crfkit_find_p
 
 cdef enum:
     MANY = 8            # with this many labels for each path wanted, only the best candidates are looked for, where steps are lists
+    MOST_BYTES = 1 << 30    # of the paths of one sequence
 
 # Paths are numbers: below `cells` the best path into that cell t*P + j, from there on an entry of `paths`.
 
@@ -341,6 +342,8 @@ cdef int search_further(NBest s, LatticeC* lat, int n, double ratio, double unit
         state = next_path(s, lat)
         if state.exhausted or is_too_bad(s, entry(s, state.last).score, ratio, unit):
             break
+        if s.n_paths * <int64_t>sizeof(PathC) + s.found * <int64_t>lat.T * <int64_t>sizeof(uint16_t) > MOST_BYTES:
+            raise MemoryError("the best paths of one sequence would take more than a gigabyte: ask for fewer")
         add_path(s, lat, entry(s, state.last).score)
         labels = s.labels + (s.found - 1) * <int64_t>lat.T
         path = state.before

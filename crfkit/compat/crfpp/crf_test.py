@@ -9,7 +9,7 @@ from crfkit.cli.common import HELP_FLAGS, is_live, opened
 from crfkit.decode.printing import Printer
 from crfkit.errors import OptionError, UnsupportedError
 from crfkit.replacing import refuse_overwriting, write_all
-from crfkit.tagfiles import BLOCK_SIZE
+from crfkit.tagfiles import block_size
 from crfkit.tagging import Tagger
 from crfkit.text.reading import Source
 
@@ -39,7 +39,7 @@ def crf_test(model: str, nbest: int, verbose: int, cost_factor: float, output: s
     with opened(output) as stream:
         for name in inputs:
             answers = is_live(name)
-            blocks = Source([name], tagger.header["format"], allow_empty=True, loose=tagger.loose, block_size=BLOCK_SIZE)
+            blocks = Source([name], tagger.header["format"], allow_empty=True, loose=tagger.loose, block_size=block_size(nbest))
             for text in tagger.text(blocks, printer, threads=int(answers)):
                 write_all(stream, text)
                 if answers:  # the other end of a pipe may wait for this sentence before it sends the next one

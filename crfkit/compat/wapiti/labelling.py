@@ -10,7 +10,7 @@ from crfkit.cli.common import is_live
 from crfkit.errors import UnsupportedError
 from crfkit.foreign import load, wapiti
 from crfkit.foreign.parts import model_of
-from crfkit.tagfiles import BLOCK_SIZE
+from crfkit.tagfiles import block_size
 from crfkit.tagging import Tagger
 from crfkit.text.opening import beginning, contents
 from crfkit.text.reading import Source
@@ -56,7 +56,7 @@ def _columns(tagger: Tagger, source: str, given: dict[str, Any]) -> Iterator[tup
     printer = LinePrinter(only=given["label"], check=given["check"], scores=given["score"], posterior=given["post"], force=given["force"], nbest=given["nbest"])
     if given["post"]:
         tagger.need_probabilities("--post")
-    blocks = Source(source, "columns", allow_empty=True, loose=tagger.loose, block_size=BLOCK_SIZE)
+    blocks = Source(source, "columns", allow_empty=True, loose=tagger.loose, block_size=block_size(given["nbest"]))
     return tagger.text(blocks, printer, partial=given["check"] or given["force"], threads=1 if is_live(source) else 0)
 
 
