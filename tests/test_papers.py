@@ -37,6 +37,7 @@ def test_parsing_makes_its_page():
     assert done.returncode == 0, done.stderr
     text = Path(done.stdout.strip()).read_text(encoding="utf-8")
     assert all(len(re.findall(rf"^\| depth {depth} \| 30 \| [12] \| +\d+\.\d\d \|", text, re.M)) == 2 for depth in range(4)), text
+    assert re.search(r"^By default options.* depth 0 \d+\.\d\d ± .* Depth 1 gains -?\d+\.\d\d points", text, re.M), text
 
 
 def test_finished_runs_are_not_repeated():

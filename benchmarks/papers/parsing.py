@@ -4,7 +4,8 @@
 
 With each set of features and at each depth a parser is trained with each margin, seed 0, and scored on the development part after each
 pass; the grid grows until the best is not at its end. The best margin and number of passes make the parsers of seeds 1 to 5, and each
-parses the test part once. Every run is a line of parsing.jsonl.
+parses the test part once. So do parsers of depths 0 and 1 by the default options, with the features of the package. Every run is a line
+of parsing.jsonl.
 """
 
 from __future__ import annotations
@@ -26,12 +27,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from judging import Journal, Verdict, chance, packed, score, unpacked
 from protocol import CONTRADICTED, REPRODUCED, SIGNIFICANT, TIE
+from report import chance as told
 from report import markdown, spread
 from runs import commit, machine
 from study import RESULTS, default_work
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPTHS = [0, 1, 2, 3]
+PLAIN = [0, 1]  # those that are also measured by default options
 PAPER = {0: (89.73, 1937, 4), 1: (91.00, 4907, 13), 2: (91.10, 12800, 31), 3: (91.24, 31684, 79)}
 """Unlabelled score without punctuation, seconds of training and of parsing the test part."""
 
@@ -79,6 +82,7 @@ METHOD = """\
   10, 30, 100 or 300 and at most 20 passes. Where the best had the largest margin, 1,000 was tried too, and where its last pass was the best, 40 passes. So the best is inside of the
   grid everywhere. Five parsers with these options, seeds 1 to 5, parsed the test part once each. The grids were smaller at first, and the test part was parsed then, too: with the
   features of the package by parsers that had chosen between 30 and 100 and among 12 passes, with all comparisons ties; with those of the paper, at depth 0, after 20 passes, with the same verdicts.
+  Default options were measured last.
 * **Verdicts**: significance is tested by approximate randomisation over the test sentences, without punctuation as in the paper. Runs are paired by seed, and p is the
   median; a pair whose difference has another sign than that of the means counts as p = 1. *Reproduced* and *contradicted* need p < 0.05. Anything else is a *tie*.
 * **Seconds** are processor seconds of one core on a shared machine, so they are not exact. *A pass* is training alone. *Tokens/s* is the number of words in
@@ -151,8 +155,8 @@ class Study:
             records = [json.loads(line) for line in log.read_text().splitlines()]
         return self._add(asked, dev=[record["dev_accuracy"] for record in records], cpu=[record["cpu"] for record in records])
 
-    def final(self, features: str, depth: int, margin: float, passes: int, seed: int) -> dict[str, Any]:
-        """The one look at the test part of a parser of the chosen options; and its speed."""
+    def final(self, features: str, depth: int, margin: float | None, passes: int | None, seed: int) -> dict[str, Any]:
+        """The one look at the test part of a parser of the chosen options, or of the default ones (None); and its speed."""
         asked = {"kind": "final", "features": features, "depth": depth, "margin": margin, "passes": passes, "seed": seed}
         if found := self.journal.find(asked):
             return found
@@ -170,10 +174,8 @@ class Study:
 
     def _learn(self, asked: dict[str, Any], model: Path, *more: Any) -> None:
         print("  " + ", ".join(f"{name} {value}" for name, value in asked.items()), file=sys.stderr, flush=True)
-        crfkit(
-            "learn", "-q", "-a", "lookahead", "--format", "conllu", "--depth", asked["depth"], "--margin", asked["margin"], "--passes", asked["passes"],
-            "--seed", asked["seed"], *more, FEATURES[asked["features"]].template, self.data["train"], model,
-        )  # fmt: skip
+        options = [part for name in ("depth", "margin", "passes", "seed") if asked[name] is not None for part in (f"--{name}", asked[name])]
+        crfkit("learn", "-q", "-a", "lookahead", "--format", "conllu", *options, *more, FEATURES[asked["features"]].template, self.data["train"], model)
 
     def _add(self, asked: dict[str, Any], **found: Any) -> dict[str, Any]:
         return self.journal.add({**asked, **found, "commit": commit(), "machine": machine()})
@@ -226,9 +228,21 @@ def verdicts(found: Found) -> list[Verdict]:
             sides = [[run["without"] for run in found[depth][1]] for depth in (above, below)]
             p, higher = chance(*sides), fmean(score(unpacked(one)) for one in sides[0]) > fmean(score(unpacked(one)) for one in sides[1])
             word = TIE if p >= SIGNIFICANT else REPRODUCED if higher else CONTRADICTED
-            numbers = f"{shown(found[above][1], 'without')} and {shown(found[below][1], 'without')}, p {f'= {p:.3f}' if p >= 0.001 else '< 0.001'}"
+            numbers = f"{shown(found[above][1], 'without')} and {shown(found[below][1], 'without')}, p {told(p)}"
             said.append(Verdict(f"depth {above} parses better than depth {below}", numbers, word, f"{PAPER[above][0]:.2f} and {PAPER[below][0]:.2f}"))
     return said
+
+
+def by_default(records: Iterable[dict[str, Any]]) -> list[str]:
+    """What a user gains by looking ahead who leaves all options alone."""
+    finals = [record for record in records if record["kind"] == "final" and record["margin"] is None]
+    runs = {depth: [record for record in finals if record["depth"] == depth] for depth in PLAIN}
+    if not all(runs.values()):
+        return []
+    p = chance(*([run["counts"] for run in runs[depth]] for depth in PLAIN))
+    before, after = (fmean(score(unpacked(run["counts"])) for run in runs[depth]) for depth in PLAIN)
+    scores = ", ".join(f"depth {depth} {shown(runs[depth], 'counts')}, {shown(runs[depth], 'without')} without punctuation" for depth in PLAIN)
+    return [f"By default options, whatever this page chose: {scores}. Depth 1 gains {after - before:.2f} points with punctuation (p {told(p)}).", ""]
 
 
 def section(title: str, found: Found) -> list[str]:
@@ -253,7 +267,7 @@ def page(records: list[dict[str, Any]], quick: bool) -> str:
     warning = ["**A few random trees: these numbers mean nothing.**", ""] if quick else []
     sets = [(one.title, chosen(records, name)) for name, one in FEATURES.items()]
     count = sum(line.startswith("P") for line in FEATURES["package"].template.read_text(encoding="utf-8").splitlines())
-    lines = ["# Parsing with lookahead", "", *warning, ABOUT.format(count=count), *(line for title, found in sets for line in section(title, found))]
+    lines = ["# Parsing with lookahead", "", *warning, ABOUT.format(count=count), *(line for title, found in sets for line in section(title, found)), *by_default(records)]
     lines.append("*Paper's training* and *paper's test* are how many times as long as depth 0 its naive search trains and parses.\n\n## How these numbers were made\n")
     runs = [run for _, found in sets for trial, finals in found.values() for run in (trial, *finals)]
     about = f"* `benchmarks/papers/parsing.py` wrote this page. {', '.join(sorted({run['machine'] for run in runs}))}. Commit: {', '.join(sorted({run['commit'] for run in runs}))}."
@@ -305,6 +319,8 @@ def main() -> None:
             best = study.search(features, depth)
             for seed in range(1, 1 + given.seeds):
                 study.final(features, depth, best["margin"], best_pass(best), seed)
+                if features == "package" and depth in PLAIN:
+                    study.final(features, depth, None, None, seed)
     path = out / "parsing.md"
     path.write_text(page(list(journal.known.values()), given.quick), encoding="utf-8")
     print(path)
