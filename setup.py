@@ -43,7 +43,7 @@ LEVELS = (
     ("-O0", (SHARED, "crfkit.compat.wapiti.layout", "crfkit.decode.decoder", "crfkit.features.merging",
              "crfkit.features.packing", "crfkit.parser.scratch", "crfkit.parser.trees", "crfkit.testing", "crfkit.trainers.batch.lbfgs",
              "crfkit.trainers.batch.objective", "crfkit.trainers.batch.owlqn", "crfkit.trainers.batch.sharded",
-             "crfkit.trainers.stepwise", "crfkit.weights.layout")),
+             "crfkit.weights.layout")),
     ("-O1", ("crfkit.trainers.online.crfsuite",)),
     ("-O3", ("crfkit.data.dataset", "crfkit.decode.lookahead", "crfkit.features.walk", "crfkit.lattice",
              "crfkit.text.rows")),
