@@ -351,7 +351,7 @@ class Tagger(Described):
         """Flags [n][labels] of what is allowed."""
         entries = list_of(allowed, "allowed labels for each row")
         if len(entries) != n:
-            raise DataError(f"allowed: found {len(entries)} entries, expected {n}: one for each row")
+            raise DataError(f"allowed: found {len(entries)} {'entry' if len(entries) == 1 else 'entries'}, expected {n}: one for each row")
         width = len(self._header["labels"])
         mask = bytearray(n * width)
         for t, entry in enumerate(entries):

@@ -45,10 +45,12 @@ def flag(name: str) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name most similar to a misspelled one, None if there is no similar one."""
+    """The only name that a shortened one begins, else the one most similar to a misspelled one; None if there is none."""
     import difflib
 
-    return next(iter(difflib.get_close_matches(name, list(names), 1)), None)
+    all_names = list(names)
+    longer = [known for known in all_names if known.startswith(name)] if name else []
+    return longer[0] if len(longer) == 1 else next(iter(difflib.get_close_matches(name, all_names, 1)), None)
 
 
 def is_frame(value: Any) -> bool:

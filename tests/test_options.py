@@ -136,6 +136,8 @@ def test_unknown_names():
         options.make("unknwon", {})
     with pytest.raises(OptionError, match=r"^unknown option pases; did you mean passes[?]$"):
         options.make("sgd", {"pases": 1})
+    with pytest.raises(OptionError, match=r"^unknown option alg; did you mean algorithm[?]$"):
+        options.make("sgd", {"alg": 1})
     with pytest.raises(OptionError, match=r"^unknown option qqqq$"):
         options.make("sgd", {"qqqq": 1})
 
@@ -176,6 +178,7 @@ def test_every_option_is_listed_once():
         ({"checkpoint_every": 2}, "--checkpoint-every needs --checkpoint: the name of the file"),
         ({"c1": 1}, "unknown option --c1; l1 is CRFsuite's c1"),
         ({"c2": 1}, "unknown option --c2; l2 is twice CRFsuite's c2"),
+        ({"iterations": 1}, "unknown option --iterations; did you mean --passes, or --max-iter of lbfgs, owlqn and sbcd?"),
         ({"max_iterations": 1}, "unknown option --max-iterations; did you mean --passes, or --max-iter of lbfgs, owlqn and sbcd?"),
         ({"n_jobs": 2}, "unknown option --n-jobs; did you mean --threads?"),
         ({"all_possible_transitions": True}, "unknown option --all-possible-transitions; --features all gives every pair of labels a feature"),

@@ -94,7 +94,7 @@ def test_labels_that_do_not_fit():
             ask(rows, ["B-NP", "B-XX"])
         with pytest.raises(DataError, match="token 1: found int 1"):
             ask(rows, [1, 2])
-    with pytest.raises(DataError, match="allowed: found 1 entries, expected 2"):
+    with pytest.raises(DataError, match="allowed: found 1 entry, expected 2"):
         tagger.tag(rows, allowed=[None])
     with pytest.raises(OptionError, match=r"^n: expected a whole number from 1 to 2147483647, found 2147483648$"):
         tagger.nbest(rows, 2**31)

@@ -106,7 +106,7 @@ ELSEWHERE = {
     "random_state": "did you mean --seed?",
     "verbose": "did you mean --progress?",
     **dict.fromkeys(
-        ("max_iterations", "maxiter", "epochs", "n_epochs", "n_iter"),
+        ("max_iterations", "maxiter", "iterations", "epochs", "n_epochs", "n_iter"),
         "did you mean --passes, or --max-iter of lbfgs, owlqn and sbcd?",
     ),
     **dict.fromkeys(("lr", "learning_rate", "eta", "calibration_eta"), "did you mean --rate?"),
@@ -123,7 +123,7 @@ def elsewhere(name: str) -> str | None:
 
 def unknown(name: str) -> OptionError:
     """The error for an option that does not exist, with a hint."""
-    near = nearest(name, declared())
+    near = nearest(name, [*declared(), "algorithm"])
     hint = elsewhere(name) or (f"did you mean {flag(near)}?" if near else None)
     return OptionError(f"unknown option {flag(name)}" + (f"; {hint}" if hint else ""))
 
