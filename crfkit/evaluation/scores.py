@@ -65,7 +65,7 @@ class Scores:
 
     @property
     def malformed_chunks(self) -> int:
-        """With `strict`: how many gold chunks begin as the scheme requires, but are not well-formed and so do not count."""
+        """With `strict`, in IOBES and BILOU: how many gold chunks begin as the scheme requires, but are not well-formed and so do not count."""
         begin = beginnings(self.scheme) if self.strict else ()
         begun = sum(count.gold for label, count in self.labels.items() if label.partition("-")[0] in begin)
         return max(0, begun - self.chunks.gold)
