@@ -354,4 +354,4 @@ def test_a_model_that_is_also_an_input(train):
     assert train.read_text() == text
     os.symlink("train", "link")
     assert "would be overwritten" in error("learn", "template", "train", "link", code=2)
-    assert "found -, which is standard input" in error("learn", "template", "train", "-", code=2)
+    assert "found -, which stands for standard input or output" in error("learn", "template", "train", "-", code=2)

@@ -75,8 +75,8 @@ def test_a_column_by_name(train):
     learn("--label", "pos")
     assert "NNP" in crfkit("dump", "--labels", "model").stdout.split()
     assert "there is no column 'tag': the columns are word pos chunk" in error("learn", "--label", "tag", "template", "train", "model")
-    (train.parent / "template").write_text("U:%x[0,pos]\n")
-    assert "which holds the label" in error("learn", "--label", "pos", "template", "train", "model")
+    (train.parent / "template").write_text("U:%x[0,word]\nU:%x[-1,pos]\n")
+    assert "template:2: %x[-1,pos] uses column 1, which holds the label" in error("learn", "--label", "pos", "template", "train", "model")
 
 
 def test_columns_without_a_name_among_those_that_have_one(train):

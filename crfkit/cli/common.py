@@ -94,7 +94,7 @@ def write_output(text: str) -> None:
 def refuse_dash(what: str, output: str | None) -> None:
     """OptionError if the file to write is `-`, which means standard input elsewhere."""
     if output == "-":
-        raise OptionError(f"{what}: expected the name of a file, found -, which is standard input")
+        raise OptionError(f"{what}: expected the name of a file, found -, which stands for standard input or output")
 
 
 @contextmanager

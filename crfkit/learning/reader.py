@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from crfkit.errors import DataError, TemplateError
+from crfkit.errors import DataError
 from crfkit.header import misfits_column
 from crfkit.template.parsing import Template, line_fault
 from crfkit.text.sources import label_column, parsed_blocks
@@ -99,9 +99,7 @@ class Reader:
                 columns.path,
                 columns.line,
             )
-        template.check(columns.n_cols - (label is None), columns.names)
-        if label is not None and label in template.columns:
-            raise TemplateError(f"the template uses column {label}, which holds the label", template.path)
+        template.check(columns.n_cols - (label is None), columns.names, label)
         return template
 
     def finish(self) -> Any:

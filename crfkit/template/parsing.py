@@ -185,9 +185,9 @@ class Template:
         )
         return line._replace(macros=macros)
 
-    def check(self, n_columns: int, names: Sequence[str] | None = None) -> None:
-        """Raise TemplateError unless every column is among the `n_columns` feature columns of the data, and has a name
-        if the data have `names`, since the model then finds columns by name."""
+    def check(self, n_columns: int, names: Sequence[str] | None = None, label: int | None = None) -> None:
+        """Raise TemplateError unless every column is among the `n_columns` feature columns of the data, is not that of the `label`, and has a
+        name if the data have `names`, since the model then finds columns by name."""
         for line in self.lines:
             for macro in line.macros:
                 for name, column in _columns(macro):
@@ -199,6 +199,8 @@ class Template:
                     elif column >= n_columns:
                         has = "1 feature column" if n_columns == 1 else f"{n_columns} feature columns"
                         problem = f"uses column {column}, but the data have {has} (counted from 0)"
+                    elif column == label:
+                        problem = f"uses column {column}, which holds the label"
                     elif names is not None and column >= len(names):
                         problem = f"uses column {column}, but the data name only the first {len(names)}: {' '.join(names)}"
                     else:
