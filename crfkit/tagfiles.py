@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -15,11 +15,12 @@ from crfkit.decode.printing import Printer
 from crfkit.errors import CrfkitWarning, FileError, OptionError
 from crfkit.replacing import remove_leftovers, replacing, write_all
 from crfkit.text.reading import Source
-from crfkit.values import named
+from crfkit.values import named, shown
 
 if TYPE_CHECKING:
     from crfkit.cluster.crew import Transport
     from crfkit.parser.model import Parser
+    from crfkit.text.block import Block
 
 SERVICE = "crfkit.tagfiles:Service"
 BLOCK_SIZE = 1 << 17  # bytes to label at once: small enough for the cache of a core
@@ -59,6 +60,7 @@ def label(
     """Write the text of some files with its labels; what there is to warn of. `watch` hands the blocks on."""
     live = options["unbuffered"] or stream.isatty()
     threads = 1 if live else options["threads"]
+    unclear = None
     if _parses(tagger):
         source = Source(inputs, "conllu", allow_empty=True, block_size=BLOCK_SIZE)
         # what comes from standard input may go on to another program: nothing is added unasked
@@ -73,12 +75,29 @@ def label(
             loose=tagger.loose,
             block_size=block_size(options["nbest"] or 1),
         )
-        texts = tagger.text(watch(source), _printer(options), partial=options["partial"], threads=threads)
+        unclear = _Unclear(tagger, options)
+        texts = tagger.text(unclear.noting(watch(source)), _printer(options), partial=options["partial"], threads=threads)
     for text in texts:
         write_all(stream, text)
         if live:
             stream.flush()
-    return source.marks.unnamed or source.marks.warning
+    return source.marks.unnamed or source.marks.warning or (None if unclear is None else unclear.warning)
+
+
+class _Unclear:
+    """Whether labels with blanks, as files with tabs have them, are written behind lines without tabs: then columns cannot be told apart."""
+
+    def __init__(self, tagger: Any, options: Mapping[str, Any]):
+        own = tagger.header["format"] == "columns" and options["separator"] is None and not (options["verbose"] or options["nbest"])
+        self.label = next((label for label in tagger.labels if " " in label), None) if own else None
+        self.warning: str | None = None
+
+    def noting(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        """The blocks, after a look at each."""
+        for block in blocks:
+            if self.label is not None and block.data and b"\t" not in block.data:
+                self.warning = f"the label {shown(self.label)} has a blank, and there are lines without a tab: --separator '\\t' keeps columns apart"
+            yield block
 
 
 def _printer(options: Mapping[str, Any]) -> Printer:

@@ -54,6 +54,17 @@ def test_lines_come_out_as_they_went_in(run):
     assert run("m", stdin=gold) == with_labels(gold, labels)
 
 
+def test_labels_with_blanks_behind_lines_without_tabs(run):
+    """Files with tabs may have such labels. Behind a line without a tab they would be two columns."""
+    crfkit.learn([[["Main", "Street Name"], ["St", "Suffix"]]], "U:%x[0,0]\n").save("streets")
+    expected = "crfkit: warning: the label 'Street Name' has a blank, and there are lines without a tab: --separator '\\t' keeps columns apart\n"
+    done = command("tag", "streets", stdin="Main\nSt\n")
+    assert (done.stdout, done.stderr) == ("Main Street Name\nSt Suffix\n\n", expected)
+    for options, text in ((("--separator", "\\t"), "Main\n"), (("-n", "1"), "Main\n"), (("-v", "1"), "Main\n"), ((), "Main\tx\n"), ((), "")):
+        assert command("tag", *options, "streets", stdin=text).stderr == ""
+    assert command("tag", "m", stdin=WORDS).stderr == ""
+
+
 @pytest.mark.parametrize(
     ("change", "back"),
     [
