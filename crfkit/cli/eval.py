@@ -112,7 +112,9 @@ def _heads(inputs: list[str], options: dict[str, Any]) -> None:
     found = [evaluate_heads(entry, options["gold"]) for entry in inputs]
     for scores in found:
         if not scores.has_relations:
-            note(f"{scores.path}: the parser gave no relations, so that there is no labelled score")
+            note(f"{scores.path}: the parser gave no relations, or the gold trees have none: there is no labelled score")
+        if scores.same_relations:
+            note(f"{scores.path}: all relations are those of the gold file: if the parser gives none, it left them, and the labelled score says nothing")
     write_output(_as_json(found) if options["as_json"] else _one_by_one(found, str))
 
 

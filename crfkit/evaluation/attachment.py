@@ -24,6 +24,7 @@ TREE = re.compile(rb"# gold( [0-9].*)?")  # the comment of a sentence; without h
 class Word(NamedTuple):
     """The fields of a word that are scored."""
 
+    form: bytes
     head: int
     relation: bytes | None
     punctuation: bool
@@ -73,6 +74,8 @@ class Attachment:
     all_words: Counts
     without_punctuation: Counts
     has_relations: bool
+    same_relations: bool
+    """Whether every relation is that of the gold file, but not every head: those of the input, if the parser gives none."""
 
     def as_dict(self) -> dict[str, Any]:
         """All results, for JSON; shares are between 0 and 1."""
@@ -128,8 +131,8 @@ def evaluate_heads(predicted: Any, gold: Any = None) -> Attachment:
 
 
 def _scored(path: str, trees: list[Tree], right: list[Tree], of_file: bool) -> Attachment:
-    found = Attachment(path, 0, 0, Counts(), Counts(), True)
-    other = False
+    found = Attachment(path, 0, 0, Counts(), Counts(), False, of_file)
+    given = known = False
     for tree, gold in zip(trees, right, strict=True):
         if not gold.words:
             continue
@@ -141,18 +144,22 @@ def _scored(path: str, trees: list[Tree], right: list[Tree], of_file: bool) -> A
             )
         found.sentences += 1
         whole = True
-        for word, true in zip(tree.words, gold.words, strict=True):
+        for number, (word, true) in enumerate(zip(tree.words, gold.words, strict=True), 1):
+            if of_file and word.form != true.form:
+                shown, expected = (form.decode(errors="replace") for form in (word.form, true.form))
+                raise DataError(f"word {number} of the sentence is {shown!r}, expected {expected!r} as in {gold.path}:{gold.line}", tree.path, tree.line)
             head = word.head == true.head
             whole &= head
-            found.has_relations &= true.relation is not None
-            other |= word.relation != true.relation
+            given |= word.relation != b"_"
+            known |= true.relation not in (None, b"_")
+            found.same_relations &= word.relation == true.relation
             both = head and word.relation == true.relation
             found.all_words.add(head, both)
             if not word.punctuation:
                 found.without_punctuation.add(head, both)
         found.whole += whole
-    # A parser without relations keeps those of its input, so they must not be scored.
-    found.has_relations &= not of_file or other or found.all_words.heads == found.all_words.words
+    found.has_relations = given and known
+    found.same_relations &= found.has_relations and found.all_words.heads < found.all_words.words
     return found
 
 
@@ -229,7 +236,7 @@ def _of_rows(rows: Rows, names: tuple[str, ...], path: str) -> Iterator[Tree]:
             if number is None:
                 found = "missing" if row[head] == b"_" else repr(row[head].decode(errors="replace"))
                 raise DataError(f"HEAD is {found}, expected a number from 0 to {len(cells)}", *rows.where(token + k))
-            words.append(Word(number, row[relation], _is_punctuation(row[form], row[upos])))
+            words.append(Word(row[form], number, row[relation], _is_punctuation(row[form], row[upos])))
         yield Tree(words, path, rows.line_of(token))
         token += len(cells)
 
@@ -259,5 +266,5 @@ def _carried(line: bytes, tree: Tree) -> Tree:
                 tree.path,
                 tree.line,
             )
-        words.append(Word(number, relation if colon else None, False))
+        words.append(Word(b"", number, relation if colon else None, False))
     return Tree(words, "the comment with its gold tree", tree.line)

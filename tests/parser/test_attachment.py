@@ -1,0 +1,78 @@
+"""Scores of trees against a scorer of a few lines, and what the scores cannot be told from."""
+
+import json
+import random
+import unicodedata
+
+import pytest
+from parser.test_parser_files import by_tabs, learned, run
+
+from crfkit.evaluation.attachment import evaluate_heads
+
+GOLD = [("Dogs", "NOUN", "2", "nsubj"), ("bark", "VERB", "0", "root"), ("loudly", "ADV", "2", "advmod"), (".", "PUNCT", "2", "punct")]
+
+
+def rows_of(words):
+    return [[str(k), form, "_", tag, "_", "_", head, relation, "_", "_"] for k, (form, tag, head, relation) in enumerate(words, 1)]
+
+
+def changed(word, **cells):
+    """The gold tree, with other cells of one word."""
+    names = ("form", "tag", "head", "relation")
+    return [tuple(cells.get(name, cell) for name, cell in zip(names, row, strict=True)) if k == word else row for k, row in enumerate(GOLD, 1)]
+
+
+def scored(tmp_path, found, gold):
+    for name, sentences in ("found", found), ("gold", gold):
+        (tmp_path / name).write_text(by_tabs(map(rows_of, sentences)))
+    return run("eval", "--format", "conllu", "--heads", "--json", "--gold", tmp_path / "gold", tmp_path / "found")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_scores_are_those_of_a_simple_scorer(tmp_path, seed):
+    """Of random heads: several roots, cycles. Also if every relation is right."""
+    rng = random.Random(seed)
+
+    def tree(relations="ab"):
+        n = rng.randrange(1, 8)
+        return [(rng.choice(["a", "?!", "$"]), rng.choice(["NOUN", "PUNCT", "_"]), str(rng.randrange(n + 1)), rng.choice(relations)) for _ in range(n)]
+
+    gold = [tree() for _ in range(rng.randrange(1, 4))]
+    found = [[(*word[:2], rng.choice([word[2], "0"]), rng.choice(["a", word[3]]) if seed % 2 else word[3]) for word in words] for words in gold]
+    pairs = [(word, true) for words, trees in zip(found, gold, strict=True) for word, true in zip(words, trees, strict=True)]
+    others = [pair for pair in pairs if pair[0][1] != "PUNCT" and not (pair[0][1] == "_" and all(unicodedata.category(c)[0] == "P" for c in pair[0][0]))]
+
+    def shares(words):
+        heads, both = (sum(word[2:last] == true[2:last] for word, true in words) / max(len(words), 1) for last in (3, 4))
+        return {"words": len(words), "unlabelled": heads, "labelled": both}
+
+    scores = json.loads(scored(tmp_path, found, gold).stdout)
+    assert {name: scores[name] for name in ("words", "unlabelled", "labelled")} == shares(pairs)
+    assert scores["without_punctuation"] == shares(others)
+
+
+def test_a_wrong_head_with_the_right_relation(tmp_path):
+    done = scored(tmp_path, [changed(3, head="4")], [GOLD])
+    assert json.loads(done.stdout)["labelled"] == 0.75
+    assert done.stderr.endswith("found: all relations are those of the gold file: if the parser gives none, it left them, and the labelled score says nothing\n")
+    for found in (GOLD, changed(3, relation="x"), changed(3, head="4", relation="x")):
+        assert scored(tmp_path, [found], [GOLD]).stderr == ""
+
+
+def test_without_relations_there_is_no_labelled_score(tmp_path):
+    without = [(*word[:3], "_") for word in GOLD]
+    for found, gold in (without, GOLD), (GOLD, without), (without, without):
+        done = scored(tmp_path, [found], [gold])
+        scores = json.loads(done.stdout)
+        assert (scores["unlabelled"], scores["labelled"], scores["without_punctuation"]["labelled"]) == (1.0, None, None)
+        assert done.stderr.endswith("found: the parser gave no relations, or the gold trees have none: there is no labelled score\n")
+    assert scored(tmp_path, [GOLD], [GOLD]).stderr == ""
+    learned().save(tmp_path / "m")
+    (tmp_path / "out").write_bytes(run("tag", tmp_path / "m", tmp_path / "gold").stdout_bytes)
+    assert evaluate_heads(str(tmp_path / "out")).as_dict()["labelled"] is None
+
+
+def test_trees_of_other_words_are_not_compared(tmp_path):
+    done = scored(tmp_path, [GOLD, changed(3, form="softly")], [GOLD, GOLD])
+    assert done.exit_code == 1
+    assert done.stderr.endswith(f"found:6: word 3 of the sentence is 'softly', expected 'loudly' as in {tmp_path / 'gold'}:6\n")
