@@ -37,6 +37,7 @@ cdef class Scratch(Arena):
         self.compared, self.tables, self.weights = Compared(compared), tables, weights
         self.search = Search(tables, depth)
         self.search.w = &weights[0] if weights.shape[0] else NULL
+        self.search.root_relation = root_relation
         self.relations, self.root_relation = [name.encode() for name in relations], root_relation
         self.out, self.gold = Output(), Output()
 

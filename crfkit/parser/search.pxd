@@ -27,6 +27,7 @@ cdef class Search(Arena):
     cdef StateC state
     cdef const int32_t* values      # [T][width] values of the sentence
     cdef int32_t depth, root
+    cdef int32_t root_relation      # that of roots, when it is to be kept from other words; else NOBODY
     cdef SearchNodeC* node
     cdef float* scores              # [nodes][actions]
     cdef int32_t* free              # stack of free nodes

@@ -33,7 +33,7 @@ cdef class Search(Arena):
         for i in range(self.capacity):
             self.free[i] = self.capacity - 1 - i
         self.n_free = self.capacity
-        self.root = NOBODY
+        self.root = self.root_relation = NOBODY
 
     cdef int start(self, int32_t T, const int32_t* values) except -1 nogil:
         """Begin a sentence, with its values."""
@@ -118,6 +118,9 @@ cdef class Search(Arena):
                     k += 1
         node.best[SHIFT], node.best[LEFT], node.best[RIGHT] = 0, 1, 1 + R
         for kind in range(LEFT, KINDS):
+            a = 1 + (kind - LEFT) * R + self.root_relation
+            if self.root_relation >= 0 and R > 1 and score[a] <= 0:
+                score[a] = -INFINITY  # where no feature is known, it would be the best of equals if it is the first relation
             for a in range(node.best[kind], 1 + kind * R):
                 if score[a] > score[node.best[kind]]:
                     node.best[kind] = a

@@ -302,6 +302,7 @@ cdef class MarginPerceptron(Arena):
         cdef int64_t s, t, first, heads = 0, both = 0, whole = 0, good
         cdef int32_t head, relation
         search.w = &view[0]
+        search.root_relation = self.root_relation
         for s in range(data.n_sequences):
             first = data.start[s]
             search.start(<int32_t>(data.start[s + 1] - first), data.values + first * data.width)

@@ -59,3 +59,29 @@ def test_weights_that_are_all_zero_are_told():
 def test_sentences_that_are_none(given):
     with pytest.raises(DataError, match=f"found {given!r}, expected sentences"):
         MODEL.tagger().tag_many(given)
+
+
+@pytest.mark.parametrize("depth", [0, 2])
+def test_only_roots_get_the_relation_of_roots(depth):
+    """Also in words that were never seen, where all relations have the same score, and this one is the first."""
+    data = [sorted(rows, key=lambda row: int(row[0])) for rows in corpus(4, 12)]
+    data.insert(0, [["1", "a", *"_XX_", "0", "root", "_", "_"]])
+    learn = {"template": "P1:%x[s0,form]/%x[s1,form]\n", "algorithm": "lookahead", "format": "conllu", "passes": 3, "depth": depth, "labels": True}
+    records = []
+    dev = [[[row[0], "new", *row[2:]] for row in rows] for rows in corpus(9, 6)]
+    model = crfkit.learn(data, dev=dev, progress=records.append, **learn)
+    assert model.header["relations"][model.header["root_relation"]] == "root" == model.header["relations"][0]
+    parsed = model.tagger().tag_many(dev)
+    assert sum(len(tree) for tree in parsed) > 2 * len(dev)
+    assert all((head == 0) == (relation == "root") for tree in parsed for head, relation in tree)
+    right = sum(entry == (int(row[6]), row[7]) for tree, rows in zip(parsed, dev, strict=True) for entry, row in zip(tree, rows, strict=True))
+    assert max(record["dev_labelled"] for record in records) == pytest.approx(right / sum(map(len, dev)))
+
+
+def test_a_relation_of_roots_and_other_words():
+    """As it is in some treebanks, or where all words have the same relation."""
+    for relations in (["dep", "dep", "dep"], ["dep", "x", "dep"]):
+        rows = [[str(k), form, *"_XX_", head, relation, "_", "_"] for k, form, head, relation in zip((1, 2, 3), "abc", "202", relations, strict=True)]
+        rows[1][7] = "dep"
+        model = crfkit.learn([rows], TEMPLATE, "lookahead", format="conllu", passes=3, labels=True)
+        assert model.tagger().tag(rows) == [(2, relations[0]), (0, "dep"), (2, relations[2])]
