@@ -215,6 +215,10 @@ class Parser(Described):
         """Raises UnsupportedError: a parser has no probabilities."""
         self.need_probabilities("marginals")
 
+    def probability(self, rows: Sequence[Sequence[str]], labels: Sequence[str]) -> NoReturn:
+        """Raises UnsupportedError: a parser has no probabilities."""
+        self.need_probabilities("probability")
+
     def need_probabilities(self, wanted: str) -> NoReturn:
         """Raises UnsupportedError: a parser has no probabilities."""
         raise UnsupportedError(

@@ -171,7 +171,7 @@ def test_constraints_and_probabilities_of_parsers_are_refused():
         learned().tagger("bio")
     with pytest.raises(UnsupportedError, match="probabilities"):
         parser.need_probabilities("--nbest")
-    for ask in (lambda: parser.nbest([["a"]], 2), lambda: parser.marginals([["a"]])):
+    for ask in (lambda: parser.nbest([["a"]], 2), lambda: parser.marginals([["a"]]), lambda: parser.probability([["a"]], ["shift"])):
         with pytest.raises(UnsupportedError, match="which a parser does not have"):
             ask()
     with pytest.raises(DataError, match="the model's template uses column 'upos'"):
