@@ -155,7 +155,7 @@ def _scored(path: str, trees: list[Tree], right: list[Tree], of_file: bool) -> A
             found.same_relations &= word.relation == true.relation
             both = head and word.relation == true.relation
             found.all_words.add(head, both)
-            if not word.punctuation:
+            if not (true if of_file else word).punctuation:  # other programs predict parts of speech, too
                 found.without_punctuation.add(head, both)
         found.whole += whole
     found.has_relations = given and known

@@ -1,5 +1,6 @@
 """Scores of trees against a scorer of a few lines, and what the scores cannot be told from."""
 
+import io
 import json
 import random
 import unicodedata
@@ -7,6 +8,7 @@ import unicodedata
 import pytest
 from parser.test_parser_files import by_tabs, learned, run
 
+from crfkit.errors import DataError
 from crfkit.evaluation.attachment import evaluate_heads
 
 GOLD = [("Dogs", "NOUN", "2", "nsubj"), ("bark", "VERB", "0", "root"), ("loudly", "ADV", "2", "advmod"), (".", "PUNCT", "2", "punct")]
@@ -76,3 +78,55 @@ def test_trees_of_other_words_are_not_compared(tmp_path):
     done = scored(tmp_path, [GOLD, changed(3, form="softly")], [GOLD, GOLD])
     assert done.exit_code == 1
     assert done.stderr.endswith(f"found:6: word 3 of the sentence is 'softly', expected 'loudly' as in {tmp_path / 'gold'}:6\n")
+
+
+def test_the_gold_file_says_what_punctuation_is(tmp_path):
+    """The parts of speech in the other one may be predicted, and differ from parser to parser."""
+    scores = json.loads(scored(tmp_path, [changed(2, tag="PUNCT")[:3] + [(".", "X", "1", "punct")]], [GOLD]).stdout)
+    assert scores["without_punctuation"] == {"words": 3, "unlabelled": 1.0, "labelled": 1.0}
+
+
+def carrying(sentences, *comments):
+    return io.BytesIO((by_tabs(map(rows_of, sentences)) + "".join(line + "\n" for line in comments)).encode())
+
+
+RIGHT = "# gold 2:nsubj\t0:root\t2:advmod\t2:punct"
+
+
+def test_gold_trees_behind_the_last_sentence():
+    """Not of every sentence; with comments around them; of sentences of more than nine words."""
+    found = evaluate_heads(carrying([GOLD, changed(3, head="4")], "# x", "# gold", RIGHT, "# end")).as_dict()
+    assert (found["sentences"], found["words"], found["unlabelled"], found["labelled"]) == (1, 4, 0.75, 0.75)
+    chain = [("a", "X", str(k), "dep") for k in range(12)]
+    assert evaluate_heads(carrying([chain], "# gold " + "\t".join(f"{k}:dep" for k in range(12)))).as_dict()["labelled"] == 1
+
+
+@pytest.mark.parametrize(
+    ("comments", "message"),
+    [
+        ([RIGHT], "found 1 gold tree for 2 sentences"),
+        ([RIGHT] * 3, "found 3 gold trees for 2 sentences"),
+        (["# gold", "# gold 2:nsubj\t0:root\t9:x\t2:punct"], r":6: the gold tree of this sentence has the head '9', expected a number from 0 to 4$"),
+        (["# gold", "# gold 2:nsubj\t0:root"], ":6: the sentence has 4 words, expected 2 as in the comment with its gold tree:6"),
+        (["# golden"], "the gold trees are not known"),
+    ],
+)
+def test_gold_trees_that_do_not_fit(comments, message):
+    with pytest.raises(DataError, match=message):
+        evaluate_heads(carrying([GOLD, GOLD], *comments))
+
+
+def test_files_joined_after_they_were_parsed():
+    """The gold trees of all but the last are in the middle, and not looked for; also if they are read in other pieces."""
+    for between in ("", "\n# " + (1 << 20) * "x" + "\n"):
+        one = carrying([GOLD], RIGHT).getvalue()
+        with pytest.raises(DataError, match="found 1 gold tree for 2 sentences"):
+            evaluate_heads(io.BytesIO(one + between.encode() + one))
+
+
+def test_trees_in_columns_of_other_names():
+    text = "# global.columns = HEAD ID FORM UPOS DEPREL\n0\t1\ta\tX\troot\n1\t2\t!\t_\tpunct\n1\t3\t\t\tx\n1\t4\t?\t\tx\n\n"
+    found = evaluate_heads(io.BytesIO(text.encode()), io.BytesIO(text.replace("1\t2", "3\t2").encode())).as_dict()
+    assert (found["words"], found["unlabelled"], found["without_punctuation"]["words"]) == (4, 3 / 4, 2)
+    with pytest.raises(DataError, match="1: there is no column 'deprel': the columns are head id form upos x$"):
+        evaluate_heads(io.BytesIO(text.replace("DEPREL", "X").encode()))
