@@ -64,7 +64,7 @@ _KINDS = {"U": "U", "u": "U", "B": "B", "b": "B", "*": "UB", "T": "T", "P": "P"}
 _NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
 _NAME = r"[^\W\d][^\s,\[\]\"]*"
 _ARGUMENT = re.compile(r'[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*([],])|([^][",]*)([],])')
-_TEXT = r"\n|%[a-z]+\[|\A\Z"  # rather than a path
+_TEXT = r"\n|%[A-Za-z=]+\[|\A\Z"  # rather than a path
 _LONGEST = 1 << 24  # bytes: no model has room for more
 _ANNOTATION = r"[ \t]@[A-Za-z][\w-]*(?:=\S*)?[ \t]*\Z"
 

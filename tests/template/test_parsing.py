@@ -347,3 +347,11 @@ def test_cells_that_read_like_paddings_are_paddings():
     assert expand(only_line("U:%X[0,0]"), rows, 0) == "U:_B-1"
     assert expand(only_line('U:%t[0,0,"B"]'), rows, 0) == "U:false"
     assert expand(only_line("U:%p[0,0,1]"), rows, 0) is None
+
+
+@pytest.mark.parametrize("macro", ["x", "X", "p", "s", "S", "C", "N", "t", "T", "m", "M", "=", "d", "y"])
+def test_a_line_with_any_macro_is_a_text_not_a_path(macro):
+    """It is parsed, whatever its arguments are."""
+    for known in (Template.of, Template.parse):
+        with pytest.raises(TemplateError, match="^template:1: "):
+            known(f"U:%{macro}[]")
