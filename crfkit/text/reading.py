@@ -118,6 +118,8 @@ class Source:
             names = tuple(name.lower() for name in names)
         if not names or len(set(names)) < len(names):
             raise DataError("expected different names of columns in this line", path, 1)
+        if self.form == "conllu" and names[0] != "id":
+            raise DataError(f"the first column is {names[0]!r}, expected ID: it tells words from ranges and empty nodes", path, 1)
         if not columns.n_cols:
             columns = Columns(names=names)
         elif columns.names not in (None, names):

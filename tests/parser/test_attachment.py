@@ -125,8 +125,8 @@ def test_files_joined_after_they_were_parsed():
 
 
 def test_trees_in_columns_of_other_names():
-    text = "# global.columns = HEAD ID FORM UPOS DEPREL\n0\t1\ta\tX\troot\n1\t2\t!\t_\tpunct\n1\t3\t\t\tx\n1\t4\t?\t\tx\n\n"
-    found = evaluate_heads(io.BytesIO(text.encode()), io.BytesIO(text.replace("1\t2", "3\t2").encode())).as_dict()
+    text = "# global.columns = ID HEAD FORM UPOS DEPREL\n1\t0\ta\tX\troot\n2\t1\t!\t_\tpunct\n3\t1\t\t\tx\n4\t1\t?\t\tx\n\n"
+    found = evaluate_heads(io.BytesIO(text.encode()), io.BytesIO(text.replace("2\t1", "2\t3").encode())).as_dict()
     assert (found["words"], found["unlabelled"], found["without_punctuation"]["words"]) == (4, 3 / 4, 2)
-    with pytest.raises(DataError, match="1: there is no column 'deprel': the columns are head id form upos x$"):
+    with pytest.raises(DataError, match="1: there is no column 'deprel': the columns are id head form upos x$"):
         evaluate_heads(io.BytesIO(text.replace("DEPREL", "X").encode()))

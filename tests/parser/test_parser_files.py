@@ -319,6 +319,7 @@ def test_eval_refuses_what_does_not_belong_together(tmp_path):
         done = run("eval", "--format", "conllu", "--heads", "--gold", tmp_path / "a", tmp_path / file)
         assert done.exit_code == 1 and message in done.stderr and done.stderr.count("\n") == 1
     assert run("eval", "--heads", tmp_path / "a").exit_code == 2
+    assert "standard input can be read only once" in run("eval", "--format", "conllu", "--heads", "--gold", "-", "-").stderr
     (tmp_path / "empty nodes").write_text("4.1" + 9 * "\t_" + "\n\n")
     done = run("eval", "--format", "conllu", "--heads", tmp_path / "empty nodes")
     assert done.exit_code == 1 and done.stderr.endswith("empty nodes: no words: expected sentences in CoNLL-U\n")

@@ -245,6 +245,8 @@ def test_headers_that_do_not_fit():
     assert fault(io.BytesIO(b"# columns = a b c\n\nx y\n")) == "<stream>:3: found 2 columns, expected 3: a b c"
     assert "different names" in fault(io.BytesIO(b"# columns = a a\nx y\n"))
     assert "different names" in fault(io.BytesIO(b"# columns =\nx y\n"))
+    found = fault(io.BytesIO(b"# global.columns = HEAD ID FORM\n1\t1\tx\n"), "conllu")
+    assert found.endswith(":1: the first column is 'head', expected ID: it tells words from ranges and empty nodes")
     assert "different names" in fault(io.BytesIO(b"# global.columns = ID Form FORM\n1\tx\ty\n"), "conllu")
     assert "not UTF-8" in fault(io.BytesIO(b"# columns = \xe9\nx y\n"))
 
