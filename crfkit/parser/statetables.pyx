@@ -288,6 +288,24 @@ cdef class StateTables(Arena):
                     key.append(slot[1 + k])
                 yield slot[0], key
 
+    def row_keys(self):
+        """(lines, keys): of each row its line, and its key, with zeros up to `most_cells`."""
+        lines, keys = array.array("i", [0]) * self.n_rows, array.array("i", [0]) * (self.n_rows * self.most_cells)
+        cdef int32_t[::1] line_of = lines, key_of = keys
+        cdef const LineC* line
+        cdef const int32_t* slot
+        cdef int64_t j
+        cdef int32_t i, k
+        for i in range(self.n_lines):
+            line = &self.line[i]
+            for j in range(line.n_slots):
+                slot = line.slot + j * (1 + line.arity)
+                if 0 <= slot[0] < self.n_rows:
+                    line_of[slot[0]] = i
+                    for k in range(line.arity):
+                        key_of[<int64_t>slot[0] * self.most_cells + k] = slot[1 + k]
+        return lines, keys
+
     def cells(self, int64_t row):
         """(index among the weights, action) of each weight of a row."""
         cdef int64_t k

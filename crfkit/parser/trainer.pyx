@@ -256,11 +256,14 @@ cdef class MarginPerceptron(Arena):
         """For each weight, in order of creation: its row, its action, its value, and its sum for the average."""
         rows, actions = array.array("i", [0]) * self.n_features, array.array("i", [0]) * self.n_features
         weights, late = array.array("f", [0.0]) * self.n_features, array.array("d", [0.0]) * self.n_features
+        cdef int32_t[::1] row_of = rows, action_of = actions
+        cdef float[::1] weight_of = weights
+        cdef double[::1] late_of = late
         cdef int64_t r, k
         for r in range(self.tables.n_rows):
             for k in range(self.tables.row[r].first, self.tables.row[r].first + <int64_t>self.tables.row[r].n):
-                rows[self.number[k]], actions[self.number[k]] = r, self.tables.action[k]
-                weights[self.number[k]], late[self.number[k]] = self.w[k], self.late[k]
+                row_of[self.number[k]], action_of[self.number[k]] = <int32_t>r, self.tables.action[k]
+                weight_of[self.number[k]], late_of[self.number[k]] = self.w[k], self.late[k]
         return {"rows": rows, "actions": actions, "weights": weights, "late": late}
 
     def relearn(self, int64_t row, int64_t action, float weight, double late) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable
 from typing import Any
 
@@ -33,12 +32,7 @@ class ParserTrainer(MarginPerceptron):
 
     def state(self) -> dict[str, Any]:
         """The state on which the next pass depends."""
-        width = self.tables.most_cells
-        lines, keys = array("i", [0]) * self.tables.n_rows, array("i", [0]) * (self.tables.n_rows * width)
-        for line in range(self.tables.n_lines):
-            for row, key in self.tables.entries(line):
-                lines[row] = line
-                keys[row * width : row * width + len(key)] = array("i", key)
+        lines, keys = self.tables.row_keys()
         return {"lines": lines, "keys": keys, **self.learned(), **self.course(), "converged": None}
 
     def restore(self, state: dict[str, Any]) -> None:
