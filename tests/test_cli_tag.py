@@ -380,6 +380,11 @@ def test_conllu_is_tagged_by_the_names_of_its_columns(tmp_path):
     assert forced[1].endswith("\tNOUN")
     few = "# global.columns = ID XPOS FORM UPOS\n1\tDT\tthe\tNOUN\n\n"  # each column is found by its name
     assert tag("--partial", text=few) == few.replace("\tNOUN\n", "\tNOUN\tNOUN\n")
+    for option in ("-v1", "-n2"):  # the names stay where eval finds them, and are there once
+        names, probability, first, *_ = tag(option, text=few).split("\n")
+        assert names + "\n" == few[: few.index("1\t")] and probability.startswith("# ") and first.startswith("1\tDT\tthe\tNOUN\t")
+        assert tag(option, text=few).count("global.columns") == 1
+        assert "processed 1 tokens in 1 sentences" in command("eval", "--format", "conllu", "--label", "upos", "--tokens", stdin=tag(option, text=few)).stdout
     without = few.replace(" UPOS", "").replace("\tNOUN", "")
     result = command("tag", "--partial", "c", stdin=without, code=1)
     assert result.stderr == "crfkit: error: <stdin>:1: there is no column 'upos': the columns are id xpos form\n"

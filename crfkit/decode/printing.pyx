@@ -126,8 +126,10 @@ cdef class Printer:
             else:
                 x.best(rows, s, self.how, labels)
             x.expect(rows, s)
-            # Comments separated from the sentence by a blank line come before its analyses; others are repeated in each.
+            # The names of the columns, and comments separated from the sentence by a blank line, come before its analyses; others
+            # are repeated in each.
             own = max(rows.c.seq_start[s], last_blank_line(rows.c.text, rows.c.seq_start[s], rows.c.line_start[rows.c.seq_ptr[s]]))
+            own = max(own, rows.c.head_end)
             self.print_others(rows, rows.c.seq_start[s], own, False, out)
             if not self.nbest:
                 self.print_path(x, rows, s, own, -1, x.path_score, labels, out)
