@@ -101,7 +101,7 @@ class Crew:
             if fault:
                 self._give_up(worker, waiting, busy, fault, gone=fault != "was started anew")
                 continue
-            del busy[worker]
+            del busy[worker], found, message  # all weights may be in it
             for job in own:
                 self.deaths[job] = 0
         if not bound:

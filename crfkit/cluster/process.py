@@ -28,6 +28,7 @@ def main(name: str) -> None:
         try:
             while (request := receive(lambda buffer: os.readv(source, [buffer]))) is not None:
                 requests.put(request)
+                del request  # all weights may be in it
         except (MessageError, OSError):
             pass
         os._exit(0)
@@ -44,6 +45,7 @@ def main(name: str) -> None:
             send(partial(os.write, target), found)
         except OSError:
             os._exit(0)
+        del found  # before the next one is made
 
 
 if __name__ == "__main__":

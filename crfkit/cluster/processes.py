@@ -42,6 +42,7 @@ class _Worker:
         with suppress(OSError, ValueError):  # _read notices that the process is gone
             while (request := self.requests.get()) is not None:
                 send(self.process.stdin.write, request)
+                del request  # its weights are not needed while this thread waits for the next one
 
     def _read(self) -> None:
         assert self.process.stdout is not None
@@ -49,6 +50,7 @@ class _Worker:
         with suppress(OSError, ValueError, MessageError):
             while (found := receive(read)) is not None:
                 self.events.put((self.name, found))
+                del found  # all weights may be in it
         self.events.put((self.name, None))
 
     def end(self) -> None:

@@ -37,14 +37,14 @@ class Workers:
         pass
 
 
-def run(monkeypatch, workers, jobs, takes):
+def run(monkeypatch, workers, jobs, takes, keeps=True):
     """Which worker did which job, if the driver takes so many seconds for each answer; and its messages."""
     monkeypatch.setattr(crew.time, "monotonic", lambda: workers.now)
     done, said = {}, []
 
     def accept(own, answer):
         workers.now += takes
-        done.update(dict.fromkeys(own, answer))
+        done.update(dict.fromkeys(own, answer if keeps else None))
 
     crew.Crew(workers, 10, said.append).run(range(jobs), lambda memory, own: [["do", {}]], accept)
     return done, said
@@ -52,6 +52,21 @@ def run(monkeypatch, workers, jobs, takes):
 
 def test_an_answer_that_waits_for_the_driver_is_one(monkeypatch):
     assert run(monkeypatch, Workers(), 4, takes=60) == ({0: "one", 1: "two", 2: "one", 3: "two"}, [])
+
+
+def test_no_answer_is_held_while_the_next_one_comes(monkeypatch):
+    """All weights may be in it."""
+    workers, bodies = Workers(), [bytearray(8), bytearray(8)]
+    workers.send = lambda worker, request: workers.answers.append((worker, {"value": memoryview(bodies[len(workers.answers)])}))
+
+    def wait(seconds, wait=workers.wait):
+        for body in bodies[: 2 - len(workers.answers)]:
+            body.clear()  # BufferError if somebody has it
+        return wait(seconds)
+
+    monkeypatch.setattr(workers, "wait", wait)
+    assert run(monkeypatch, workers, 2, takes=0, keeps=False)[1] == []
+    assert bodies == [bytearray(), bytearray(8)]
 
 
 def test_workers_that_do_not_answer_are_given_up(monkeypatch):

@@ -1,17 +1,21 @@
 """Workers that are processes: they die, stall and answer nonsense, and none is left behind."""
 
+import array
 import os
+import queue
 import random
 import signal
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from commands import start
 from workers import TEMPLATE, bytes_of, corpus, on_one_machine, with_workers
 
 import crfkit
-from crfkit.cluster.processes import Processes
+from crfkit.cluster.messages import encode
+from crfkit.cluster.processes import Processes, _Worker
 
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 
@@ -53,6 +57,40 @@ def test_a_stalled_worker_is_replaced(tmp_path, monkeypatch):
     one = on_one_machine(train, TEMPLATE, "owlqn", max_iter=2)
     kind = type("Some", (Killed,), {"moments": frozenset({14}), "number": signal.SIGSTOP})
     assert with_workers(monkeypatch, train, TEMPLATE, "owlqn", kind=kind, max_iter=2, worker_timeout=2)[0] == one
+
+
+def test_threads_hold_no_message_while_they_wait():
+    """All weights may be in it."""
+    worker = _Worker.__new__(_Worker)
+    worker.name, worker.events = "one", queue.SimpleQueue()
+    sent = bytearray(b"".join(bytes(piece) for piece in encode(array.array("d", [1.5]))))
+
+    def read(room):
+        if not sent:
+            _, found = worker.events.get()
+            body = found.obj
+            del found
+            body.clear()  # BufferError if somebody has it
+            return 0
+        n = min(len(room), len(sent))
+        room[:n] = sent[:n]
+        del sent[:n]
+        return n
+
+    body = bytearray(8)
+    waiting = [memoryview(body)]
+
+    def get():
+        if not waiting:
+            body.clear()
+            return None
+        return waiting.pop()
+
+    worker.requests = SimpleNamespace(get=get)
+    worker.process = SimpleNamespace(stdout=SimpleNamespace(readinto=read), stdin=SimpleNamespace(write=len))
+    worker._read()
+    worker._write()
+    assert worker.events.get() == ("one", None) and not body
 
 
 class Babbling(Processes):

@@ -53,6 +53,17 @@ def test_the_estimate_is_near_the_peak(algorithm, features):
     assert near(expected, peak)
 
 
+@pytest.mark.long
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
+@plain_build
+@pytest.mark.parametrize(("algorithm", "given"), [("lbfgs", {}), ("perceptron", {}), ("perceptron", {"average": False})])
+def test_the_estimate_with_workers(algorithm, given, items):
+    """Their answers, as large as all weights, are here at once."""
+    files = (items / "values", "")
+    expected, peak = estimate_and_peak(*files, algorithm, format="crfsuite", features="all", workers=6, **given, **limit(algorithm, 2))
+    assert near(expected, peak)
+
+
 @pytest.fixture(scope="module")
 def items(tmp_path_factory):
     """Attribute lines: with values and many attributes, and with many labels."""

@@ -12,6 +12,8 @@ from crfkit.trainers.batch.sharded import Sharded
 from .driver import DistributedCorpus
 from .sums import merge, picked
 
+BYTES_PER_ANSWER = 3 * 8  # of a weight that a worker uses: its gradient and number in the first answer, and the number that is kept
+
 
 class DistributedObjective(Sharded):
     """Has the workers evaluate the objective. `threads` are those of this process, `each` those of a worker."""

@@ -45,6 +45,12 @@ class Mixing:
         self.updates = [-(-sequences // batch) for sequences in corpus.data.sequences]
         corpus.common.append(("share_trainer", {"algorithm": algorithm, "options": asdict(options), "shared": shared}))
 
+    @staticmethod
+    def bytes_per_cell(options: Any, workers: int) -> int:
+        """Bytes for each weight: the weight, a sum and its mean, an average and its sum, and the answers of so many workers."""
+        average = 8 * bool(getattr(options, "average", False))
+        return 4 + 8 + 12 + 2 * average + workers * (8 + average)
+
     def prepare(self, should_stop: Any = None) -> tuple[()]:
         """Find the first rate, where none is given."""
         if hasattr(self.options, "rate") and self.rate is None:

@@ -7,6 +7,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from crfkit.cluster.crew import Crew, Transport
 from crfkit.cluster.processes import Processes
 from crfkit.data.dataset import Dataset
@@ -19,7 +21,7 @@ from ..corpus import Corpus
 from ..memory import INDEX, in_use
 from ..progress import Progress
 from ..reader import Reader
-from .batch import DistributedObjective
+from .batch import BYTES_PER_ANSWER, DistributedObjective
 from .driver import DistributedCorpus
 from .mixing import Mixing
 
@@ -55,8 +57,15 @@ class Distributed:
     def expected_memory(self, corpus: Corpus, options: Any) -> int:
         """Bytes that this process will take at its peak, without what workers take; 0 if that is not known."""
         now, peak = in_use()
-        cells = corpus.layout.n_cells * trainer_class(self.algorithm).bytes_per_cell(options, 1)
-        return max(peak, now + cells + sum(corpus.layout.n_attributes) * INDEX) if now else 0
+        attributes = sum(corpus.layout.n_attributes)
+        # The answers of all workers may be here at once.
+        workers = min(len(self.crew.transport.workers()), len(self.distributed.shards))
+        if hasattr(options, "max_iter"):
+            met = sum(int((np.asarray(numbers[kind]) >= 0).sum()) for numbers in self.distributed.numbers for kind in "ub")
+            cell = trainer_class(self.algorithm).bytes_per_cell(options, 1) + BYTES_PER_ANSWER * min(workers, met / max(attributes, 1))
+        else:
+            cell = Mixing.bytes_per_cell(options, workers)
+        return max(peak, now + int(corpus.layout.n_cells * cell) + attributes * INDEX) if now else 0
 
     def trainer(self, corpus: Corpus, options: Any, initial: array.array | None) -> Any:
         """The trainer, ready for its first pass."""
