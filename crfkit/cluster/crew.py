@@ -53,6 +53,7 @@ class Crew:
         self.memory: dict[str, set[Any]] = {}
         """What each worker holds, as recorded by the argument `steps` of `run`."""
         self.deaths: Counter[int] = Counter()
+        self.stalled = False  # whether one has been given up for that
         self.seen = time.monotonic()  # when a worker was last available
 
     def run(
@@ -120,7 +121,8 @@ class Crew:
         if here or self.transport.replace():
             self.seen = time.monotonic()
         elif time.monotonic() - self.seen > self.limit:
-            raise TrainingError(f"no worker for {self.limit:g} seconds")
+            others = ", except those that stalled: raise --worker-timeout if their work takes longer" if self.stalled else ""
+            raise TrainingError(f"no worker for {self.limit:g} seconds{others}")
         idle = [worker for worker in here if worker not in busy]
         for number, worker in enumerate(idle):
             mine = [job for job in waiting if self.owner.get(job) == worker]
@@ -140,6 +142,7 @@ class Crew:
     def _give_up(self, worker: str, waiting: list[int], busy: dict[str, Any], why: str, gone: bool = True) -> None:
         """Put the jobs of a worker that is lost, or has lost its data, back into the queue."""
         own = busy.pop(worker, ([],))[0]
+        self.stalled = self.stalled or why == "stalls"
         self.memory.pop(worker, None)
         if gone:
             self.transport.drop(worker)
@@ -148,6 +151,8 @@ class Crew:
         for job in own:
             self.deaths[job] += 1
             if self.deaths[job] > PATIENCE:
+                if why == "stalls":
+                    raise TrainingError(f"{self.deaths[job]} workers stalled at the same work, for {self.limit:g} seconds each: raise --worker-timeout if it takes longer")
                 raise TrainingError(f"{self.deaths[job]} workers died at the same work, one after another: do they have enough memory?")
         if gone:
             self.transport.replace()

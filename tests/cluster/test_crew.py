@@ -71,5 +71,20 @@ def test_no_answer_is_held_while_the_next_one_comes(monkeypatch):
 
 def test_workers_that_do_not_answer_are_given_up(monkeypatch):
     assert run(monkeypatch, Workers(silent=["two"]), 3, takes=1) == (dict.fromkeys(range(3), "one"), ["two stalls: another one takes over"])
-    with pytest.raises(TrainingError, match="no worker for"):
+    with pytest.raises(TrainingError, match="^no worker for 10 seconds, except those that stalled: raise worker_timeout if their work takes longer$"):
         run(monkeypatch, Workers(silent=["one", "two"]), 3, takes=1)
+
+
+def test_where_no_worker_comes_that_is_all_that_is_said(monkeypatch):
+    workers = Workers()
+    workers.all = []
+    with pytest.raises(TrainingError, match="^no worker for 10 seconds$"):
+        run(monkeypatch, workers, 1, takes=1)
+
+
+def test_work_that_takes_too_long_is_not_taken_for_a_lack_of_memory(monkeypatch):
+    workers, names = Workers(), [str(n) for n in range(9)]
+    workers.all, workers.silent = [], names[:]
+    workers.replace = lambda: workers.all.append(names.pop()) or True
+    with pytest.raises(TrainingError, match=r"^6 workers stalled at the same work, for 10 seconds each: raise worker_timeout if it takes longer$"):
+        run(monkeypatch, workers, 1, takes=1)
