@@ -5,7 +5,7 @@ from collections import deque
 import pytest
 
 from crfkit.cluster import crew
-from crfkit.errors import TrainingError
+from crfkit.errors import FileError, TrainingError
 
 
 class Workers:
@@ -71,14 +71,14 @@ def test_no_answer_is_held_while_the_next_one_comes(monkeypatch):
 
 def test_workers_that_do_not_answer_are_given_up(monkeypatch):
     assert run(monkeypatch, Workers(silent=["two"]), 3, takes=1) == (dict.fromkeys(range(3), "one"), ["two stalls: another one takes over"])
-    with pytest.raises(TrainingError, match="^no worker for 10 seconds, except those that stalled: raise worker_timeout if their work takes longer$"):
+    with pytest.raises(TrainingError, match=r"^no worker for 10 seconds, except those that stalled: raise worker_timeout if their work takes longer$"):
         run(monkeypatch, Workers(silent=["one", "two"]), 3, takes=1)
 
 
 def test_where_no_worker_comes_that_is_all_that_is_said(monkeypatch):
     workers = Workers()
     workers.all = []
-    with pytest.raises(TrainingError, match="^no worker for 10 seconds$"):
+    with pytest.raises(TrainingError, match=r"^no worker for 10 seconds$"):
         run(monkeypatch, workers, 1, takes=1)
 
 
@@ -88,3 +88,53 @@ def test_work_that_takes_too_long_is_not_taken_for_a_lack_of_memory(monkeypatch)
     workers.replace = lambda: workers.all.append(names.pop()) or True
     with pytest.raises(TrainingError, match=r"^6 workers stalled at the same work, for 10 seconds each: raise worker_timeout if it takes longer$"):
         run(monkeypatch, workers, 1, takes=1)
+
+
+def test_a_worker_that_is_no_longer_there_has_died(monkeypatch):
+    """At once, not after the time that is given to one that stalls."""
+    workers = Workers(silent=["two"])
+    workers.drop = lambda worker: None
+
+    def wait(seconds):
+        if not workers.answers and "two" in workers.all:
+            workers.all.remove("two")
+        return Workers.wait(workers, seconds)
+
+    monkeypatch.setattr(workers, "wait", wait)
+    assert run(monkeypatch, workers, 3, takes=1) == (dict.fromkeys(range(3), "one"), ["two died: another one takes over"])
+
+
+def test_a_death_now_and_then_is_no_reason_to_end(monkeypatch):
+    """Only deaths in a row are."""
+    workers, deadly = Workers(), iter([True, False] * 20)
+    workers.all = ["0"]
+    workers.send = lambda worker, _: workers.answers.append((worker, None if next(deadly) else {"value": worker}))
+    workers.replace = lambda: workers.all.append(str(workers.now)) or True
+    monkeypatch.setattr(crew.time, "monotonic", lambda: workers.now)
+    said, done = [], []
+    own = crew.Crew(workers, 10, said.append)
+    for _ in range(20):
+        workers.now += 1
+        own.run([0], lambda memory, jobs: [["do", {}]], lambda jobs, answer: done.append(answer))
+    assert len(done) == len(said) == 20
+
+
+def test_the_error_of_the_first_job_is_raised_and_later_ones_are_not_begun(monkeypatch):
+    workers, asked = Workers(), []
+
+    def steps(memory, own):
+        asked.extend(own)
+        return [["do", {}]]
+
+    workers.send = lambda worker, _: workers.answers.appendleft((worker, {"error": "FileError", "arguments": [worker]}))
+    monkeypatch.setattr(crew.time, "monotonic", lambda: workers.now)
+    with pytest.raises(FileError, match=r"^one$"):
+        crew.Crew(workers, 10, print).run(range(9), steps, None)
+    assert asked == [0, 1]
+
+
+def test_idle_workers_share_the_jobs(monkeypatch):
+    workers, asked = Workers(), []
+    monkeypatch.setattr(crew.time, "monotonic", lambda: workers.now)
+    crew.Crew(workers, 10, print).run(range(5), lambda memory, own: asked.append(own) or [["do", {}]], lambda *_: None, grouped=True)
+    assert asked == [[0, 1, 2], [3, 4]]

@@ -1,0 +1,95 @@
+"""Which files are data, how they are cut into shards, and sums over shards."""
+
+import array
+import gzip
+import itertools
+import math
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from crfkit import errors
+from crfkit.learning.shards.files import cut, look, matching
+from crfkit.learning.shards.sums import add_rounded, add_scaled, merge, picked, quantum_of
+
+MB = 1 << 20
+
+
+@pytest.mark.parametrize(("size", "shards"), [(0, 4), (10, 4), (16 * MB, 4), (16 * MB + 1, 5), (400 * MB, 100), (4096 * MB, 1024), (100 << 30, 1024)])
+def test_shards_by_default(size, shards):
+    """The bytes of online models depend on their number."""
+    assert len(cut([("a", size, False)], None)) == min(shards, max(size, 1))
+
+
+def test_every_byte_is_in_one_stretch():
+    found = cut([("a", 1000, False), ("b.gz", 5000, True), ("c", 3, False), ("d", 0, False)], 50)
+    for name, n in (("a", 8), ("b.gz", 1), ("c", 1), ("d", 1)):
+        own = [stretch for stretch in found if stretch.path == name]
+        assert len(own) == n
+        assert own[0].start == 0 and own[-1].end is None
+        assert all(one.end == two.start and one.start < one.end for one, two in itertools.pairwise(own))
+
+
+def test_compressed_files_are_not_cut(tmp_path):
+    with gzip.open(tmp_path / "a.gz", "wb") as file:
+        file.write(b"a X\n\n" * 9)
+    (tmp_path / "b").write_bytes(b"a X\n\n")
+    found = look([str(tmp_path / "*")], "columns", False)["files"]
+    assert [(os.path.basename(name), size, whole) for name, size, whole in found] == [("a.gz", (tmp_path / "a.gz").stat().st_size, True), ("b", 5, False)]
+
+
+def test_patterns(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("b2", "b1", "part[1]", "part1"):
+        Path(name).touch()
+    assert matching("b?") == ["b1", "b2"]
+    assert matching("part[1]") == ["part[1]"]  # a name comes before a pattern
+    assert matching("part[12]") == ["part1"]
+    assert matching("absent") == ["absent"] and matching("absent*") == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_what_cannot_be_read_twice_is_refused(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("folder", "pipe"):  # who opened the pipe would wait for ever
+        with pytest.raises(errors.FileError, match="expected a file, which can be read again"):
+            look([str(tmp_path / name)], "columns", False)
+
+
+def test_sums_are_the_same_in_any_order():
+    rng = random.Random(0)
+    limit, n = 2.0**16, 1000
+    parts = [array.array("f", [rng.uniform(0.5, 1) * 2.0 ** rng.choice((16, -8, -30)) for _ in range(20)]) for _ in range(n)]
+    found = set()
+    for _ in range(3):
+        rng.shuffle(parts)
+        total = array.array("d", [0.0]) * 20
+        for part in parts:
+            add_rounded(total, part, limit, quantum_of(limit, n))
+        found.add(total.tobytes())
+    assert len(found) == 1
+    assert total.tolist() == pytest.approx([math.fsum(part[k] for part in parts) for k in range(20)], rel=1e-6)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 4.0, -4.0])
+def test_weights_beyond_the_limit_are_divergence(value):
+    with pytest.raises(errors.TrainingError, match="diverged"):
+        add_rounded(array.array("d", [0, 0, 0]), array.array("f", [1, value, 1]), 4.0, 2.0**-40)
+
+
+@pytest.mark.parametrize("cells", [[-1, 2], [1, 3], [1, 1], [2, 1]])
+def test_cells_of_another_layout(cells):
+    with pytest.raises(ValueError, match="another layout"):
+        picked(array.array("f", [1, 2, 3]), array.array("q", cells))
+
+
+def test_numbers_of_another_layout():
+    for call in (
+        lambda: add_rounded(array.array("d", [0]), array.array("f", [1, 2]), 4.0, 2.0**-40), lambda: add_scaled(array.array("d", [0]), array.array("d", [1, 2]), 1.0),
+        lambda: merge(array.array("d", [0]), array.array("d", [1, 2])), lambda: merge(array.array("d", [0]), array.array("f", [1])),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="another layout"):
+            call()
