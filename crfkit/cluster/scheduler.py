@@ -81,7 +81,8 @@ class Scheduler:
         try:
             if len(payload) > LARGE:
                 payload = self.client.scatter(payload, workers=[worker], direct=True, hash=False, timeout=PATIENCE)
-            future = self.client.submit(serve, self.run, self.service, __version__, payload, pure=False, retries=0, **own)
+            # Several workers may be in one process.
+            future = self.client.submit(serve, f"{self.run} {worker}", self.service, __version__, payload, pure=False, retries=0, **own)
         except Exception:
             self.asked[worker] = None  # the worker is gone, or the scheduler, which the next call of `workers` notices
             self.events.put((worker, None))
@@ -146,7 +147,7 @@ _changes = threading.Lock()
 
 
 def serve(run: str, name: str, version: str, request: bytes) -> bytes:
-    """Answer a request of a run; called on a worker."""
+    """Answer a request of a run to one worker; called there."""
     if version != __version__:
         return b"".join(encode({"error": "FileError", "arguments": [f"a worker has crfkit {__version__}, expected {version}"]}))
     with _changes:
@@ -163,4 +164,5 @@ def serve(run: str, name: str, version: str, request: bytes) -> bytes:
 def forget(run: str) -> None:
     """Free what the worker holds for a run that is over."""
     with _changes:
-        _services.pop(run, None)
+        for one in [one for one in _services if one.startswith(run)]:
+            del _services[one]

@@ -2,10 +2,11 @@
 
 import gzip
 import random
+from functools import partial
 from pathlib import Path
 
 import pytest
-from workers import TEMPLATE, corpus, items, on_one_machine, with_workers
+from workers import TEMPLATE, LocalWorkers, corpus, items, on_one_machine, with_workers
 
 import crfkit
 from crfkit import errors
@@ -153,6 +154,28 @@ def test_one_that_has_forgotten_everything_begins_anew(tmp_path, monkeypatch):
     many, workers = with_workers(monkeypatch, train, TEMPLATE, "lbfgs", 2, on_step, max_iter=6)
     assert many == one
     assert workers.started == 2
+
+
+class Few(LocalWorkers):
+    """None comes for one that dies."""
+
+    def replace(self):
+        return self.started < 2 and super().replace()
+
+
+def test_one_that_has_forgotten_everything_takes_over_more(tmp_path, monkeypatch):
+    """The cells of its weights are others then."""
+    train, seen = corpus(tmp_path / "train.txt", 500), []
+
+    def on_step(worker, verb, n):
+        seen.append(verb)
+        return {5: "dies", 6: {"error": "Forgotten", "arguments": ["all"]}}.get(seen.count("evaluate")) if verb == "evaluate" else None
+
+    one = on_one_machine(train, TEMPLATE, "lbfgs", max_iter=6)
+    kind = partial(Few, on_step=on_step)
+    many, workers = with_workers(monkeypatch, train, TEMPLATE, "lbfgs", 2, kind=kind, max_iter=6)
+    assert many == one
+    assert len(workers.all) == 0 and workers.started == 2
 
 
 def test_deaths_at_any_time(tmp_path, monkeypatch):

@@ -32,6 +32,15 @@ if __name__ == "__main__":
     cluster.close()
 """
 
+IN_ONE_PROCESS = f"""
+import crfkit
+from distributed import LocalCluster
+from crfkit.cluster import scheduler
+with LocalCluster(n_workers=3, threads_per_worker=2, processes=False, dashboard_address=None, silence_logs=50) as cluster:
+    crfkit.learn("train.txt", {TEMPLATE!r}, warm_up=0, max_iter=5, cluster=cluster.scheduler_address).save("model")
+    assert not scheduler._services
+"""
+
 
 @contextmanager
 def cluster(n):
@@ -68,6 +77,13 @@ class TestWithScheduler:
             many, _ = learned(address, "-a", "perceptron", "--passes", 3)
         crfkit.learn(train, TEMPLATE, "perceptron", passes=3, workers=2).save("other")
         assert many == Path("other").read_bytes()
+
+    def test_several_workers_in_one_process(self, tmp_path):
+        """As in notebooks."""
+        train = corpus(tmp_path / "train.txt", 800)
+        (tmp_path / "program.py").write_text(IN_ONE_PROCESS)
+        subprocess.run([sys.executable, "program.py"], check=True, timeout=300)
+        assert Path("model").read_bytes() == on_one_machine(train, TEMPLATE, "lbfgs", max_iter=5)
 
     @pytest.mark.parametrize("seed", range(5))
     def test_workers_are_killed(self, tmp_path, seed):

@@ -196,6 +196,7 @@ class Service:
             self.survey.add(*survey)
         self.whole, self.share = sums, Share(self.layout, threads, counts)
         self.evaluated: list[list[int]] = []
+        self.touched = None
 
     def evaluate(self, shards: list[int], weights: Any, bound: float | None, sparse: bool) -> Any:
         """The objective of these shards, whole groups, at these weights. Sparse: weights and gradient are of the cells that
