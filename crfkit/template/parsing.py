@@ -90,6 +90,8 @@ def read_text(path: str, loose: bool = False) -> str:
         raise TemplateError(f"more than {_LONGEST:,} bytes: expected a template, the argument before the data", path)
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise TemplateError("the text is in UTF-16: convert the template to UTF-8", path, 1)
+    if b"\n" not in data and b"\r" in data.rstrip(b"\r") and not loose:  # it would be one feature, or one comment
+        raise TemplateError("lines that end with carriage returns alone: expected \\n or \\r\\n", path)
     try:
         return as_text(data) if loose else data.decode("utf-8")
     except UnicodeDecodeError as error:

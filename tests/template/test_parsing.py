@@ -298,6 +298,15 @@ def test_load_what_is_not_utf8(tmp_path):
             Template.load(str(file))
 
 
+def test_load_lines_that_end_with_carriage_returns_alone(tmp_path):
+    """They would be one line: one feature, or one comment."""
+    file = tmp_path / "t.txt"
+    for text in (b"U:%x[0,0]\rU:%x[1,0]\rB\r", b"# Unigram\rU:%x[0,0]\r"):
+        file.write_bytes(text)
+        with pytest.raises(TemplateError, match=r"t\.txt: lines that end with carriage returns alone: expected \\n or \\r\\n$"):
+            Template.load(str(file))
+
+
 # What lines say.
 
 
