@@ -109,6 +109,23 @@ def test_values_too_large_for_one_rate(options, warned):
     assert any("may learn next to nothing with one rate for all" in text for text in heard) == warned
 
 
+@pytest.mark.parametrize(("algorithm", "warned"), [("perceptron", True), ("mira", True), ("lookahead", True), ("arow", False), ("lbfgs", False)])
+def test_values_too_large_for_steps_of_their_size(algorithm, warned):
+    heard = warnings(values(1e3), algorithm, **limit(algorithm, 2))[1]
+    assert any("may learn little, as its steps are as large as the values" in text for text in heard) == warned
+
+
+@pytest.mark.parametrize(("scale", "warned"), [(0.01, True), (1.0, False)])
+def test_values_that_are_all_small(scale, warned, tmp_path):
+    """In one process, in several, and on a stream. Attributes without a value have the value 1."""
+    data = b"".join(line.rpartition(b"\tw")[0] + b"\n" for line in values(scale).splitlines())
+    (tmp_path / "data").write_bytes(data)
+    heard = [warnings(data, "lbfgs", max_iter=2)[1], warnings(str(tmp_path / "data"), "lbfgs", max_iter=2, warm_up=0, workers=1)[1]]
+    heard.append(crfkit("learn", "--format", "crfsuite", "-a", "adf", "--passes", 1, "-", "model", stdin=data).stderr.splitlines())
+    assert [any("values of the features reach only 0.0" in text for text in each) for each in heard] == [warned] * 3
+    assert not any("reach only" in text for text in warnings(values(scale), "lbfgs", max_iter=2)[1])
+
+
 @pytest.mark.parametrize("algorithm", ["arow", "cw", "sgd", "adf", "sapo"])
 def test_the_unit_of_large_values_does_not_matter(algorithm):
     models = [learn(io.BytesIO(values(scale)), format="crfsuite", algorithm=algorithm) for scale in (1e3, 1e6)]

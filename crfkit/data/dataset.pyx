@@ -348,11 +348,12 @@ cdef class Dataset:
     @property
     def largest_value(self):
         """The largest absolute value of an attribute; 1 where they have none."""
-        cdef double most = 1
+        cdef double most = 0
         cdef int64_t u
-        if self.c.u_val != NULL:
-            for u in range(self.c.u_ptr[self.c.n_tok]):
-                most = fmax(most, fabs(self.c.u_val[u]))
+        if self.c.u_val == NULL or self.c.u_ptr[self.c.n_tok] == 0:
+            return 1.0
+        for u in range(self.c.u_ptr[self.c.n_tok]):
+            most = fmax(most, fabs(self.c.u_val[u]))
         return most
 
     def first_label(self):

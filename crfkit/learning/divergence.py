@@ -17,6 +17,8 @@ ABSURD = 1000.0  # times the loss of weights of zero: beyond both, training ends
 POOR, USELESS = 10.0, 0.98  # times the loss of weights of zero: worth a warning at the end
 LARGEST_VALUE = 1e6  # of a feature, up to which every trainer is tested
 LARGEST_FOR_RATES = 100.0  # beyond which trainers with one rate for all attributes often learn next to nothing
+SMALLEST_VALUE = 0.1  # of the largest ones: below, penalties and label pairs, whose value is 1, outweigh them
+ONE_STEP = ("perceptron", "mira", "lookahead")  # a step changes each weight by the value of its attribute: large ones drown the rest
 
 
 class Divergence:
@@ -60,6 +62,10 @@ class Divergence:
 
 def value_warning(largest: float, algorithm: str, options: Any) -> str | None:
     """A warning about data whose values reach `largest`, or None."""
+    if largest < SMALLEST_VALUE:
+        return f"values of the features reach only {largest:.3g}; below {SMALLEST_VALUE:g} trainers may learn badly or not at all: scale them up"
+    if LARGEST_FOR_RATES < largest <= LARGEST_VALUE and algorithm in ONE_STEP:
+        return f"values of the features reach {largest:.3g}; beyond {LARGEST_FOR_RATES:g} {algorithm} may learn little, as its steps are as large as the values: scale them down, or use lbfgs"
     given = [flag(name) for name in ("rate", "l1") if getattr(options, name, None)] if hasattr(options, "rate") else []
     if LARGEST_FOR_RATES < largest <= LARGEST_VALUE and given:
         return f"values of the features reach {largest:.3g}; beyond {LARGEST_FOR_RATES:g} {algorithm} may learn next to nothing with one rate for all: scale them down, leave out {' and '.join(given)}, or use lbfgs"

@@ -61,7 +61,7 @@ class Stream:
         self.found, self.shares = options.rate is None, True  # shares: whether large values have lower rates
         self.growing: Any = None
         self.labels: list[str] = []
-        self.tokens, self.weight, self.loss, self.largest_value = 0, 0.0, 0.0, 1.0
+        self.tokens, self.weight, self.loss, self.largest_value = 0, 0.0, 0.0, 0.0
 
     def windows(self, stop: StopRequest) -> Iterator[Any]:
         """Yields the data of one window after the other. After a signal, the sequences read so far are the last window.

@@ -40,7 +40,7 @@ class DistributedData:
         self.labels: list[str] = []
         self.n_sequences = self.n_tokens = self.longest = 0
         self.n_incidences = [0, 0]
-        self.weight, self.largest_value = 0.0, 1.0
+        self.weight, self.largest_value = 0.0, 0.0
         self.has_values = self.has_weights = False
         self.sequences: list[int] = []
         """Of each shard; and its tokens."""

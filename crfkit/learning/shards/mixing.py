@@ -105,7 +105,7 @@ class Mixing:
         each token of a sequence that has them. It is limited, so that small weights are not rounded away."""
         if self.kind.measured_steps:
             return 1.0
-        return min(self.corpus.data.largest_value * max(1.0, self.corpus.data.longest / USUAL_LENGTH), 1024.0)
+        return min(max(1.0, self.corpus.data.largest_value) * max(1.0, self.corpus.data.longest / USUAL_LENGTH), 1024.0)
 
     def run_pass(self, should_stop: Any = None) -> dict[str, Any]:
         """One pass over all shards. It cannot be interrupted, since its weights would be from some shards only."""
