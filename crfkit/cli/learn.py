@@ -15,7 +15,7 @@ from crfkit import options as declarations
 from crfkit.errors import OptionError
 from crfkit.learning.judging import judge
 from crfkit.learning.progress import Progress, StopRequest
-from crfkit.learning.training import Training
+from crfkit.learning.training import Training, refuse_losses
 from crfkit.options import Declared
 from crfkit.replacing import check_writable, refuse_overwriting
 from crfkit.values import flag
@@ -111,6 +111,7 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
         targets = [target] if path is None else [_with_value(target, l1) for l1 in path]
         for name in targets:
             refuse_overwriting("MODEL", name, inputs)
+        refuse_losses(run, (*inputs, run.init, *targets))  # the run knows neither the models nor all files that workers read
 
     for name in targets:
         check_writable(name)
@@ -119,9 +120,8 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
     saved = 0
     try:
         with stop.on_signals():
-            with usage_errors(ctx), read.named_in_faults(chosen):
-                training = Training(train, template, algorithm, options, run, progress, stop, (*inputs, *targets))
-            for name, model in zip(targets, training.models(), strict=False):  # fewer models when training is stopped
+            models = Training(train, template, algorithm, options, run, progress, stop).models()
+            for name, model in zip(targets, models, strict=False):  # fewer models when training is stopped
                 size = model.save(name)
                 saved += 1
                 progress.note(

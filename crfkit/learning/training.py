@@ -49,20 +49,14 @@ _IN_HEADER = ("features", "min_freq", "prune", "seed", "select")
 
 
 class Training:
-    """One run. Creating it checks all that can be checked without reading the data. `kept`: files besides those of the run that it
-    must not write over."""
+    """One run. Creating it checks all that can be checked without reading the data."""
 
-    def __init__(
-        self, train: Any, template: Any, algorithm: str, options: Any, run: Run, progress: Progress, stop: StopRequest, kept: Iterable[Any] = ()
-    ):
+    def __init__(self, train: Any, template: Any, algorithm: str, options: Any, run: Run, progress: Progress, stop: StopRequest):
         self.train, self.algorithm, self.options, self.progress, self.stop = listed(train), algorithm, options, progress, stop
         init = None if isinstance(run.init, bytes) else run.init  # else its contents
-        named = (*_files(self.train), *_files(run.dev), template, init, *kept)
-        inputs = [os.fsdecode(given) for given in named if isinstance(given, (str, bytes, os.PathLike))]
+        refuse_losses(run, (*_files(self.train), *_files(run.dev), template, init))
         if isinstance(run.log, str):
-            refuse_overwriting("--log", run.log, inputs)
             check_writable(run.log)
-        refuse_overwriting("--checkpoint", run.checkpoint, [*inputs, run.log if isinstance(run.log, str) else None])
         if isinstance(run.dev, (str, bytes, os.PathLike)):
             check_readable(os.fsdecode(run.dev))
         self.template = _template(template, run.format)
@@ -157,6 +151,14 @@ class Training:
             "algorithm": self.algorithm,
             "options": {**asdict(options), **{name: getattr(self.run, name) for name in _IN_HEADER}},
         }
+
+
+def refuse_losses(run: Run, kept: Iterable[Any]) -> None:
+    """OptionError if the log or the checkpoint would be written over one of these files, or the one over the other."""
+    names = [os.fsdecode(given) for given in kept if isinstance(given, (str, bytes, os.PathLike))]
+    log = run.log if isinstance(run.log, str) else None
+    refuse_overwriting("--log", log, names)
+    refuse_overwriting("--checkpoint", run.checkpoint, (*names, log))
 
 
 def _labels_warning(corpus: Corpus, run: Run) -> str | None:
