@@ -224,12 +224,13 @@ def _with_template(of: Parts, template: str | os.PathLike[str] | Template | None
     if of.template is not None:
         raise UnsupportedError("the model has a template already")
     found = Template.of(template)
+    where = "" if found.path is None else f"{found.path}: "
     if found.column_names:
-        raise OptionError("the template names columns; number them for a model that knows no names")
+        raise OptionError(f"{where}the template names columns; number them for a model that knows no names")
     if found.history_line is not None:
-        raise OptionError("the template has features of earlier labels, which the model cannot use")
+        raise OptionError(f"{where}the template has features of earlier labels, which the model cannot use")
     starts = tuple(line.literals[0] for line in found.lines)
     names = list(of.unigrams.names)
     if names and not any(name.startswith(starts) for name in names):
-        raise OptionError(f"no attribute of the model, such as {names[0].decode(errors='replace')!r}, begins as a line of the template does")
+        raise OptionError(f"{where}no attribute of the model, such as {names[0].decode(errors='replace')!r}, begins as a line of the template does")
     return replace(of, template=replace(found, by_string=True), columns=max(found.columns, default=0) + 2)

@@ -163,8 +163,12 @@ def test_learning_goes_on_from_it():
 def test_a_template_that_made_other_attributes_is_refused():
     trained("model", corpus(14))
     Path("template").write_text("U00:%x[0,0]\n")
-    with pytest.raises(CrfkitError, match="no attribute of the model, such as"):
+    with pytest.raises(CrfkitError, match=r"^template: no attribute of the model, such as .*, begins"):
         foreign.convert("model", "out", template="template")
+    for text, fault in (("U00:%x[0,word]\n", "names columns"), ("U00:%y[-1]\n", "has features of earlier labels")):
+        Path("template").write_text(text)
+        with pytest.raises(CrfkitError, match=f"^template: the template {fault}"):
+            foreign.convert("model", "out", template="template")
     assert not Path("out").exists()
 
 
