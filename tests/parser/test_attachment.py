@@ -82,7 +82,7 @@ def test_trees_of_other_words_are_not_compared(tmp_path):
 
 def test_the_gold_file_says_what_punctuation_is(tmp_path):
     """The parts of speech in the other one may be predicted, and differ from parser to parser."""
-    scores = json.loads(scored(tmp_path, [changed(2, tag="PUNCT")[:3] + [(".", "X", "1", "punct")]], [GOLD]).stdout)
+    scores = json.loads(scored(tmp_path, [[*changed(2, tag="PUNCT")[:3], (".", "X", "1", "punct")]], [GOLD]).stdout)
     assert scores["without_punctuation"] == {"words": 3, "unlabelled": 1.0, "labelled": 1.0}
 
 
@@ -128,5 +128,5 @@ def test_trees_in_columns_of_other_names():
     text = "# global.columns = ID HEAD FORM UPOS DEPREL\n1\t0\ta\tX\troot\n2\t1\t!\t_\tpunct\n3\t1\t\t\tx\n4\t1\t?\t\tx\n\n"
     found = evaluate_heads(io.BytesIO(text.encode()), io.BytesIO(text.replace("2\t1", "2\t3").encode())).as_dict()
     assert (found["words"], found["unlabelled"], found["without_punctuation"]["words"]) == (4, 3 / 4, 2)
-    with pytest.raises(DataError, match="1: there is no column 'deprel': the columns are id head form upos x$"):
+    with pytest.raises(DataError, match=r"1: there is no column 'deprel': the columns are id head form upos x$"):
         evaluate_heads(io.BytesIO(text.replace("DEPREL", "X").encode()))

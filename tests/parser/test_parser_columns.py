@@ -33,7 +33,7 @@ def test_columns_are_found_by_their_names(tmp_path):
     (tmp_path / "in").write_text("# global.columns = ID FORM HEAD DEPREL\n1\ta\t_\t_\n")
     with pytest.raises(DataError, match=r"in:1: the model's template uses column 'upos'; the columns are id form head deprel$"):
         next(crfkit.load(tmp_path / "m").text(Source(str(tmp_path / "in"), "conllu")))
-    with pytest.raises(DataError, match="^the model's template uses column 'upos'; the columns are id form lemma$"):
+    with pytest.raises(DataError, match=r"^the model's template uses column 'upos'; the columns are id form lemma$"):
         crfkit.learn(test, "P:%=[s0,form,q0,upos]", "lookahead", format="conllu", passes=1).tagger().tag([["1", "a", "_"]])
 
 
@@ -95,7 +95,7 @@ def test_a_search_that_takes_too_much_memory():
     data = corpus(1, 300)
     for number, rows in enumerate(data):
         rows[0][7] += str(number)
-    with pytest.raises(OptionError, match="^depth=10 with 30[0-9] relations takes too much memory: lower depth$"):
+    with pytest.raises(OptionError, match=r"^depth=10 with 30[0-9] relations takes too much memory: lower depth$"):
         crfkit.learn(data, TEMPLATE, "lookahead", format="conllu", depth=10, labels=True)
 
 
@@ -121,5 +121,5 @@ def test_headers_that_no_parser_has(field, value, message):
 
 def test_more_relations_than_a_parser_has_actions_for():
     data = [[["1", "a", "_", "X", "_", "_", "2", f"r{k}", "_", "_"], ["2", "b", "_", "X", "_", "_", "0", "root", "_", "_"]] for k in range(30_000)]
-    with pytest.raises(DataError, match="^30001 different relations in column deprel, expected at most 30,000$"):
+    with pytest.raises(DataError, match=r"^30001 different relations in column deprel, expected at most 30,000$"):
         crfkit.learn(data, TEMPLATE, "lookahead", format="conllu", depth=0, labels=True)

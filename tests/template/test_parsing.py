@@ -362,5 +362,5 @@ def test_cells_that_read_like_paddings_are_paddings():
 def test_a_line_with_any_macro_is_a_text_not_a_path(macro):
     """It is parsed, whatever its arguments are."""
     for known in (Template.of, Template.parse):
-        with pytest.raises(TemplateError, match="^template:1: "):
+        with pytest.raises(TemplateError, match=r"^template:1: "):
             known(f"U:%{macro}[]")
