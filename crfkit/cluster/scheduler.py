@@ -11,6 +11,7 @@ import queue
 import threading
 import time
 import uuid
+from asyncio import CancelledError
 from contextlib import suppress
 from typing import Any
 
@@ -124,12 +125,18 @@ class Scheduler:
         """Have the workers forget the run, and disconnect."""
         try:
             if self.client.status == "running":
-                with suppress(Exception):
-                    self.client.run(forget, self.run, wait=True, on_error="ignore")
+                thread = threading.Thread(target=self._forget, daemon=True)
+                thread.start()
+                thread.join(PATIENCE)  # a worker that stalls would never answer
             with suppress(Exception):
                 self.client.close(timeout=PATIENCE)
         finally:
             self._restore_logs()
+
+    def _forget(self) -> None:
+        with suppress(Exception, CancelledError):
+            there = [worker for worker in self.known if worker not in self.without]
+            self.client.run(forget, self.run, workers=there, wait=True, on_error="ignore")
 
     def _restore_logs(self) -> None:
         for log, level in self.levels:

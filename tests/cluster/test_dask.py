@@ -99,6 +99,22 @@ class TestWithScheduler:
             for timer in timers:
                 timer.join()
 
+    def test_a_worker_that_stalls_is_not_waited_for(self, tmp_path):
+        """Nor at the end."""
+        corpus(tmp_path / "train.txt", 300)
+        with cluster(2) as (address, _, pids):
+            Path("template").write_text(TEMPLATE)
+            run = start("learn", "--cluster", address, "--worker-timeout", 2, "-a", "perceptron", "--passes", 100, "template", "train.txt", "model")
+            try:
+                while not run.stderr.readline().startswith("pass"):
+                    assert run.poll() is None
+                os.kill(pids[0], signal.SIGSTOP)
+                _, said = run.communicate(timeout=60)
+            finally:
+                os.kill(pids[0], signal.SIGKILL)
+        assert run.returncode == 0
+        assert "stalls: another one takes over" in said
+
     def test_the_scheduler_dies(self, tmp_path):
         train = corpus(tmp_path / "train.txt", 1500)
         Path("template").write_text(TEMPLATE)
