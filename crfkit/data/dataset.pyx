@@ -356,6 +356,17 @@ cdef class Dataset:
             most = fmax(most, fabs(self.c.u_val[u]))
         return most
 
+    @property
+    def squares(self):
+        """The sum of the squares of the values of unigram attributes."""
+        cdef double total = 0
+        cdef int64_t u
+        if self.c.u_val == NULL:
+            return float(self.n_incidences[0])
+        for u in range(self.c.u_ptr[self.c.n_tok]):
+            total += <double>self.c.u_val[u] * self.c.u_val[u]
+        return total
+
     def first_label(self):
         """The label of the first token, how often it occurs, and how many labels occur no more often."""
         need_labels(self, 1)

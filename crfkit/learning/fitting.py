@@ -6,6 +6,10 @@ once is at most 1, so its weight cannot exceed 1 / l2. Attributes with several l
 penalty rises with the share of attributes that have more than one label. Where a token has many attributes, small weights are
 enough: then the penalty is higher if attributes are frequent, and if they are as many as the words of a document.
 
+All this is for attributes whose value is 1. The weight of an attribute whose values are v tells as much as that of another one if it is 1 / v times as
+large, which costs 1 / v^2 times the penalty. So the penalty falls with the mean square of values below 1. It does not rise with
+larger ones: a few of them, such as years, would be the whole mean, and words beside them would learn nothing.
+
 SAPO stops learning from a sequence once the true path is 1 / ratio times as likely as all other candidates. With few attributes a
 token that takes large weights; with many, small ones, and a small penalty would let it stop early. So fewer attributes count as many.
 
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
 
 USUAL = 1.0
 LEAST = 0.03
+LEAST_SQUARE = 1e-12  # of values
 AMBIGUOUS = 0.5  # share of attributes with more than one label from which on the penalty is the usual one
 MANY = 250.0  # mean attributes of a token from which on it is
 MANY_OF_PATHS = 25.0  # the same for SAPO
@@ -45,12 +50,13 @@ REASONS = {
 }
 
 
-def fitting_l2(ambiguous: float, of_a_token: float, often: float, many: float = MANY) -> float:
-    """The penalty for data with this share of attributes that have more than one label, so many attributes of a token, and so many occurrences of an
-    attribute, both on average. Only unigram attributes count: those that form features with label pairs mostly repeat them."""
+def fitting_l2(ambiguous: float, of_a_token: float, often: float, many: float = MANY, square: float = 1.0) -> float:
+    """The penalty for data with this share of attributes that have more than one label, so many attributes of a token, so many occurrences of an
+    attribute, and this square of a value, all three on average. Only unigram attributes count: those that form features with label pairs mostly
+    repeat them."""
     frequent = min(1, of_a_token / SOME) ** 2 * min(1, often / OFTEN) ** 4
     found = max(LEAST, (ambiguous / AMBIGUOUS) ** 2, of_a_token / many, frequent)
-    return _short(min(USUAL, found))
+    return _short(min(USUAL, found) * max(LEAST_SQUARE, min(1, square)))
 
 
 def fitting_margin(of_a_token: float) -> float:
@@ -94,7 +100,8 @@ def fitted(options: Any, corpus: Corpus) -> tuple[Any, dict[str, Any]]:
     chosen: dict[str, Any] = {}
     if chooses_l2(options):
         many = MANY_OF_PATHS if isinstance(options, Sapo) else MANY
-        chosen["l2"] = fitting_l2(share_of_ambiguous(corpus), of_a_token, often, many)
+        square = data.squares / data.n_incidences[0] if data.has_values and data.n_incidences[0] else 1.0
+        chosen["l2"] = fitting_l2(share_of_ambiguous(corpus), of_a_token, often, many, square)
     if isinstance(options, Cw) and options.passes is None:
         chosen["passes"] = fitting_passes(sum(attributes), sum(data.n_incidences))
     if type(options) in PASSES_OF_ONE and options.passes is None:

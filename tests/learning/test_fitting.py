@@ -29,6 +29,24 @@ def test_frequent_attributes_raise_it_where_a_token_has_some():
     assert [fitting_l2(0, of_a_token, 12) for of_a_token in (1, 5, 10, 20, 40)] == [0.03, 0.062, 0.25, 1, 1]
 
 
+@pytest.mark.filterwarnings("ignore::crfkit.errors.CrfkitWarning")
+@pytest.mark.parametrize("algorithm", FITTED)
+def test_it_falls_with_the_square_of_small_values(algorithm):
+    """Attributes whose values are a quarter need weights four times as large to tell the same."""
+    limits = {"max_iter": 1, "warm_up": 0} if algorithm == "lbfgs" else {"passes": 1, "rate": 0.1}
+
+    def chosen(*values):
+        rows = [[({f"{k}-{t % 3}": value for k, value in enumerate(values)}, "xy"[t % 2]) for t in range(6)] for _ in range(3)]
+        return learn(rows, None, algorithm, format="crfsuite", **limits).header["chosen"]["l2"]
+
+    usual = chosen(1, 1)
+    assert usual == 1
+    assert chosen(0.25, -0.25) == pytest.approx(usual / 16, rel=0.05)
+    assert chosen(1, 0.5) == pytest.approx(usual * (1 + 0.25) / 2, rel=0.05)
+    assert chosen(2, 2000) == chosen(2, 0) == usual
+    assert 0 < chosen(0, 0) < 1e-9
+
+
 def test_sapo_has_the_usual_one_from_fewer_attributes_on():
     """A tenth of the attributes of the other data."""
     for of_a_token in (1, 2, 5, 10, 20, 25, 100):

@@ -40,7 +40,7 @@ class DistributedData:
         self.labels: list[str] = []
         self.n_sequences = self.n_tokens = self.longest = 0
         self.n_incidences = [0, 0]
-        self.weight, self.largest_value = 0.0, 0.0
+        self.weight, self.largest_value, self.squares = 0.0, 0.0, 0.0
         self.has_values = self.has_weights = False
         self.sequences: list[int] = []
         """Of each shard; and its tokens."""
@@ -58,6 +58,7 @@ class DistributedData:
         self.weight += float(found["weight"])
         self.longest = max(self.longest, int(found["longest"]))
         self.largest_value = max(self.largest_value, float(found["largest"]))
+        self.squares += float(found["squares"])
         self.has_values, self.has_weights = self.has_values or bool(found["has_values"]), self.has_weights or bool(found["has_weights"])
 
     def checksum(self) -> str:

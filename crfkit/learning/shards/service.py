@@ -46,6 +46,7 @@ class Read(TypedDict):
     weight: float
     longest: int
     largest: float
+    squares: float
     has_values: bool
     has_weights: bool
     attributes: list[tuple[str | None, int]]
@@ -131,6 +132,7 @@ class Service:
             "weight": data.weight,
             "longest": data.longest,
             "largest": data.largest_value,
+            "squares": data.squares,
             "has_values": data.has_values,
             "has_weights": data.has_weights,
             "attributes": list(found.items()),
