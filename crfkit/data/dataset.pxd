@@ -36,7 +36,6 @@ cdef inline int check_rows(const int64_t* ptr, int64_t n, const int32_t* id, int
     return 0
 
 
-cdef void sort_ids(int32_t* id, float* value, int64_t n) noexcept nogil
 cdef int32_t largest(const int32_t[::1] ids) noexcept
 
 

@@ -15,7 +15,8 @@ other, each replacing the one before.
 
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
-from crfkit.data.dataset cimport Dataset, sort_ids
+from crfkit.data.dataset cimport Dataset
+from crfkit.data.sorting cimport sort_ids
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.structs cimport SentenceC
 from crfkit.memory cimport Arena, arena_zeros, data_reserve
