@@ -1,11 +1,13 @@
 """Shares of work: all are done when `run` is over, whatever happens meanwhile."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -24,7 +26,13 @@ def wait_for_the_end_of(threads):
     until = time.monotonic() + 60
     while threads & alive() and time.monotonic() < until:
         time.sleep(0.01)
-    assert not threads & alive()
+    assert not list(filter(None, map(doing, threads & alive())))
+
+
+def doing(thread):
+    """What the system knows of a thread: its state, and the system call in which it waits."""
+    with contextlib.suppress(OSError):
+        return [Path(f"/proc/self/task/{thread}/{name}").read_text(errors="replace") for name in ("stat", "wchan", "syscall", "schedstat")]
 
 
 def alive():
