@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 FINDS = Path(__file__).parent / "finds"
@@ -89,7 +90,7 @@ def watch(name: str, seed: int, given: argparse.Namespace, end: End) -> tuple[in
             command += [] if given.inputs is None else ["--inputs", str(given.inputs)]
             with subprocess.Popen([*command, name], stderr=subprocess.PIPE, text=True, env=environment) as worker:
                 end.watched(worker)
-                said = worker.communicate()[1]
+                said = last_words(worker)
             if end.asked:
                 break
             number, done, _ = STATE.unpack(shared.read_bytes())
@@ -104,6 +105,14 @@ def watch(name: str, seed: int, given: argparse.Namespace, end: End) -> tuple[in
             print(f"{name}: input {number} of seed {seed}, {len(data)} bytes, saved as {path}:\n    {fault(worker.returncode, said)}", flush=True)
             number += 1
     return tried, faults
+
+
+def last_words(worker: subprocess.Popen[str]) -> str:
+    """What it said until it ended. It is waited for a second at a time, because Python runs handlers between waits: that of a signal which
+    came just before a wait has its turn at the end of it."""
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            return worker.communicate(timeout=1)[1]
 
 
 def fault(code: int, said: str) -> str:
