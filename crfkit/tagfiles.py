@@ -41,7 +41,9 @@ def check_use(tagger: Any, options: Mapping[str, Any]) -> None:
             tagger.need_probabilities(f"--{name}")
     if options["comments"] and tagger.header["format"] == "conllu":
         raise OptionError(COMMENTS_OF_CONLLU)
-    for name in ("partial", "separator") if parses else ():
+    if options["fill"] and tagger.header["label_column"] is None and not parses:
+        raise OptionError("--fill needs a model that was trained with --label: others do not know the name of the column that they predict")
+    for name in ("partial", "separator", "fill") if parses else ():
         if options[name]:
             raise OptionError(f"--{name} is of no use with a parser, which fills in the columns head and deprel")
 
@@ -76,7 +78,7 @@ def label(
             block_size=block_size(options["nbest"] or 1),
         )
         unclear = _Unclear(tagger, options)
-        texts = tagger.text(unclear.noting(watch(source)), _printer(options), partial=options["partial"], threads=threads)
+        texts = tagger.text(unclear.noting(watch(source)), _printer(options), partial=options["partial"], fill=options["fill"], threads=threads)
     for text in texts:
         write_all(stream, text)
         if live:
@@ -109,6 +111,7 @@ def _printer(options: Mapping[str, Any]) -> Printer:
         probability=options["probability"],
         partial=options["partial"],
         separator=None if separator is None else separator.replace("\\t", "\t").encode(),
+        fill=options["fill"],
     )
 
 

@@ -248,14 +248,15 @@ class Tagger(Described):
         return gold, predicted
 
     def text(
-        self, blocks: Iterable[Block], printer: Prints[R], *, partial: bool = False, threads: int = 0
+        self, blocks: Iterable[Block], printer: Prints[R], *, partial: bool = False, fill: bool = False, threads: int = 0
     ) -> Iterator[R]:
-        """Blocks of the model's format, labelled; in order, and the same for any number of threads."""
+        """Blocks of the model's format, labelled; in order, and the same for any number of threads. fill: the printer writes into the
+        column that the model predicts."""
         from crfkit.text.sources import label_column
 
         check_columns(self.labels)
         form = self._header["format"]
-        place = self._header["label_column"] if partial and form == "conllu" else None
+        place = self._header["label_column"] if fill or (partial and form == "conllu") else None
         label = None if place is None else self._header["column_names"][place]
 
         def work(block: Block) -> R:

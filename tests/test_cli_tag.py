@@ -181,7 +181,7 @@ def test_few_sentences_are_held_however_often_each_is_written(tmp_path):
     most = []
     for n in (1, 40):
         stream = Sizes()
-        options = {"nbest": n, "threads": 2, "verbose": 0, "unbuffered": False, "comments": False, "partial": False}
+        options = {"nbest": n, "threads": 2, "verbose": 0, "unbuffered": False, "comments": False, "partial": False, "fill": False}
         tagfiles.label(Tagger(model("chunking")), [tmp_path / "words"], stream, {**options, "posterior": False, "probability": False, "separator": None, "gold": None})
         assert sum(stream.sizes) > n * len(WORDS) * 5_000
         most.append(max(stream.sizes))
@@ -347,44 +347,3 @@ def test_a_line_of_attributes_without_any_gets_a_tab_too(run):
     label = Tagger(model("reals")).tag([[]])[0]
     assert run("r", stdin="early\n") == f"early\t{label}\n\n"
     assert re.fullmatch(rf"early\t{label}\t0\.\d+\t0\.\d+\n\n", run("--probability", "r", stdin="early\n"))
-
-
-CONLLU = """\
-# sent_id = 1
-1\tthe\tthe\t{}\tDT\t_\t2\tdet\t_\t_
-2-3\tdogs'\t_\t_\t_\t_\t_\t_\t_\t_
-2\tdogs\tdog\t{}\tNNS\t_\t0\troot\t_\t_
-2.1\tx\tx\t_\t_\t_\t_\t_\t_\t_
-
-"""
-
-
-def test_conllu_is_tagged_by_the_names_of_its_columns(tmp_path):
-    (tmp_path / "train").write_text(CONLLU.format("DET", "NOUN") * 3)
-    (tmp_path / "template").write_text("U0:%x[0,form]\nU1:%x[-1,xpos]\nB\n")
-    crfkit.learn("train", template="template", format="conllu", label="upos").save("c")
-    text = CONLLU.format("_", "_")
-
-    def tag(*options, text=text):
-        return command("tag", *options, "c", stdin=text).stdout
-
-    lines = text.split("\n")
-    lines[1] += "\tDET"
-    lines[3] += "\tNOUN"
-    assert tag() == "\n".join(lines)
-    marked = tag("-v1").split("\n")
-    assert marked[0].startswith("# ") and marked[1] == "# sent_id = 1" and marked[3] == lines[2]
-    assert marked[2].startswith(lines[1] + "/") and marked[4].startswith(lines[3] + "/") and marked[5:] == [lines[4], "", ""]
-    assert "\tVERB" not in tag("--partial")
-    forced = tag("--partial", text=CONLLU.format("NOUN", "_")).split("\n")
-    assert forced[1].endswith("\tNOUN")
-    few = "# global.columns = ID XPOS FORM UPOS\n1\tDT\tthe\tNOUN\n\n"  # each column is found by its name
-    assert tag("--partial", text=few) == few.replace("\tNOUN\n", "\tNOUN\tNOUN\n")
-    for option in ("-v1", "-n2"):  # the names stay where eval finds them, and are there once
-        names, probability, first, *_ = tag(option, text=few).split("\n")
-        assert names + "\n" == few[: few.index("1\t")] and probability.startswith("# ") and first.startswith("1\tDT\tthe\tNOUN\t")
-        assert tag(option, text=few).count("global.columns") == 1
-        assert "processed 1 tokens in 1 sentences" in command("eval", "--format", "conllu", "--label", "upos", "--tokens", stdin=tag(option, text=few)).stdout
-    without = few.replace(" UPOS", "").replace("\tNOUN", "")
-    result = command("tag", "--partial", "c", stdin=without, code=1)
-    assert result.stderr == "crfkit: error: <stdin>:1: there is no column 'upos': the columns are id xpos form\n"

@@ -121,10 +121,11 @@ def test_a_disk_that_is_full_is_an_error(run, tmp_path, unbuffered, options):
     """With PYTHONUNBUFFERED a write to standard output takes what there is room for, and says so in its result only."""
     resource = pytest.importorskip("resource")
     (tmp_path / "text").write_text(WORDS * 1000)
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered, "PYTHONDONTWRITEBYTECODE": "1"}  # Python would not notice that a module's was cut off
     with open("stdout", "wb") as stdout:
         done = subprocess.run(
             [sys.executable, "-m", "crfkit", "tag", *options, "m", "text"],
-            stdout=stdout, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+            stdout=stdout, stderr=subprocess.PIPE, text=True, env=environment,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10000, 10000)),
         )  # fmt: skip
     where = "out" if options else "standard output"

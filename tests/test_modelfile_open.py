@@ -172,7 +172,8 @@ def test_a_disk_that_is_full_at_the_last_bytes(tmp_path):
     trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
     trained.save(tmp_path / "m")
     program = f"""
-import crfkit, resource
+import crfkit, resource, sys
+sys.dont_write_bytecode = True
 model = crfkit.load({str(tmp_path / "m")!r}).model
 size = len(model.to_bytes()) - 1
 resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

@@ -68,8 +68,9 @@ def test_failures_keep_the_old_model(model, monkeypatch, function, exception):
 
 def test_a_full_disk_keeps_the_old_model(model):
     script = f"""
-import resource
+import resource, sys
 from crfkit import errors, modelfile
+sys.dont_write_bytecode = True
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:
     modelfile.write({str(model)!r}, {{"model": "new"}}, {{"w": bytes(200_000)}})

@@ -84,7 +84,8 @@ def test_names_of_nothing(train):
 
 def limited(size, *arguments, code=1):
     """What a command says that can make no file larger than this."""
-    with start(*arguments, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))) as process:
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}  # Python would not notice that a module's was cut off
+    with start(*arguments, env=environment, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))) as process:
         _, said = process.communicate()
     assert process.returncode == code, said
     return said

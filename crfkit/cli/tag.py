@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Lines that begin with # and stand before a sentence are comments, not tokens. They are written unchanged.",
 )
+@click.option("--fill", is_flag=True, help="Write the label into the column that the model predicts, in place of what stands there.")
 @click.option(
     "--separator",
     type=Text(),
@@ -110,7 +111,8 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
     A FILE has one token per line and a blank line after each sentence, in the format of the training data. It needs the
     columns that the model's template uses; further columns, such as gold labels, are passed through. Columns are found
     by name if both the training data and FILE begin with a line `# columns = word pos ...`. Each line is written
-    unchanged, with its label added at the end.
+    unchanged, with its label added at the end; with --fill, the label replaces what stands in the
+    column that the model predicts, as in CoNLL-U.
 
     A file of pairs for --constraints has one allowed pair per line: `B-NP I-NP` lets I-NP follow B-NP. `<start> B-NP` and
     `I-NP <end>` say which labels may begin and end a sentence; without such lines, any may.
@@ -180,6 +182,10 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
         (options["probability"] and like_crfpp, "--probability adds columns; the layouts of -v and -n have probabilities already"),
         (separator is not None and like_crfpp, "--separator is of no use with -v and -n: their layouts have tabs"),
         (separator is not None and (not separator or set(separator) & set("\r\n\0")), "--separator: expected a tab, blanks or the like"),
+        (
+            options["fill"] and (like_crfpp or options["probability"] or separator is not None),
+            "--fill adds no columns; -v, -n, --probability and --separator are for those that are added",
+        ),
         (options["posterior"] and options["nbest"], "--posterior finds one labelling; -n asks for several"),
     )
     with usage_errors(ctx):

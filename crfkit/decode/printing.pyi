@@ -13,5 +13,6 @@ class Printer:
         partial: bool = False,
         separator: bytes | None = None,
         cells: bool = False,
+        fill: bool = False,
     ) -> None: ...
     def text(self, x: Scratch, rows: Rows) -> bytes: ...

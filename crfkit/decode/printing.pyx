@@ -1,6 +1,6 @@
 """Labelled text. Two families of layouts:
 
-lines   each input line with its label at the end, and with --probability two more columns;
+lines   each input line with its label at the end, and with --probability two more columns; or in the column of labels;
 cells   CRF++'s: cells separated by tabs, headers `# probability` or `# rank probability`, and with
         -v 1 and -v 2 marginal probabilities after the labels:
 
@@ -47,21 +47,22 @@ cdef class Printer:
     probability: a line gets the marginal probability of its label, and that of the sentence's labels.
     partial: the input says in an extra column which labels are possible.
     separator (bytes): between the columns added to a line.
+    fill: nothing is added; the label replaces what stands in the column of labels.
     """
 
     cdef HowC how
-    cdef bint probability, cells
+    cdef bint probability, cells, fill
     cdef int verbose, nbest
     cdef bytes separator            # None: each line's own
     cdef const char* between
     cdef int32_t between_len
 
     def __init__(self, *, int verbose=0, int nbest=0, bint posterior=False, bint probability=False,
-                 bint partial=False, bytes separator=None, bint cells=False):
+                 bint partial=False, bytes separator=None, bint cells=False, bint fill=False):
         cells = cells or verbose > 0 or nbest > 0
-        if cells and (probability or separator is not None) or (nbest and posterior):
+        if cells + fill + (probability or separator is not None) > 1 or (nbest and posterior):
             raise ValueError("layouts that exclude each other")
-        self.verbose, self.nbest, self.probability, self.cells = verbose, nbest, probability, cells
+        self.verbose, self.nbest, self.probability, self.cells, self.fill = verbose, nbest, probability, cells, fill
         self.how = HowC(posterior, partial)
         self.separator = separator
         self.between = <const char*>self.separator if separator is not None else NULL
@@ -84,7 +85,7 @@ cdef class Printer:
         if not self.probability:
             x.decode(rows, 0, rows.c.n_seq, self.how, labels)
             return write_tagged(&rows.c, 0, rows.c.n_seq, labels, x.decoder.name, x.decoder.name_len, self.between,
-                                self.between_len, out)
+                                self.between_len, rows.c.label_col if self.fill else -1, out)
         for s in range(rows.c.n_seq):
             x.best(rows, s, self.how, labels)
             x.expect(rows, s)

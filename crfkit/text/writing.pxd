@@ -46,6 +46,6 @@ cdef int out_lines(const RowsC* rows, int64_t start, int64_t stop, bint close, O
 cdef int out_empty_line(const RowsC* rows, int64_t end, OutC* out) except -1 nogil
 cdef int write_tagged(const RowsC* rows, int64_t first_seq, int64_t last_seq, const uint16_t* labels,
                       const char** names, const int32_t* name_len, const char* separator,
-                      int32_t separator_len, OutC* out) except -1 nogil
+                      int32_t separator_len, int32_t column, OutC* out) except -1 nogil
 cdef int write_cells(const RowsC* rows, const uint16_t* labels, const char** names, const int32_t* name_len,
                      OutC* out) except -1 nogil

@@ -107,26 +107,34 @@ cdef int out_empty_line(const RowsC* rows, int64_t end, OutC* out) except -1 nog
 
 cdef int write_tagged(const RowsC* rows, int64_t first_seq, int64_t last_seq, const uint16_t* labels,
                       const char** names, const int32_t* name_len, const char* separator,
-                      int32_t separator_len, OutC* out) except -1 nogil:
+                      int32_t separator_len, int32_t column, OutC* out) except -1 nogil:
     """Write sequences first_seq .. last_seq (exclusive) as in the input, with the separator and the name of the label at the
     end of each token's line, and an empty line after each sequence.
 
     labels[0] is the label of the first token of first_seq. separator NULL: that of the line, a tab or a blank.
+    column, unless -1: the name stands in place of this cell instead.
     The lines behind the last sequence are written with it, so a block without sequences is written, too."""
     cdef int64_t s, t, pos, k = 0
+    cdef int32_t n
     cdef const char* text = rows.text
+    cdef const char* cell
     for s in range(first_seq, last_seq):
         pos = rows.line_start[rows.seq_ptr[s]]
         out_lines(rows, rows.seq_start[s], pos, False, out)
         for t in range(rows.seq_ptr[s], rows.seq_ptr[s + 1]):
-            out_bytes(out, text + pos, rows.line_end[t] - pos)
-            if separator == NULL:
-                out_char(out, rows_separator(rows, t))
+            if column >= 0:
+                cell = rows_cell(rows, t, column, &n)
+                out_bytes(out, text + pos, cell - text - pos)
+                pos = cell - text + n
             else:
-                out_bytes(out, separator, separator_len)
+                out_bytes(out, text + pos, rows.line_end[t] - pos)
+                pos = rows.line_end[t]
+                if separator == NULL:
+                    out_char(out, rows_separator(rows, t))
+                else:
+                    out_bytes(out, separator, separator_len)
             out_bytes(out, names[labels[k]], name_len[labels[k]])
             k += 1
-            pos = rows.line_end[t]
         out_bytes(out, text + pos, rows.seq_end[s] - pos)
         out_empty_line(rows, rows.seq_end[s], out)
     if last_seq == rows.n_seq:

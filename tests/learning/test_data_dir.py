@@ -136,7 +136,7 @@ def test_trainers_without_data_dir_refuse_it(work):
 
 def limited(what, size, *arguments):
     """Run a command under a limit; its standard error."""
-    program = f"import resource, sys; resource.setrlimit(resource.{what}, ({size}, {size})); from crfkit.cli import cli; cli()"
+    program = f"import resource, sys; sys.dont_write_bytecode = True; resource.setrlimit(resource.{what}, ({size}, {size})); from crfkit.cli import cli; cli()"
     done = subprocess.run([sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
     return done.stderr

@@ -1,0 +1,77 @@
+"""`crfkit tag` on columns with names: CoNLL-U, and files that begin with `# columns = ...`."""
+
+from commands import crfkit as command
+
+import crfkit
+
+CONLLU = """\
+# sent_id = 1
+1\tthe\tthe\t{}\tDT\t_\t2\tdet\t_\t_
+2-3\tdogs'\t_\t_\t_\t_\t_\t_\t_\t_
+2\tdogs\tdog\t{}\tNNS\t_\t0\troot\t_\t_
+2.1\tx\tx\t_\t_\t_\t_\t_\t_\t_
+
+"""
+
+
+def test_conllu_is_tagged_by_the_names_of_its_columns(tmp_path):
+    (tmp_path / "train").write_text(CONLLU.format("DET", "NOUN") * 3)
+    (tmp_path / "template").write_text("U0:%x[0,form]\nU1:%x[-1,xpos]\nB\n")
+    crfkit.learn("train", template="template", format="conllu", label="upos").save("c")
+    text = CONLLU.format("_", "_")
+
+    def tag(*options, text=text):
+        return command("tag", *options, "c", stdin=text).stdout
+
+    lines = text.split("\n")
+    lines[1] += "\tDET"
+    lines[3] += "\tNOUN"
+    assert tag() == "\n".join(lines)
+    marked = tag("-v1").split("\n")
+    assert marked[0].startswith("# ") and marked[1] == "# sent_id = 1" and marked[3] == lines[2]
+    assert marked[2].startswith(lines[1] + "/") and marked[4].startswith(lines[3] + "/") and marked[5:] == [lines[4], "", ""]
+    assert "\tVERB" not in tag("--partial")
+    forced = tag("--partial", text=CONLLU.format("NOUN", "_")).split("\n")
+    assert forced[1].endswith("\tNOUN")
+    few = "# global.columns = ID XPOS FORM UPOS\n1\tDT\tthe\tNOUN\n\n"  # each column is found by its name
+    assert tag("--partial", text=few) == few.replace("\tNOUN\n", "\tNOUN\tNOUN\n")
+    for option in ("-v1", "-n2"):  # the names stay where eval finds them, and are there once
+        names, probability, first, *_ = tag(option, text=few).split("\n")
+        assert names + "\n" == few[: few.index("1\t")] and probability.startswith("# ") and first.startswith("1\tDT\tthe\tNOUN\t")
+        assert tag(option, text=few).count("global.columns") == 1
+        assert "processed 1 tokens in 1 sentences" in command("eval", "--format", "conllu", "--label", "upos", "--tokens", stdin=tag(option, text=few)).stdout
+    without = few.replace(" UPOS", "").replace("\tNOUN", "")
+    result = command("tag", "--partial", "c", stdin=without, code=1)
+    assert result.stderr == "crfkit: error: <stdin>:1: there is no column 'upos': the columns are id xpos form\n"
+
+
+def test_labels_fill_in_the_column_that_is_predicted(tmp_path):
+    (tmp_path / "train").write_text(CONLLU.format("DET", "NOUN") * 3)
+    (tmp_path / "template").write_text("U0:%x[0,form]\nU1:%x[-1,xpos]\nB\n")
+    crfkit.learn("train", template="template", format="conllu", label="upos").save("c")
+
+    def fill(text, *options, code=0):
+        return command("tag", "--fill", *options, "c", stdin=text, code=code)
+
+    text, filled = CONLLU.format("_", "a longer one"), CONLLU.format("DET", "NOUN")
+    assert fill(text).stdout == fill(text, "--posterior").stdout == filled
+    (tmp_path / "text").write_bytes(text.replace("\n", "\r\n").encode())
+    command("tag", "--fill", "-o", "out", "c", "text")
+    assert (tmp_path / "out").read_bytes() == filled.replace("\n", "\r\n").encode()
+    assert fill(CONLLU.format("NOUN", "_"), "--partial").stdout == CONLLU.format("NOUN", "NOUN")
+    elsewhere = "# global.columns = ID XPOS FORM UPOS\n1\tDT\tthe\t{}\n\n"
+    assert fill(elsewhere.format("_")).stdout == elsewhere.format("DET")
+    missing = elsewhere.replace(" UPOS", "").replace("\t{}", "")
+    assert fill(missing, code=1).stderr == "crfkit: error: <stdin>:1: there is no column 'upos': the columns are id xpos form\n"
+    for option in ("-v1", "-n2", "--probability", "--separator=x"):
+        assert "--fill adds no columns" in fill("", option, code=2).stderr
+
+
+def test_named_columns_are_filled_in_too(tmp_path):
+    rows = "# columns = word pos chunk\nthe {} B-NP\ndog {} I-NP\n\n"
+    (tmp_path / "train").write_text(rows.format("DT", "NN"))
+    crfkit.learn("train", template="U:%x[0,word]\n", label="pos").save("named")
+    assert command("tag", "--fill", "named", stdin=rows.format("?", "VB")).stdout == rows.format("DT", "NN")
+    assert "the columns have no names" in command("tag", "--fill", "named", stdin="the ? B-NP\n", code=1).stderr
+    crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]\n").save("last")
+    assert "--fill needs a model that was trained with --label" in command("tag", "--fill", "last", stdin="a ?\n", code=2).stderr
