@@ -115,10 +115,25 @@ def test_values_too_large_for_steps_of_their_size(algorithm, warned):
     assert any("may learn little, as its steps are as large as the values" in text for text in heard) == warned
 
 
+def without_words(data):
+    """These lines with the attributes alone that have values."""
+    return b"".join(line.rpartition(b"\tw")[0] + b"\n" for line in data.splitlines())
+
+
+@pytest.mark.parametrize("algorithm", ["lbfgs", "sgd", "adf", "sapo"])
+def test_the_unit_of_small_values_does_not_matter(algorithm):
+    """Neither for the penalty nor for the first rate, where they are chosen."""
+    models = [learn(io.BytesIO(without_words(values(scale))), format="crfsuite", algorithm=algorithm) for scale in (2**-10, 2**-16)]
+    data = without_words(values(2**-10))
+    found = [Tagger(model).tag_with_gold(io.BytesIO(without_words(values(scale))))[1] for model, scale in zip(models, (2**-10, 2**-16), strict=True)]
+    assert sum(a != b for x, y in zip(*found, strict=True) for a, b in zip(x, y, strict=True)) < 10
+    assert right(models[0], data) > 0.85
+
+
 @pytest.mark.parametrize(("scale", "warned"), [(0.01, True), (1.0, False)])
 def test_values_that_are_all_small(scale, warned, tmp_path):
     """In one process, in several, and on a stream. Attributes without a value have the value 1."""
-    data = b"".join(line.rpartition(b"\tw")[0] + b"\n" for line in values(scale).splitlines())
+    data = without_words(values(scale))
     (tmp_path / "data").write_bytes(data)
     heard = [warnings(data, "lbfgs", max_iter=2)[1], warnings(str(tmp_path / "data"), "lbfgs", max_iter=2, warm_up=0, workers=1)[1]]
     heard.append(crfkit("learn", "--format", "crfsuite", "-a", "adf", "--passes", 1, "-", "model", stdin=data).stderr.splitlines())

@@ -6,6 +6,7 @@ import array
 import math
 from typing import TYPE_CHECKING, Any
 
+from crfkit.constants import SMALLEST_VALUE
 from crfkit.errors import TrainingError
 from crfkit.values import flag
 
@@ -17,7 +18,6 @@ ABSURD = 1000.0  # times the loss of weights of zero: beyond both, training ends
 POOR, USELESS = 10.0, 0.98  # times the loss of weights of zero: worth a warning at the end
 LARGEST_VALUE = 1e6  # of a feature, up to which every trainer is tested
 LARGEST_FOR_RATES = 100.0  # beyond which trainers with one rate for all attributes often learn next to nothing
-SMALLEST_VALUE = 0.1  # of the largest ones: below, penalties and label pairs, whose value is 1, outweigh them
 ONE_STEP = ("perceptron", "mira", "lookahead")  # a step changes each weight by the value of its attribute: large ones drown the rest
 
 

@@ -15,7 +15,8 @@ A subclass calls `find_rate` once it is ready to make steps, and defines how a t
 
 No single rate suits attributes with values of different magnitudes. So where the rate is chosen, an attribute with values above 1 gets
 rate / v^2: its steps are the same as if it were measured in a unit in which v is 1. Penalties do not change. Here v^2 is the
-largest value times the root mean square, so that one extreme value counts less. A subclass calls `measure` for
+largest value times the root mean square, so that one extreme value counts less. Where all values are small, all attributes get
+the same higher rate, of the largest of them. A subclass calls `measure` for
 that, and its loops use values that are multiplied by the factor of each row.
 """
 
@@ -31,6 +32,7 @@ from crfkit.loops.structs cimport DatasetC, SentenceC
 from crfkit.weights.cells cimport pairs_row
 from crfkit.weights.layout cimport Layout
 
+from crfkit import constants
 from crfkit.errors import TrainingError
 
 cdef enum:
@@ -41,10 +43,18 @@ cdef enum:
     FEW = 200               # sequences: with at most so many, the rate of a trainer that learns from the best paths is at least 1
     AHEAD = 16              # rows are prefetched so many attributes ahead
 
+cdef double SMALL = constants.SMALLEST_VALUE
+cdef double LEAST_SQUARE = 1e-12    # of values
+
 cdef struct MagnitudeC:     # of the values of an attribute
     double largest          # square
     double sum              # of squares
     int64_t n               # of those that are not zero
+
+
+cdef bint has_usual_values(double largest) noexcept:
+    """Whether one rate suits all attributes, whose values are at most this."""
+    return SMALL <= largest <= 1 or largest == 0
 
 
 cdef class CalibratedTrainer(OnlineTrainer):
@@ -59,7 +69,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
-        cdef int64_t a_row = sizeof(double) + sizeof(MagnitudeC) if data.largest_value > 1 else 0
+        cdef int64_t a_row = sizeof(double) + sizeof(MagnitudeC) if not has_usual_values(data.largest_value) else 0
         return layout.c.n_cells * cls.bytes_per_cell(options, threads) + a_row * (<int64_t>layout.c.A + layout.c.B)
 
     # ------------------------------------------------------------------------------------------ of each trainer
@@ -90,14 +100,21 @@ cdef class CalibratedTrainer(OnlineTrainer):
     # ------------------------------------------------------------------------------------------ values of attributes
 
     cdef int measure(self) except -1:
-        """Find the factor of the rate of each row (`shares`); none are kept where no value is above 1, and all factors are 1."""
+        """Find the factor of the rate of each row (`shares`); none are kept where values are neither above 1 nor all small, and all
+        factors are 1."""
         cdef:
             const DatasetC* c = &self.data.c
             int64_t r, u, n = pairs_row(&self.layout.c) + 1
             Arena room = Arena()
             MagnitudeC* of
-            double square
-        if self.data.largest_value <= 1:
+            double square, largest = self.data.largest_value
+        if has_usual_values(largest):
+            return 0
+        self.shares = <double*>arena_zeros(self, n, sizeof(double))
+        if largest < SMALL:
+            square = fmax(largest * sqrt(self.data.squares / self.data.n_incidences[0]), LEAST_SQUARE)
+            for r in range(n):
+                self.shares[r] = 1 / square if r < self.layout.c.A else 1
             return 0
         of = <MagnitudeC*>arena_zeros(room, n, sizeof(MagnitudeC))
         for u in range(c.u_ptr[c.n_tok]):
@@ -105,7 +122,6 @@ cdef class CalibratedTrainer(OnlineTrainer):
             of[r].largest = fmax(of[r].largest, square)
             of[r].sum += square
             of[r].n += c.u_val[u] != 0
-        self.shares = <double*>arena_zeros(self, n, sizeof(double))
         for r in range(n):
             self.shares[r] = 1 / fmax(1, sqrt(of[r].largest * of[r].sum / max(of[r].n, 1)))
         return 0
@@ -140,8 +156,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
 
     @property
     def has_shares(self):
-        """Whether attributes with values above 1 have a lower rate, or would if there were any."""
-        return self.shares != NULL or self.data.largest_value <= 1
+        """Whether attributes with unusual values have another rate, or would if there were any."""
+        return self.shares != NULL or has_usual_values(self.data.largest_value)
 
     def chosen(self):
         return {} if self.options.rate else {"rate": self.rate0}
