@@ -13,18 +13,16 @@ from __future__ import annotations
 
 import math
 import mmap
-import os
 import re
-import stat
 import struct
 import sys
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import canonical
 from .errors import FileError, ModelFileError, UnsupportedError
-from .replacing import reason_of, refusal, replacing, write_all, written_to
-from .values import named, shown
+from .modelbytes import held
+from .replacing import replacing, write_all, written_to
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -39,7 +37,6 @@ _CONVERTED = tuple(first + b"crfkit" for first in (b"\x89", b"\x09", b"\xc2\x89"
 VERSION = 1
 CHECKPOINT = "checkpoint"  # the "kind" in the header of a file that is no model
 PARSER = "parser"  # and of one that finds trees
-IN_MEMORY = "model in memory"  # the name of one without a path
 ALIGNMENT = 64
 PREFIX = struct.Struct("<8sIIQ")  # magic, version, length of the JSON text, its XXH3-64
 MAX_HEADER = 16 << 20  # bytes of JSON text
@@ -119,20 +116,9 @@ class ModelFile:
 def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:
     """Open a model file and check all of it before any of it is used.
 
-    A path is mapped. A bytes-like object, or what an open file has to give, is copied, which aligns the sections and keeps them from changing
-    after the checks. verify=False leaves out only the checksums of what is in the sections, so that the time does not depend on the size of the file.
+    verify=False leaves out only the checksums of what is in the sections, so that the time does not depend on the size of the file.
     """
-    if isinstance(path_or_bytes, (str, os.PathLike)):
-        name = os.fsdecode(path_or_bytes)
-        data = _map(name)
-    else:
-        name, path_or_bytes = held(path_or_bytes)
-        try:
-            data = _aligned(path_or_bytes)
-        except ValueError as error:  # released, or closed
-            raise FileError(f"{name}: cannot be read: {error}") from None
-        except TypeError:
-            raise ModelFileError(f"found {type(path_or_bytes).__name__}, expected the path of a model, an open file or its bytes") from None
+    name, data = held(path_or_bytes)
     try:
         start, header, sections = _parse(data)
         if verify:
@@ -140,31 +126,6 @@ def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from None
     return ModelFile(name, header, sections, data[start:], len(data))
-
-
-class Held(NamedTuple):
-    """The bytes of a model, and what messages call them."""
-
-    name: str
-    data: Any
-
-
-def held(source: Any) -> Held:
-    """A model that is not given by its path: what an open file has to give, or else what it was given as."""
-    if isinstance(source, Held):
-        return source
-    if not hasattr(source, "read") or isinstance(source, mmap.mmap):  # which has the methods of a file, but is bytes
-        return Held(IN_MEMORY, source)
-    name = str(getattr(source, "name", IN_MEMORY))
-    try:
-        data = source.read()
-    except UnicodeDecodeError:
-        data = ""
-    except (OSError, ValueError) as error:  # not open for reading, or not any more
-        raise FileError(f"{name}: cannot be read: {refusal(error)}") from None
-    if isinstance(data, str):
-        raise FileError(f"{name}: the file is open as text: open it in binary mode")
-    return Held(name, data)
 
 
 def write(path: Any, header: dict[str, Any], sections: Mapping[str, Buffer]) -> int:
@@ -239,44 +200,6 @@ def _encode(header: dict[str, Any], sections: Mapping[str, Buffer]) -> list[byte
         raise ValueError(f"the header could not be read again: {error}") from None
     prefix = PREFIX.pack(MAGIC, VERSION, len(text), xxh3_64_intdigest(text))
     return [prefix, text, bytes(-(len(prefix) + len(text)) % ALIGNMENT), *payload]
-
-
-def _map(path: str) -> memoryview:
-    """The bytes of a file."""
-    if not path:
-        raise FileError("the path to read from is empty; give the name of a file")
-    try:
-        with open(path, "rb") as file:
-            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return mapped(file)
-            data = file.read(len(MAGIC))
-            if data == MAGIC:  # else it may well be endless
-                data += file.read()
-            return _aligned(data)
-    except IsADirectoryError:
-        raise FileError(f"{path}: is a folder, not a model file") from None
-    except OSError as error:
-        raise FileError(f"{named(path)}: cannot be read: {reason_of(error)}") from error
-    except ValueError as error:  # a zero byte in the path
-        raise FileError(f"{shown(path)}: not a file name") from error
-
-
-def mapped(file: BinaryIO) -> memoryview:
-    """What an open file holds, whatever becomes of its name."""
-    try:
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    except (OSError, ValueError):  # an empty file, or a file system without mappings
-        return _aligned(file.read())
-
-
-def _aligned(buffer: Buffer) -> memoryview:
-    """A private copy at the start of a memory page, read only."""
-    data = memoryview(buffer)
-    if not data.nbytes:
-        return memoryview(b"")
-    copy = mmap.mmap(-1, data.nbytes, access=mmap.ACCESS_COPY)
-    copy[:] = data.cast("B") if data.c_contiguous else data.tobytes()
-    return memoryview(copy).toreadonly()
 
 
 def _parse(data: memoryview) -> tuple[int, dict[str, Any], dict[str, Section]]:

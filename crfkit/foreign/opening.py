@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,8 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from crfkit import model, modelfile
-from crfkit.errors import FileError, ModelFileError, OptionError, UnsupportedError
+from crfkit.errors import ModelFileError, OptionError, UnsupportedError
 from crfkit.header import check_columns
+from crfkit.modelbytes import Held, held
 from crfkit.replacing import replacing
 from crfkit.template.parsing import Template
 
@@ -46,7 +46,6 @@ class Format(Protocol):
 CRFKIT = "crfkit"
 _MODULES = {"crfsuite": "crfsuite", "crfpp": "crfpp", "crfpp-text": "crfpp_text", "wapiti": "wapiti"}
 FORMATS = (CRFKIT, *_MODULES)
-_LONGEST_START = 64  # bytes that tell a format
 
 
 def _format(name: str) -> Format:
@@ -64,25 +63,24 @@ def recognised(start: bytes) -> Format | None:
 class _Foreign(NamedTuple):
     """A model of another program."""
 
-    name: str
-    data: memoryview
+    source: Held
     form: Format
 
     def parts(self) -> Parts:
         """The parts of the model."""
         with self.named_in_faults():
-            return self.form.read(self.data)
+            return self.form.read(self.source.data)
 
     def model(self, exact: bool = False) -> Model:
         """The same model for crfkit's tagger."""
         from .parts import model_of
 
-        return model_of(self.parts(), self.name, exact)
+        return model_of(self.parts(), self.source.name, exact)
 
     def lines(self) -> Iterator[str]:
         """The model as its program prints it."""
         with self.named_in_faults():
-            yield from self.form.dump(self.data)
+            yield from self.form.dump(self.source.data)
 
     @contextmanager
     def named_in_faults(self) -> Iterator[None]:
@@ -90,40 +88,14 @@ class _Foreign(NamedTuple):
         try:
             yield
         except ModelFileError as error:
-            raise ModelFileError(f"{self.name}: {error}") from None
+            raise ModelFileError(f"{self.source.name}: {error}") from None
 
 
-def _opened(source: Any) -> tuple[Any, _Foreign | None]:
-    """(source, model of another program). The model is None for crfkit's own, and for anything else, which crfkit's reader will
-    refuse. A pipe or an open file can be read only once, so its source becomes its bytes."""
-    name = modelfile.IN_MEMORY
-    if not isinstance(source, (str, os.PathLike)):
-        name, source = modelfile.held(source)
-    try:
-        if isinstance(source, (str, os.PathLike)):
-            if os.path.isfile(source):
-                with open(source, "rb") as file:
-                    form = recognised(file.read(_LONGEST_START))
-                    file.seek(0)
-                    return source, None if form is None else _Foreign(os.fspath(source), modelfile.mapped(file), form)
-            if not stat.S_ISFIFO(os.stat(source).st_mode):
-                return source, None
-            with open(source, "rb") as file:
-                name, source = os.fsdecode(source), file.read()
-        data = memoryview(source).cast("B").toreadonly()
-        form = recognised(bytes(data[:_LONGEST_START]))
-        return modelfile.Held(name, source), None if form is None else _Foreign(name, memoryview(bytes(data)), form)
-    except OSError as error:
-        if os.path.isfile(source):
-            raise FileError(f"{os.fspath(source)}: cannot be read: {error.strerror or error}") from error
-    except (TypeError, ValueError):  # neither a path nor bytes
-        pass
-    return source, None
-
-
-def held(path_or_bytes: Any) -> Any:
-    """A model that may be opened more than once: as it was given, or what a pipe or an open file had to give."""
-    return _opened(path_or_bytes)[0]
+def _opened(source: Any) -> tuple[Held, _Foreign | None]:
+    """The bytes of a model, and the model if it is of another program: None for crfkit's own, and for a file that crfkit's reader will refuse."""
+    found = held(source)
+    form = recognised(found.start)
+    return found, None if form is None else _Foreign(found, form)
 
 
 def read(path_or_bytes: Any) -> Parts:
@@ -202,11 +174,11 @@ def convert(
     of weights in a crfkit model, one of crfkit.constants.WEIGHTS; None: as in `source`, if that is one.
     """
     check_weights(weights, to)
-    held, foreign = _opened(source)
+    own, foreign = _opened(source)
     if foreign is None and template is None and to == CRFKIT:
-        data = model.load(held).to_bytes()
+        data = model.load(own).to_bytes()
     else:
-        parts = _parts(held, foreign)  # its errors name the file themselves
+        parts = _parts(own, foreign)  # its errors name the file themselves
         try:
             data = model_bytes(_with_template(parts, template), to)
         except UnsupportedError as error:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import CrfkitError
-from crfkit.modelfile import mapped
+from crfkit.modelbytes import Held, mapped
 from crfkit.replacing import write_all
 from crfkit.values import as_bytes
 
@@ -59,8 +59,9 @@ class Tagger:
         """Open a model file; the result closes it again at the end of a `with` block."""
         name = os.fsdecode(name)
         with open(name, "rb") as file:  # FileNotFoundError and other OSErrors pass through
-            opened = self._open(name, f"Invalid model file {name!r}")
-            self._content = mapped(file)  # the file may be replaced or deleted later
+            source = Held(name, mapped(file))
+        opened = self._open(source, f"Invalid model file {name!r}")
+        self._content = source.data
         return opened
 
     def open_inmemory(self, value: bytes) -> contextlib.closing[Tagger]:
@@ -71,7 +72,7 @@ class Tagger:
         self._content = value
         return opened
 
-    def _open(self, source: str | bytes, fault: str) -> contextlib.closing[Tagger]:
+    def _open(self, source: Held | bytes, fault: str) -> contextlib.closing[Tagger]:
         from crfkit.foreign import load
         from crfkit.tagging import Tagger as OwnTagger
 

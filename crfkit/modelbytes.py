@@ -1,0 +1,97 @@
+"""Where the bytes of a model come from: a path, an open file, or bytes in memory."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+
+from .errors import FileError, ModelFileError
+from .replacing import reason_of, refusal
+from .values import named, shown
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+_IN_MEMORY = "model in memory"  # the name of one without a path
+_START = 64  # bytes from which every format of a model can be told
+
+
+class Held(NamedTuple):
+    """The bytes of a model, read only and from the start of a memory page, and what messages call them.
+
+    They do not change with what they were read from: a path is mapped, a file that takes its place leaves them as they are; the rest is copied.
+    """
+
+    name: str
+    data: memoryview
+
+    @property
+    def start(self) -> bytes:
+        """The first bytes, which tell the format."""
+        return bytes(self.data[:_START])
+
+
+def held(source: Any) -> Held:
+    """The bytes of a model that is given by its path, as an open file or as a bytes-like object. Those that are held already stay as they are."""
+    if isinstance(source, Held):
+        return source
+    if isinstance(source, (str, os.PathLike)):
+        name = os.fsdecode(source)
+        return Held(name, _of_path(name))
+    is_file = hasattr(source, "read") and not isinstance(source, mmap.mmap)  # which has the methods of a file, but is bytes
+    name = str(getattr(source, "name", _IN_MEMORY)) if is_file else _IN_MEMORY
+    data = _read(source, name) if is_file else source
+    try:
+        return Held(name, _aligned(data))
+    except ValueError as error:  # released, or closed
+        raise FileError(f"{name}: cannot be read: {error}") from None
+    except TypeError:
+        raise ModelFileError(f"found {type(data).__name__}, expected the path of a model, an open file or its bytes") from None
+
+
+def _read(file: Any, name: str) -> Any:
+    """What an open file has to give."""
+    try:
+        data = file.read()
+    except UnicodeDecodeError:
+        data = ""
+    except (OSError, ValueError) as error:  # not open for reading, or not any more
+        raise FileError(f"{name}: cannot be read: {refusal(error)}") from None
+    if isinstance(data, str):
+        raise FileError(f"{name}: the file is open as text: open it in binary mode")
+    return data
+
+
+def _of_path(path: str) -> memoryview:
+    if not path:
+        raise FileError("the path to read from is empty; give the name of a file")
+    try:
+        with open(path, "rb") as file:
+            endless = stat.S_ISCHR(os.fstat(file.fileno()).st_mode)  # as /dev/zero
+            return _aligned(file.read(_START)) if endless else mapped(file)
+    except IsADirectoryError:
+        raise FileError(f"{path}: is a folder, not a model file") from None
+    except OSError as error:
+        raise FileError(f"{named(path)}: cannot be read: {reason_of(error)}") from error
+    except ValueError as error:  # a zero byte in the path
+        raise FileError(f"{shown(path)}: not a file name") from error
+
+
+def mapped(file: BinaryIO) -> memoryview:
+    """What an open file holds, whatever becomes of its name."""
+    try:
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (OSError, ValueError):  # an empty file, a pipe, or a file system without mappings
+        return _aligned(file.read())
+
+
+def _aligned(buffer: Buffer) -> memoryview:
+    """A private copy at the start of a memory page, read only."""
+    data = memoryview(buffer)
+    if not data.nbytes:
+        return memoryview(b"")
+    copy = mmap.mmap(-1, data.nbytes, access=mmap.ACCESS_COPY)
+    copy[:] = data.cast("B") if data.c_contiguous else data.tobytes()
+    return memoryview(copy).toreadonly()
