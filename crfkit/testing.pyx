@@ -11,7 +11,7 @@ from crfkit.lattice cimport lattice
 from crfkit.lattice.lattice cimport (
     IMPOSSIBLE, SPARSE, Lattice, find_row_tops, forbid_steps, lattice_allow, lattice_expect, lattice_forbid, lattice_path_score, recursions_of,
 )
-from crfkit.loops.numbers cimport INFINITY, isnan
+from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, LatticeC, PairC, SentenceC
 from crfkit.memory cimport BufferC, arena_reserve, buffer_free, empty_buffer, memset
@@ -25,13 +25,6 @@ from crfkit.trainers.batch.edges cimport Edges
 from array import array
 
 from crfkit.errors import ImpossibleError
-
-
-# What an OpenLattice holds.
-cdef enum:
-    EMPTY
-    SCORED
-    EXPECTED
 
 
 def most_pairs(int64_t labels, str recursions) -> int:
@@ -53,34 +46,20 @@ def step_forms(Edges edges not None, const float[::1] cells not None) -> list[tu
     return forms
 
 
-cdef bint copy_scores(LatticeC* lat, object rows, double* out, int64_t n, str what) except -1:
-    """n rows of L scores from nested sequences; padding -inf. Whether a score is -inf."""
+cdef bint copy_scores(LatticeC* lat, list rows, double* out) except -1:
+    """Copy rows of L scores; padding -inf. Whether a score is -inf."""
     cdef int64_t r, j
-    cdef double x
     cdef bint forbidden = False
-    if len(rows) != n:
-        raise ValueError(f"{what}: {len(rows)} rows where {n} are needed")
-    for r in range(n):
-        row = rows[r]
-        if len(row) != lat.L:
-            raise ValueError(f"{what}: row {r} has {len(row)} scores, the lattice has {lat.L} labels")
-        for j in range(lat.L):
-            x = row[j]
-            if isnan(x) or x == INFINITY:
-                raise ValueError(f"{what}: score {x} in row {r}, column {j}; finite scores and -inf are possible")
-            out[r * lat.P + j] = x
-            forbidden |= x == -INFINITY
-        for j in range(lat.L, lat.P):
-            out[r * lat.P + j] = -INFINITY
+    for r, row in enumerate(rows):
+        for j in range(lat.P):
+            out[r * lat.P + j] = row[j] if j < lat.L else -INFINITY
+        forbidden |= -INFINITY in row
     return forbidden
 
 
-cdef bytes flags(object rows, int64_t n, int64_t L, str what):
-    """n rows of L flags from nested sequences, one byte each."""
-    given = [[1 if flag else 0 for flag in row] for row in rows]
-    if len(given) != n or any([len(row) != L for row in given]):
-        raise ValueError(f"{what}: {n} rows of {L} flags are needed")
-    return bytes([flag for row in given for flag in row])
+cdef bytes flags(rows):
+    """Rows of flags, one byte each."""
+    return bytes([1 if flag else 0 for row in rows for flag in row])
 
 
 cdef list matrix_as_lists(const double* first, int64_t n, int64_t L, int64_t P):
@@ -89,7 +68,7 @@ cdef list matrix_as_lists(const double* first, int64_t n, int64_t L, int64_t P):
 
 
 cdef class OpenLattice(Lattice):
-    """A lattice for any scores:
+    """A lattice for any scores; its arguments are not checked:
 
         lattice = OpenLattice(labels=2)
         lattice.load([[0.5, 0.0], [0.0, 1.0]], tau=[[0.0, -1.0], [-1.0, 0.0]])
@@ -97,7 +76,6 @@ cdef class OpenLattice(Lattice):
         logz = lattice.expect()
         marginals = lattice.nodes()
     """
-    cdef int stage
     cdef str lists                      # which steps are lists: "none", "shared" or "all"
     cdef BufferC given, given_pairs, given_index, path
 
@@ -112,20 +90,14 @@ cdef class OpenLattice(Lattice):
             int64_t matrix = <int64_t>lat.L * lat.P
             int64_t k, t
             EdgeC* edge
-        nodes, edges = list(nodes), dict(edges or {})
-        self.stage = EMPTY
-        if not 1 <= len(nodes) < 1 << 31:
-            raise ValueError(f"nodes: {len(nodes)} positions; a sequence has 1 to {(1 << 31) - 1:,}")
-        for t in edges:
-            if not 1 <= t < len(nodes):
-                raise ValueError(f"edges: no step leads into position {t} of a sequence of {len(nodes)}")
+        edges = edges or {}
         self.reserve_rows(len(nodes))
         arena_reserve(self, &self.steps, len(edges), sizeof(EdgeC))
         arena_reserve(self, &self.given, 2 * len(edges) * matrix, sizeof(double))
         lat.own = <EdgeC*>self.steps.data
         lat.T, lat.n_own = <int32_t>len(nodes), <int32_t>len(edges)
-        copy_scores(lat, nodes, lat.score, lat.T, "nodes")
-        lat.forbidden = copy_scores(lat, tau, lat.shared.score, lat.L, "tau")
+        copy_scores(lat, nodes, lat.score)
+        lat.forbidden = copy_scores(lat, tau, lat.shared.score)
         for k in range(lat.T):
             lat.edge[k] = &lat.shared
         for k, t in enumerate(sorted(edges)):
@@ -134,10 +106,8 @@ cdef class OpenLattice(Lattice):
             edge.L, edge.P = lat.L, lat.P
             edge.score = <double*>self.given.data + 2 * k * matrix
             edge.E = edge.score + matrix
-            lat.forbidden |= copy_scores(lat, edges[t], edge.score, lat.L, f"edges[{t}]")
+            lat.forbidden |= copy_scores(lat, edges[t], edge.score)
             lat.edge[t] = edge
-        K.exp_tau(lat)
-        self.stage = SCORED
         self.use_lists(self.lists)
 
     def use_lists(self, str which):
@@ -148,9 +118,7 @@ cdef class OpenLattice(Lattice):
             int64_t k, p, L = lat.L
             int64_t indices = 2 * (L + 1) + L * L
             EdgeC* edge
-        self.need(SCORED)
         self.lists = which
-        self.stage = SCORED
         lat.shared.pair, lat.shared.row_top = NULL, NULL
         K.exp_tau(lat)
         if which == "rows":
@@ -173,17 +141,14 @@ cdef class OpenLattice(Lattice):
 
     def allow(self, mask):
         """Only labels whose flag in mask[t][j] is set remain possible."""
-        self.need(SCORED)
-        allowed = flags(mask, self.c.T, self.c.L, "mask")
+        allowed = flags(mask)
         lattice_allow(&self.c, <const uint8_t*><const char*>allowed)
-        self.stage = SCORED
 
     def forbid(self, mask):
         """Steps from label i to label j whose flag in mask[i][j] is 0 become impossible, at every position."""
         cdef int64_t k
         cdef str lists = self.lists
-        self.need(SCORED)
-        transitions = flags(mask, self.c.L, self.c.L, "mask")
+        transitions = flags(mask)
         self.use_lists("none")
         for k in range(self.c.n_own):
             forbid_steps(&self.c, self.c.own[k].score, <const uint8_t*><const char*>transitions)
@@ -196,41 +161,31 @@ cdef class OpenLattice(Lattice):
         cdef double score
         cdef int64_t t
         cdef uint16_t* labels
-        self.need(SCORED)
         arena_reserve(self, &self.path, self.c.T, sizeof(uint16_t))
         labels = <uint16_t*>self.path.data
         with nogil:
             score = K.viterbi(&self.c, labels)
-        self.stage = SCORED                 # alpha and beta were used: expectations are gone
         if score == -INFINITY:
             raise ImpossibleError(IMPOSSIBLE)
         return score, [labels[t] for t in range(self.c.T)]
 
     def expect(self):
         """Forward-backward: the logarithm of the sum of exp(score) over all paths. Marginals follow from it."""
-        self.need(SCORED)
-        self.stage = SCORED
         with nogil:
             lattice_expect(&self.c)
-        self.stage = EXPECTED
         return self.c.logz
 
     def nodes(self):
-        """Probability of label j at position t, as [t][j]."""
-        self.need(EXPECTED)
+        """Probability of label j at position t, as [t][j], after `expect`."""
         return matrix_as_lists(self.c.node, self.c.T, self.c.L, self.c.P)
 
     def pair(self, int32_t t):
         """Probability of label i at position t-1 and label j at position t, as [i][j]."""
         cdef int32_t i, j
-        self.need(EXPECTED)
-        if not 1 <= t < self.c.T:
-            raise IndexError(f"no step leads into position {t} of a sequence of {self.c.T}")
         return [[K.pair_marginal(&self.c, t, i, j) for j in range(self.c.L)] for i in range(self.c.L)]
 
     def pair_sums(self):
         """Expected number of steps from label i to label j in the whole sequence, as [i][j]."""
-        self.need(EXPECTED)
         K.add_pairs(&self.c, 1.0)
         K.finish_pairs(&self.c)
         sums = matrix_as_lists(self.c.pair, self.c.L, self.c.L, self.c.P)
@@ -239,24 +194,8 @@ cdef class OpenLattice(Lattice):
 
     def path_score(self, labels):
         """Score of one path, -inf if it cannot be."""
-        cdef int64_t t, label
-        cdef uint16_t* path
-        self.need(SCORED)
-        if len(labels) != self.c.T:
-            raise ValueError(f"{len(labels)} labels for a sequence of {self.c.T}")
-        arena_reserve(self, &self.path, self.c.T, sizeof(uint16_t))
-        path = <uint16_t*>self.path.data
-        for t in range(self.c.T):
-            label = labels[t]
-            if not 0 <= label < self.c.L:
-                raise ValueError(f"label {label} at position {t}; the lattice has labels 0 to {self.c.L - 1}")
-            path[t] = <uint16_t>label
-        return lattice_path_score(&self.c, path)
-
-    cdef int need(self, int stage) except -1:
-        if self.stage < stage:
-            raise RuntimeError("call expect() first" if self.stage == SCORED else "call load() first")
-        return 0
+        cdef uint16_t[::1] path = array("H", labels)
+        return lattice_path_score(&self.c, &path[0])
 
 
 cdef class OpenSearch(NBest):
@@ -274,16 +213,12 @@ cdef class OpenSearch(NBest):
 
         Paths less than `ratio` times as probable as the best one are left out.
         """
-        lattice.need(SCORED)
-        lattice.stage = SCORED
         with nogil:
             search_nbest(self, &lattice.c, n, ratio, 1.0)
         return self.results()
 
     def beam(self, OpenLattice lattice not None, int n, int width=50, double ratio=0.0):
         """The n best paths, approximately: only `width` partial paths are kept at each position."""
-        lattice.need(SCORED)
-        lattice.stage = SCORED
         with nogil:
             search_beam(self, &lattice.c, n, width, ratio, 1.0)
         return self.results()

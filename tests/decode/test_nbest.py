@@ -257,10 +257,3 @@ def test_no_path_and_none_wanted():
     assert SEARCH.nbest(lattice, 0) == SEARCH.beam(lattice, 0) == []
     lattice.forbid([[0, 0], [0, 0]])
     assert SEARCH.nbest(lattice, 5) == SEARCH.beam(lattice, 5) == []
-
-
-def test_a_lattice_without_scores():
-    with pytest.raises(RuntimeError, match="load"):
-        SEARCH.nbest(OpenLattice(2), 1)
-    with pytest.raises(TypeError):
-        SEARCH.beam(None, 1)

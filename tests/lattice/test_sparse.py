@@ -175,9 +175,7 @@ def test_the_choice_between_lists_and_matrices(labels, part):
     assert most_pairs(labels, "dense") == -1
 
 
-def test_faulty_calls():
+def test_how_many_pairs_are_listed():
     lattice = OpenLattice(2)
-    with pytest.raises(RuntimeError, match="load"):
-        lattice.use_lists("shared")
     lattice.load([[0.0, 1.0]], [[0.0, 1.0], [-inf, 0.0]])
     assert lattice.use_lists("shared") == 2
