@@ -79,7 +79,7 @@ class Source:
         def fault(reason: str, lines: int) -> DataError:
             return DataError(reason, path, line + lines)
 
-        for data, added in _whole_sentences(texts(file, path, self.block_size, not inside), fault):
+        for data, added in whole(texts(file, path, self.block_size, not inside), fault):
             starts = line == 1 and not inside
             skip, mark = 0, starts and data.startswith(BYTE_ORDER_MARK)
             if mark:
@@ -142,8 +142,8 @@ def conllu_names(data: bytes) -> tuple[str, ...]:
     return CONLLU if match is None else tuple(match[1].decode(errors="replace").lower().split())
 
 
-def _whole_sentences(pieces: Iterable[bytes], fault: Callable[[str, int], DataError]) -> Iterator[tuple[bytes, int]]:
-    """Texts cut after blank lines. The last one ends where the input does, and gets a line end if it has
+def whole(pieces: Iterable[bytes], fault: Callable[[str, int], DataError], by_lines: bool = False) -> Iterator[tuple[bytes, int]]:
+    """Texts cut after blank lines, or after any line. The last one ends where the input does, and gets a line end if it has
     none, of the same kind as the other lines, since output follows it. With each, how many bytes were added.
     `fault` makes an error of a reason and of how many lines behind the last cut it is."""
     waiting = bytearray()
@@ -153,7 +153,7 @@ def _whole_sentences(pieces: Iterable[bytes], fault: Callable[[str, int], DataEr
         start, newline = last_line, text.rfind(b"\n")
         last_line = len(waiting) + newline + 1 if newline >= 0 else start
         waiting += text
-        cut = last_cut(waiting, start) if newline >= 0 else 0
+        cut = 0 if newline < 0 else last_line if by_lines else last_cut(waiting, start)
         if cut:
             with memoryview(waiting) as view:
                 block = bytes(view[:cut])

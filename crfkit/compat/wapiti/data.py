@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from crfkit.errors import DataError
 from crfkit.text.items import fill_items
-from crfkit.text.opening import LONGEST_LINE, input_file, texts, too_long
-from crfkit.text.reading import BLOCK_SIZE, BYTE_ORDER_MARK
+from crfkit.text.opening import input_file, texts
+from crfkit.text.reading import BLOCK_SIZE, BYTE_ORDER_MARK, whole
 from crfkit.text.rows import Rows
 from crfkit.text.sources import LAST
 from crfkit.values import as_text
@@ -20,32 +20,22 @@ Line = tuple[str, list[str], str | None]
 def blocks(source: Any, labelled: bool) -> Iterator[list[Line]]:
     """Every line that is not blank, of a path or an open file, as soon as it arrives; if `labelled`, its last cell is the label."""
     with input_file(source) as (file, path):
-        for first, whole in _whole_lines(texts(file, path, BLOCK_SIZE), path):
+        line = 1
+
+        def fault(reason: str, behind: int) -> DataError:
+            return DataError(reason, path, line + behind)
+
+        for text, _ in whole(texts(file, path, BLOCK_SIZE), fault, by_lines=True):
             found: list[Line] = []
-            for number, raw in enumerate(whole, first):
+            lines = text.removeprefix(BYTE_ORDER_MARK if line == 1 else b"").split(b"\n")[:-1]
+            for number, raw in enumerate(lines, line):
                 cells = [as_text(cell) for cell in raw.split()]  # as bytes, so that only ASCII blanks separate cells
                 if labelled and len(cells) == 1:
                     raise DataError("expected features, and the label last", path, number)
                 if cells:
                     found.append((as_text(raw.rstrip(b"\r")), ["u" + cell for cell in (cells[:-1] if labelled else cells)], cells[-1] if labelled else None))
             yield found
-
-
-def _whole_lines(pieces: Iterable[bytes], path: str) -> Iterator[tuple[int, list[bytes]]]:
-    """The lines of a text in pieces, with the number of the first, and without a byte order mark at the start of the text."""
-    waiting, line = bytearray(), 1
-    for text in pieces:
-        waiting += text
-        if b"\n" in text:
-            *whole, rest = bytes(waiting).split(b"\n")
-            if line == 1:
-                whole[0] = whole[0].removeprefix(BYTE_ORDER_MARK)
-            yield line, whole
-            waiting, line = bytearray(rest), line + len(whole)
-        if len(waiting) > LONGEST_LINE:
-            raise DataError(too_long(), path, line)
-    if waiting:
-        yield line, [bytes(waiting).removeprefix(BYTE_ORDER_MARK if line == 1 else b"")]
+            line += len(lines)
 
 
 def sequences(source: Any) -> list[Rows]:
