@@ -62,7 +62,7 @@ def label(
     """Write the text of some files with its labels; what there is to warn of. `watch` hands the blocks on."""
     live = options["unbuffered"] or stream.isatty()
     threads = 1 if live else options["threads"]
-    unclear = None
+    faults: set[str] = set()
     if _parses(tagger):
         source = Source(inputs, "conllu", allow_empty=True, block_size=BLOCK_SIZE)
         # what comes from standard input may go on to another program: nothing is added unasked
@@ -77,29 +77,25 @@ def label(
             loose=tagger.loose,
             block_size=block_size(options["nbest"] or 1),
         )
-        unclear = _Unclear(tagger, options)
-        texts = tagger.text(unclear.noting(watch(source)), _printer(options), partial=options["partial"], fill=options["fill"], threads=threads)
+        blocks = watch(source)
+        behind = tagger.header["format"] == "columns" and not any(options[name] for name in ("separator", "verbose", "nbest", "fill"))
+        blank = next((label for label in tagger.labels if " " in label), None) if behind else None
+        if blank is not None:
+            blocks = _noting(blocks, blank, faults)
+        texts = tagger.text(blocks, _printer(options), partial=options["partial"], fill=options["fill"], threads=threads)
     for text in texts:
         write_all(stream, text)
         if live:
             stream.flush()
-    return source.marks.unnamed or source.marks.warning or (None if unclear is None else unclear.warning)
+    return source.marks.unnamed or source.marks.warning or next(iter(faults), None)
 
 
-class _Unclear:
-    """Whether labels with blanks, as files with tabs have them, are written behind lines without tabs: then columns cannot be told apart."""
-
-    def __init__(self, tagger: Any, options: Mapping[str, Any]):
-        own = tagger.header["format"] == "columns" and options["separator"] is None and not (options["verbose"] or options["nbest"])
-        self.label = next((label for label in tagger.labels if " " in label), None) if own else None
-        self.warning: str | None = None
-
-    def noting(self, blocks: Iterable[Block]) -> Iterator[Block]:
-        """The blocks, after a look at each."""
-        for block in blocks:
-            if self.label is not None and block.data and b"\t" not in block.data:
-                self.warning = f"the label {shown(self.label)} has a blank, and there are lines without a tab: --separator '\\t' keeps columns apart"
-            yield block
+def _noting(blocks: Iterable[Block], label: str, faults: set[str]) -> Iterator[Block]:
+    """The blocks. Where this label, which has a blank, may be written behind a line without tabs, columns cannot be told apart: a fault."""
+    for block in blocks:
+        if block.data and b"\t" not in block.data:
+            faults.add(f"the label {shown(label)} has a blank, and there are lines without a tab: --separator '\\t' keeps columns apart")
+        yield block
 
 
 def _printer(options: Mapping[str, Any]) -> Printer:
