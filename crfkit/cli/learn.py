@@ -13,9 +13,9 @@ import click
 
 from crfkit import options as declarations
 from crfkit.errors import OptionError
-from crfkit.learning.judging import judge
+from crfkit.learning.judging import judge, refuse_losses
 from crfkit.learning.progress import Progress, StopRequest
-from crfkit.learning.training import Training, refuse_losses
+from crfkit.learning.training import Training
 from crfkit.options import Declared
 from crfkit.replacing import check_writable, refuse_overwriting
 from crfkit.values import flag
@@ -111,7 +111,7 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
         targets = [target] if path is None else [_with_value(target, l1) for l1 in path]
         for name in targets:
             refuse_overwriting("MODEL", name, inputs)
-        refuse_losses(run, (*inputs, run.init, *targets))  # the run knows neither the models nor all files that workers read
+        refuse_losses(run, (*inputs, run.init, *targets))
 
     for name in targets:
         check_writable(name)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.errors import OptionError
 from crfkit.options import RUN_FIELDS, Run, declared, make, named, taken
+from crfkit.replacing import refuse_overwriting
 from crfkit.values import flag
 
 # Trainers that can work on data held by several workers.
@@ -89,6 +91,14 @@ def not_default(options: Any, *names: str) -> Iterator[str]:
         value, default = getattr(options, name), getattr(type(options), name)
         if value is not None if default is None else value != default:
             yield f"{flag(name)} {value}" if name in ("direction", "features") else flag(name)
+
+
+def refuse_losses(run: Run, kept: Iterable[Any]) -> None:
+    """OptionError if the log or the checkpoint would be written over one of these files, or the one over the other."""
+    names = [os.fsdecode(given) for given in kept if isinstance(given, (str, bytes, os.PathLike))]
+    log = run.log if isinstance(run.log, str) else None
+    refuse_overwriting("--log", log, names)
+    refuse_overwriting("--checkpoint", run.checkpoint, (*names, log))
 
 
 def check_stream(options: Any, run: Run, template: Any) -> None:

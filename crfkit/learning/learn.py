@@ -11,8 +11,9 @@ from crfkit.errors import Interrupted, OptionError
 from crfkit.model import Model
 from crfkit.options import explained, show_options
 from crfkit.template.parsing import Template
+from crfkit.text.sources import is_rows, listed
 
-from .judging import judge
+from .judging import judge, refuse_losses
 from .progress import Progress, StopRequest, heard
 from .training import Training
 
@@ -72,8 +73,16 @@ def learn_path(
     arguments are those of `learn`. Nothing is read before the first model is requested.
     """
     listens = stop if isinstance(stop, StopRequest) else StopRequest(stop)
-    training = Training(train, template, *judge(algorithm, given), heard(progress), listens)
+    algorithm, options, run = judge(algorithm, given)
+    train, init = listed(train), None if isinstance(run.init, bytes) else run.init  # else its contents
+    refuse_losses(run, (*_files(train), *_files(run.dev), template, init))
+    training = Training(train, template, algorithm, options, run, heard(progress), listens)
     return _until_ctrl_c(training.models(), listens)
+
+
+def _files(data: Any) -> Any:
+    """The files among which those of the data are; none where the data are sentences."""
+    return () if is_rows(data) else data if isinstance(data, (list, tuple)) else (data,)
 
 
 def _until_ctrl_c(models: Iterator[Model], stop: StopRequest) -> Iterator[Model]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import array
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -21,11 +21,11 @@ from crfkit.model import Model, build
 from crfkit.modelfile import check_header
 from crfkit.options import TRAINERS, Run
 from crfkit.parallel import threads_of
-from crfkit.replacing import check_writable, refuse_overwriting
+from crfkit.replacing import check_writable
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
 from crfkit.text.opening import check_readable
-from crfkit.text.sources import is_rows, listed
+from crfkit.text.sources import listed
 from crfkit.trainers import trainer_class
 from crfkit.values import shown
 
@@ -53,8 +53,6 @@ class Training:
 
     def __init__(self, train: Any, template: Any, algorithm: str, options: Any, run: Run, progress: Progress, stop: StopRequest):
         self.train, self.algorithm, self.options, self.progress, self.stop = listed(train), algorithm, options, progress, stop
-        init = None if isinstance(run.init, bytes) else run.init  # else its contents
-        refuse_losses(run, (*_files(self.train), *_files(run.dev), template, init))
         if isinstance(run.log, str):
             check_writable(run.log)
         if isinstance(run.dev, (str, bytes, os.PathLike)):
@@ -153,14 +151,6 @@ class Training:
         }
 
 
-def refuse_losses(run: Run, kept: Iterable[Any]) -> None:
-    """OptionError if the log or the checkpoint would be written over one of these files, or the one over the other."""
-    names = [os.fsdecode(given) for given in kept if isinstance(given, (str, bytes, os.PathLike))]
-    log = run.log if isinstance(run.log, str) else None
-    refuse_overwriting("--log", log, names)
-    refuse_overwriting("--checkpoint", run.checkpoint, (*names, log))
-
-
 def _labels_warning(corpus: Corpus, run: Run) -> str | None:
     """A warning if the labels seem to be words: if they are many, and few of their tokens share one."""
     labels, tokens = corpus.dataset.labels, corpus.summary["tokens"]
@@ -194,11 +184,6 @@ def _few_steps_warning(algorithm: str, sequences: int, tokens: int) -> str | Non
         f"{algorithm} makes one step for each sequence, and there are {sequences} of {tokens // sequences:,} tokens: it will learn little; "
         "put an empty line after each sentence, or use lbfgs or lookahead"
     )
-
-
-def _files(data: Any) -> Any:
-    """The files among which those of the data are; none where the data are sentences."""
-    return () if is_rows(data) else data if isinstance(data, (list, tuple)) else (data,)
 
 
 def _model_of(init: Any) -> Model:
