@@ -42,6 +42,24 @@ class Config(NamedTuple):
 def read_config(path: str, algorithm: str | None) -> Config:
     """Options from a YAML file, by their names on the command line or with underscores; for this algorithm, or its own.
     Each is judged for itself."""
+    found, lines = _parsed(path)
+    if found is None:
+        return Config(path, {}, {})
+    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
+        raise CrfkitError(f"{path}: expected options as `name: value`, one per line")
+    options = {name.replace("-", "_"): value for name, value in found.items() if value is not None}
+    config = Config(path, options, lines)
+    known = declarations.declared(algorithm or options.get("algorithm"))
+    for name, value in options.items():
+        try:
+            options[name] = _judged(name, value, known.get(name))
+        except OptionError as error:
+            raise CrfkitError(f"{config.where(name)}: {error}") from None
+    return config
+
+
+def _parsed(path: str) -> tuple[Any, dict[str, int]]:
+    """The contents of a YAML file, and where each option stands."""
     import yaml
 
     class Loader(yaml.SafeLoader):
@@ -67,7 +85,7 @@ def read_config(path: str, algorithm: str | None) -> Config:
             try:
                 node = loader.get_single_node()
                 lines = _lines(path, node)
-                found = None if node is None else loader.construct_document(node)
+                return (None if node is None else loader.construct_document(node)), lines
             finally:
                 loader.dispose()
     except OSError as error:
@@ -83,19 +101,6 @@ def read_config(path: str, algorithm: str | None) -> Config:
         where = f":{mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or " ".join(str(error).split())
         raise CrfkitError(f"{path}{where}: not YAML: {problem}") from None
-    if found is None:
-        return Config(path, {}, {})
-    if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
-        raise CrfkitError(f"{path}: expected options as `name: value`, one per line")
-    options = {name.replace("-", "_"): value for name, value in found.items() if value is not None}
-    config = Config(path, options, lines)
-    known = declarations.declared(algorithm or options.get("algorithm"))
-    for name, value in options.items():
-        try:
-            options[name] = _judged(name, value, known.get(name))
-        except OptionError as error:
-            raise CrfkitError(f"{config.where(name)}: {error}") from None
-    return config
 
 
 def _judged(name: str, value: Any, option: declarations.Declared | None) -> Any:

@@ -16,7 +16,7 @@ from crfkit.errors import OptionError
 from crfkit.learning.judging import judge, refuse_losses
 from crfkit.learning.progress import Progress, StopRequest
 from crfkit.learning.training import Training
-from crfkit.options import Declared
+from crfkit.options import Declared, Run
 from crfkit.replacing import check_writable, refuse_overwriting
 from crfkit.values import flag
 
@@ -104,14 +104,9 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
             _print_config({"algorithm": algorithm, **asdict(run), **asdict(options), **asdict(declarations.Speech(**speech))})
             return
         template, train, target = _positional(arguments, run.format)
-        refuse_dash("--log", run.log)
-        refuse_dash("--checkpoint", run.checkpoint)
-        inputs = (template, *(_matching(train) if run.distributed else train), run.dev, config)
         path = None if run.dev is not None else getattr(options, "path", None)
         targets = [target] if path is None else [_with_value(target, l1) for l1 in path]
-        for name in targets:
-            refuse_overwriting("MODEL", name, inputs)
-        refuse_losses(run, (*inputs, run.init, *targets))
+        _refuse_losses(run, (template, *(_matching(train) if run.distributed else train), run.dev, config), targets)
 
     for name in targets:
         check_writable(name)
@@ -134,6 +129,15 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
         progress.close()
     if stop.signal is not None:
         ctx.exit(128 + stop.signal)
+
+
+def _refuse_losses(run: Run, inputs: tuple[str | None, ...], targets: list[str]) -> None:
+    """OptionError if a file would be written over another one of this command, or to standard output."""
+    refuse_dash("--log", run.log)
+    refuse_dash("--checkpoint", run.checkpoint)
+    for name in targets:
+        refuse_overwriting("MODEL", name, inputs)
+    refuse_losses(run, (*inputs, run.init, *targets))
 
 
 def _with_value(target: str, l1: float) -> str:

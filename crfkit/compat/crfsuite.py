@@ -80,30 +80,9 @@ def main() -> None:
 def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: int, holdout: int | None, cross_validate: bool, log_to_file: bool,
           logbase: str, help_parameters: bool, data: tuple[str, ...]) -> None:  # fmt: skip
     """Train a model from DATA files (standard input by default), each of which is a group."""
-    from .pycrfsuite import BaseTrainer
-
     if kind not in ("1d", "crf1d"):
         raise OptionError(f"--type: expected 1d, found {kind!r}")
-
-    class Printing(BaseTrainer):
-        def message(self, message: str) -> None:
-            print(message, end="", file=log)
-
-    log: TextIO = sys.stdout
-    try:
-        trainer = Printing(algorithm)
-    except ValueError:
-        raise OptionError(f"--algorithm: expected lbfgs, l2sgd, ap, pa or arow, found {algorithm!r}") from None
-    try:
-        for pair in given:
-            name, sign, value = pair.partition("=")
-            if not sign:
-                raise OptionError(f"--set: expected NAME=VALUE, found {pair!r}")
-            if name not in trainer.params():
-                raise OptionError(f"--set: {trainer._algorithm} has no parameter {name!r}; it has {', '.join(trainer.params())}")
-            trainer.set(name, value)
-    except ValueError as error:
-        raise OptionError(getattr(error, "message", str(error))) from None
+    trainer, log = _trainer(algorithm, given), sys.stdout
     if help_parameters:
         print(f"PARAMETERS for {trainer._algorithm} (crf1d):\n")
         _list_parameters(trainer)
@@ -115,6 +94,7 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
             log = click.get_current_context().with_resource(open(name, "w", encoding="utf-8", errors="surrogateescape"))  # noqa: SIM115
         except OSError as error:
             raise FileError(f"{name}: cannot be written: {error.strerror}") from None
+    trainer.message = lambda message: print(message, end="", file=log)
     if model and not cross_validate:
         refuse_overwriting("--model", model, data)
         check_writable(model)
@@ -131,6 +111,27 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
             raise OptionError(f"--holdout: there are {groups} groups, found {holdout}")
         trainer.train(model, -1 if holdout is None else holdout - 1)
     print(f"End time of the training: {_now()}\n", file=log)
+
+
+def _trainer(algorithm: str, given: tuple[str, ...]) -> Any:
+    """The trainer of this name, with its parameters set as given."""
+    from .pycrfsuite import BaseTrainer
+
+    try:
+        trainer = BaseTrainer(algorithm)
+    except ValueError:
+        raise OptionError(f"--algorithm: expected lbfgs, l2sgd, ap, pa or arow, found {algorithm!r}") from None
+    for pair in given:
+        name, sign, value = pair.partition("=")
+        if not sign:
+            raise OptionError(f"--set: expected NAME=VALUE, found {pair!r}")
+        if name not in trainer.params():
+            raise OptionError(f"--set: {trainer._algorithm} has no parameter {name!r}; it has {', '.join(trainer.params())}")
+        try:
+            trainer.set(name, value)
+        except ValueError as error:
+            raise OptionError(str(error)) from None
+    return trainer
 
 
 def _now() -> str:

@@ -100,18 +100,7 @@ class Outputs:
         self.strict = strict
         scheme = plain(scheme)
         self._names = _candidates(scheme, strict)
-        if segments and scheme == "none":
-            raise OptionError("words are found by the prefixes of labels, and scheme 'none' has no prefixes")
-        if not isinstance(format, str) or format not in FORMATS:
-            raise OptionError(f"format: expected {', '.join(FORMATS)}, found {shown(format)}")
-        for name, text in (("outside", outside), ("delimiter", "" if delimiter is None else delimiter)):
-            Expected(str).take(name, text)
-        if lexicon is not None and not segments:
-            raise OptionError("lexicon is of use with segments only")
-        if format != "columns" and (delimiter is not None or lexicon is not None):
-            raise OptionError("delimiter and lexicon are for format 'columns'")
-        if label is not None and format == "crfsuite":
-            raise OptionError("label is of no use with format 'crfsuite', whose columns have no names")
+        _check_together(scheme, outside, format, label, delimiter, segments, lexicon)
         separator, pattern = _separator("\t" if format == "crfsuite" else delimiter)
         self._tallies, self.marks = [], Marks()
         for entry in Source(inputs).inputs:
@@ -194,6 +183,24 @@ def _candidates(scheme: str, strict: bool) -> list[str]:
     if strict and scheme == "none":
         raise OptionError("strict counting needs a scheme with chunks; 'none' has none")
     return candidates(scheme, strict)
+
+
+def _check_together(
+    scheme: str, outside: Any, format: Any, label: str | None, delimiter: Any, segments: bool, lexicon: Set[bytes] | None
+) -> None:
+    """OptionError for arguments of Outputs that are invalid, or contradict each other."""
+    if segments and scheme == "none":
+        raise OptionError("words are found by the prefixes of labels, and scheme 'none' has no prefixes")
+    if not isinstance(format, str) or format not in FORMATS:
+        raise OptionError(f"format: expected {', '.join(FORMATS)}, found {shown(format)}")
+    for name, text in (("outside", outside), ("delimiter", "" if delimiter is None else delimiter)):
+        Expected(str).take(name, text)
+    if lexicon is not None and not segments:
+        raise OptionError("lexicon is of use with segments only")
+    if format != "columns" and (delimiter is not None or lexicon is not None):
+        raise OptionError("delimiter and lexicon are for format 'columns'")
+    if label is not None and format == "crfsuite":
+        raise OptionError("label is of no use with format 'crfsuite', whose columns have no names")
 
 
 def _tables(names: Iterable[str], strict: bool) -> list[tuple[bytes, bool]]:

@@ -72,7 +72,7 @@ class Tagger:
         self._content = value
         return opened
 
-    def _open(self, source: Held | bytes, fault: str) -> contextlib.closing[Tagger]:
+    def _open(self, source: Any, fault: str) -> contextlib.closing[Tagger]:
         from crfkit.foreign import load
         from crfkit.tagging import Tagger as OwnTagger
 
