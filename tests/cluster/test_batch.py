@@ -3,6 +3,7 @@
 import gzip
 import random
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,14 @@ def test_long_and_many_short_sequences(tmp_path, monkeypatch):
 
 
 STEPS = ["look", "begin", "count", "read", "share_layout", "number", "look_around", "share_whole", "group", "evaluate"]
+FORGOTTEN = {"error": "Forgotten", "arguments": ["all"]}
 NONSENSE = [{"nonsense": 1}, {"value": 3}, {"error": "DataError", "arguments": 7}]
+
+
+def answers(verb, which):
+    """What workers do (see LocalWorkers) in answer to some of the requests with this verb, by their number."""
+    numbers = count(1)
+    return lambda _worker, asked, _n: which.get(next(numbers)) if asked == verb else None
 
 
 @pytest.mark.parametrize(
@@ -104,14 +112,8 @@ NONSENSE = [{"nonsense": 1}, {"value": 3}, {"error": "DataError", "arguments": 7
 )
 def test_a_worker_dies_or_answers_nonsense(tmp_path, monkeypatch, verb, how):
     train = corpus(tmp_path / "train.txt", 500)
-    seen = []
-
-    def on_step(worker, asked, n):
-        seen.append(asked)
-        return how if asked == verb and seen.count(verb) in (1, 4) else None
-
     one = on_one_machine(train, TEMPLATE, "owlqn", max_iter=2)
-    many, workers = with_workers(monkeypatch, train, TEMPLATE, "owlqn", 2, on_step, max_iter=2)
+    many, workers = with_workers(monkeypatch, train, TEMPLATE, "owlqn", 2, answers(verb, {1: how, 4: how}), max_iter=2)
     assert many == one
     if not (verb in ("begin", "share_layout", "share_whole", "group") and how == {"value": 3}):
         assert workers.started > 2
@@ -119,39 +121,23 @@ def test_a_worker_dies_or_answers_nonsense(tmp_path, monkeypatch, verb, how):
 
 def test_nonsense_that_comes_before_its_turn(tmp_path, monkeypatch):
     """The worker that answers then is not to blame."""
-    train = corpus(tmp_path / "train.txt", 500)
-    seen = []
-
-    def on_step(worker, verb, n):
-        seen.append(verb)
-        return {1: "dies", 2: {"value": {}}}.get(seen.count("read")) if verb == "read" else None
-
+    train, early = corpus(tmp_path / "train.txt", 500), answers("read", {1: "dies", 2: {"value": {}}})
     one = on_one_machine(train, TEMPLATE, "owlqn", max_iter=2)
-    assert with_workers(monkeypatch, train, TEMPLATE, "owlqn", 2, on_step, max_iter=2)[0] == one
+    assert with_workers(monkeypatch, train, TEMPLATE, "owlqn", 2, early, max_iter=2)[0] == one
 
 
 def test_tables_that_contradict_themselves_end_the_run(tmp_path, monkeypatch):
     """A part of them has been added by then: with the next answer the numbers would be others."""
-    train, seen = corpus(tmp_path / "train.txt", 500), []
-
-    def on_step(worker, verb, n):
-        seen.append(verb)
-        return {"value": {**dict.fromkeys(Read.__annotations__, 0), "tables": {"columns": [], "views": []}}} if verb == "read" and seen.count("read") == 1 else None
-
+    train = corpus(tmp_path / "train.txt", 500)
+    tables = {"value": {**dict.fromkeys(Read.__annotations__, 0), "tables": {"columns": [], "views": []}}}
     with pytest.raises(errors.TrainingError, match=r"^what a worker tells of shard 1 contradicts itself: .*; start the run again$"):
-        with_workers(monkeypatch, train, TEMPLATE, "owlqn", 1, on_step, max_iter=2)
+        with_workers(monkeypatch, train, TEMPLATE, "owlqn", 1, answers("read", {1: tables}), max_iter=2)
 
 
 def test_one_that_has_forgotten_everything_begins_anew(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 500)
-    seen = []
-
-    def on_step(worker, verb, n):
-        seen.append(verb)
-        return {"error": "Forgotten", "arguments": ["all"]} if seen.count("evaluate") in (3, 6) and verb == "evaluate" else None
-
     one = on_one_machine(train, TEMPLATE, "lbfgs", max_iter=6)
-    many, workers = with_workers(monkeypatch, train, TEMPLATE, "lbfgs", 2, on_step, max_iter=6)
+    many, workers = with_workers(monkeypatch, train, TEMPLATE, "lbfgs", 2, answers("evaluate", {3: FORGOTTEN, 6: FORGOTTEN}), max_iter=6)
     assert many == one
     assert workers.started == 2
 
@@ -165,14 +151,9 @@ class Few(LocalWorkers):
 
 def test_one_that_has_forgotten_everything_takes_over_more(tmp_path, monkeypatch):
     """The cells of its weights are others then."""
-    train, seen = corpus(tmp_path / "train.txt", 500), []
-
-    def on_step(worker, verb, n):
-        seen.append(verb)
-        return {5: "dies", 6: {"error": "Forgotten", "arguments": ["all"]}}.get(seen.count("evaluate")) if verb == "evaluate" else None
-
+    train = corpus(tmp_path / "train.txt", 500)
     one = on_one_machine(train, TEMPLATE, "lbfgs", max_iter=6)
-    kind = partial(Few, on_step=on_step)
+    kind = partial(Few, on_step=answers("evaluate", {5: "dies", 6: FORGOTTEN}))
     many, workers = with_workers(monkeypatch, train, TEMPLATE, "lbfgs", 2, kind=kind, max_iter=6)
     assert many == one
     assert len(workers.all) == 0 and workers.started == 2
