@@ -276,14 +276,10 @@ def build(layout: Layout, weights: array.array, features: Any, header: dict[str,
     from crfkit.weights.pruning import pruned
 
     layout, weights, u_new, b_new = pruned(layout, weights)
-    model = assembled(layout, weights, pack(features, u_new, b_new), header, verify=False)
-    model.verified = True  # it was just made
-    return model
+    return assembled(layout, weights, pack(features, u_new, b_new), header)
 
 
-def assembled(
-    layout: Layout, weights: array.array, index: Mapping[str, Buffer], header: dict[str, Any], name: str = "model", verify: bool = True
-) -> Model:
+def assembled(layout: Layout, weights: array.array, index: Mapping[str, Buffer], header: dict[str, Any], name: str = "model") -> Model:
     """The model of these parts; `header` says what they do not tell."""
     sections = {**index, **{f"layout.{part}": values for part, values in layout.arrays().items()}, "weights": weights}
     attributes, bigram_attributes = layout.n_attributes
@@ -296,7 +292,9 @@ def assembled(
         has_tau=layout.has_tau,
         hot=layout.hot,
     )
-    return made(Model, header, sections, name, verify)
+    model = made(Model, header, sections, name, verify=False)
+    model.verified = True  # it was just made
+    return model
 
 
 def load(path_or_bytes: Any, verify: bool = True) -> Model:

@@ -161,8 +161,7 @@ def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
     if not all_finite(weights):
         finite = all(map(isfinite, chain(u.weight, parts.pairs or (), b.weight)))
         raise ModelFileError(f"{name}: a weight is " + ("beyond 3.4e38, the most that single precision holds" if finite else "not a finite number"))
-    model = assembled(layout, weights, pack(builder, *kept), header, name, verify=False)
-    model.verified = True  # it was just made
+    model = assembled(layout, weights, pack(builder, *kept), header, name)
     model.rest = rest
     return model
 
