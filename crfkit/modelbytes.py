@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .errors import FileError, ModelFileError
 from .replacing import reason_of, refusal
-from .values import named, shown
+from .text.opening import open_file
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -65,18 +65,14 @@ def _read(file: Any, name: str) -> Any:
 
 
 def _of_path(path: str) -> memoryview:
-    if not path:
-        raise FileError("the path to read from is empty; give the name of a file")
-    try:
-        with open(path, "rb") as file:
+    if os.path.isdir(path):
+        raise FileError(f"{path}: is a folder, not a model file")
+    with open_file(path) as file:
+        try:
             endless = stat.S_ISCHR(os.fstat(file.fileno()).st_mode)  # as /dev/zero
             return _aligned(file.read(_START)) if endless else mapped(file)
-    except IsADirectoryError:
-        raise FileError(f"{path}: is a folder, not a model file") from None
-    except OSError as error:
-        raise FileError(f"{named(path)}: cannot be read: {reason_of(error)}") from error
-    except ValueError as error:  # a zero byte in the path
-        raise FileError(f"{shown(path)}: not a file name") from error
+        except OSError as error:
+            raise FileError(f"{path}: cannot be read: {reason_of(error)}") from error
 
 
 def mapped(file: BinaryIO) -> memoryview:
