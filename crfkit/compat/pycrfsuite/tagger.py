@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -192,19 +191,12 @@ class Tagger:
 
     def dump(self, filename: str | os.PathLike[str] | None = None) -> None:
         """Write the model as text, in CRFsuite's layout, to a file or to standard output."""
+        from crfkit.cli.common import standard_output
+
         lines = self._lines()
-        if filename is None:
-            binary = getattr(sys.stdout, "buffer", None)
-            if binary is None:  # as in notebooks
-                sys.stdout.writelines(as_bytes(line).decode(errors="replace") for line in lines)
-            else:
-                sys.stdout.flush()
-                for line in lines:
-                    write_all(binary, as_bytes(line))
-                binary.flush()
-            return
-        with open(filename, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
-            file.writelines(lines)
+        with standard_output() if filename is None else open(filename, "wb") as stream:
+            for line in lines:
+                write_all(stream, as_bytes(line))
 
     def info(self) -> ParsedDump:
         """The contents of the model; weights have six decimals, as in `dump`."""
