@@ -19,15 +19,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from crfkit.errors import CrfkitWarning, DataError, FileError, warn_caller
-from crfkit.evaluation.schemes import END, INSIDE, N_PREFIXES, PREFIXES, SCHEMES, START, detect
+from crfkit.evaluation.schemes import END, INSIDE, N_PREFIXES, PREFIXES, SCHEMES, SEGMENTATION, START, detect
 from crfkit.text.faults import plural
 from crfkit.values import lists, named, plain, shown
 
 START_MARK, END_MARK = "<start>", "<end>"
 STRICT_SCHEMES = tuple(name for name, scheme in SCHEMES.items() if scheme.strict)
-
-# Names that word segmentation gives to two roles of IOBES.
-_SEGMENTATION = {"M": "I", "W": "S"}
 
 Pairs = Iterable[tuple[str, str]]
 
@@ -211,7 +208,7 @@ def _from_pairs(name: str, pairs: _Placed, labels: Sequence[str]) -> Constraints
 def _split(label: str) -> tuple[str, str]:
     """Prefix and type of a label; a label O has no type."""
     prefix, _, kind = label.partition("-")
-    prefix = _SEGMENTATION.get(prefix, prefix)
+    prefix = SEGMENTATION.get(prefix, prefix)
     return prefix, "" if prefix == "O" else kind
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from crfkit.errors import DataError
+from crfkit.text.block import places_of
 from crfkit.text.faults import plural
 from crfkit.text.reading import CONLLU, Source
 from crfkit.text.rows import Rows
@@ -222,12 +223,7 @@ def _tail(data: bytes) -> list[bytes]:
 
 
 def _of_rows(rows: Rows, names: tuple[str, ...], path: str) -> Iterator[Tree]:
-    places = []
-    for name in ("form", "upos", "head", "deprel"):
-        if name not in names:
-            raise DataError(f"there is no column '{name}': the columns are {' '.join(names)}", path, 1)
-        places.append(names.index(name))
-    form, upos, head, relation = places
+    form, upos, head, relation = places_of(("form", "upos", "head", "deprel"), names, path)
     token = 0
     for cells in rows.sentences():
         words = []

@@ -25,8 +25,9 @@ OTHER = N_PREFIXES - 1
 
 _CODES = {name: code for code, name in enumerate(PREFIXES[:OTHER])}
 
-# The same role under other names: BILOU's L and U, and the M and W of word segmentation.
-_IOBES_ROLE = {"L": "E", "U": "S", "W": "S", "M": "I"}
+# The same role in IOBES under other names: the M and W of word segmentation, and BILOU's L and U.
+SEGMENTATION = {"M": "I", "W": "S"}
+_IOBES_ROLE = {**SEGMENTATION, "L": "E", "U": "S"}
 
 
 class Spelling(NamedTuple):

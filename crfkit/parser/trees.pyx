@@ -20,6 +20,7 @@ from crfkit.text.table cimport RowsC, rows_cell
 from .states cimport LEFT, NOBODY, RIGHT, SHIFT, StateC, state_allows, state_do, state_ended, state_start
 
 from crfkit.errors import DataError
+from crfkit.text.block import places_of
 
 cdef enum:
     MOST_TEXTS = 1 << 16        # a table with more is replaced by a new one
@@ -83,10 +84,7 @@ cdef class TreeColumns:
     """The indices of the columns ID, HEAD and DEPREL."""
 
     def __init__(self, names, path=None):
-        for name in ("id", "head", "deprel"):
-            if name not in names:
-                raise DataError(f"there is no column '{name}': the columns are {' '.join(names)}", path, 1)
-        self.id, self.head, self.relation = [names.index(name) for name in ("id", "head", "deprel")]
+        self.id, self.head, self.relation = places_of(("id", "head", "deprel"), names, path)
 
 
 cpdef check_ids(Rows rows, int32_t column):

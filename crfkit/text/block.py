@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from crfkit.errors import DataError
 
 
 class Columns(NamedTuple):
@@ -15,6 +18,14 @@ class Columns(NamedTuple):
     """The names of the columns, if the input has them."""
     path: str | None = None
     line: int | None = None
+
+
+def places_of(wanted: Sequence[str], names: Sequence[str], path: str | None) -> list[int]:
+    """The numbers of the columns with the wanted names; DataError for one that is not there."""
+    for name in wanted:
+        if name not in names:
+            raise DataError(f"there is no column '{name}': the columns are {' '.join(names)}", path, 1)
+    return [names.index(name) for name in wanted]
 
 
 class Marks:
