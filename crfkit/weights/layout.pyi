@@ -6,7 +6,8 @@ from typing_extensions import Buffer
 
 from crfkit.data.dataset import Dataset
 
-from .observed import Evidence, Observed
+from .evidence import Evidence
+from .observed import Observed
 
 MAX_LABELS: int
 

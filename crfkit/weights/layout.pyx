@@ -14,7 +14,8 @@ from crfkit.features.reach cimport RULE_ALL, RULE_DROPPED, RULE_OBSERVED
 from crfkit.memory cimport arena_zeros, memset
 from .cells cimport feature_cell, layout_cell, least_hot, padded, pairs_begin
 from .history cimport ANY, MOST_HISTORY_LABELS, history_exists, history_key, layout_history_cell
-from .observed cimport TOKENS_AT_ONCE, Evidence, Observed
+from .evidence cimport Evidence
+from .observed cimport TOKENS_AT_ONCE, Observed
 from crfkit.errors import DataError, ModelFileError
 
 MAX_LABELS = 65535

@@ -2,8 +2,9 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from crfkit.data.dataset cimport NO_LABEL, Dataset, labels_seen
+from crfkit.data.dataset cimport Dataset
 from crfkit.memory cimport Arena, BufferC
+from .evidence cimport Evidence, FoundC
 
 cdef enum:
     TOKENS_AT_ONCE = 1 << 18
@@ -13,22 +14,9 @@ cdef struct SeenC:      # of an attribute
     int32_t n           # its features; -1: observed ones are not needed
     int32_t count       # how often it occurs; exact only up to MOST_COUNT
 
-cdef packed struct FoundC:      # a feature, in the order in which they are met
-    int64_t key
-    int32_t a           # its attribute
-
 cdef struct TokenC:
     int64_t key         # of the feature that it is an example of (history.pxd), or NO_FEATURE
     int64_t t
-
-
-cdef class Evidence(Arena):
-    cdef bint bigram
-    cdef int64_t n, size        # attributes, features (some more than once)
-    cdef BufferC counts, features
-    cdef int64_t* count         # [n]
-    cdef FoundC* found          # [size]
-    cdef int32_t most           # the largest number of a label
 
 
 cdef class Observed(Arena):

@@ -24,8 +24,8 @@ from crfkit.features.indexing import RULES
 from crfkit.features.merging import add_tables, followed
 from crfkit.text.block import Columns, Marks
 from crfkit.text.opening import Stretch
+from crfkit.weights.evidence import Evidence
 from crfkit.weights.layout import Layout
-from crfkit.weights.observed import Evidence
 
 from ..corpus import Corpus, no_feature
 from ..reader import Reader
