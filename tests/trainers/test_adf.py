@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import options_of, read
-from trainers.twins import Built, Corpus, Sample, corpora, weighted
+from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, weighted
 from trainers.twins_online import Adf, shares
 
 from crfkit import options
@@ -35,10 +35,9 @@ def rates_of(built, trainer):
 def test_every_pass_is_that_of_the_dense_form(corpus, passes, l2, rate, bounds, shared, seed, data):
     """So few samples that each is a window: most rows are idle for some windows, and are updated later."""
     built, trainer, twin = both(corpus, l2, rate, *bounds, seed, weighted(data.draw, corpus.features()), shared, **({"window": 1} if shared else {}))
-    for _ in range(passes):
-        loss = trainer.run_pass()["loss"]
-        assert loss == pytest.approx(twin.run_pass(list(trainer.state()["order"])), rel=1e-5, abs=1e-5)
-        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, **PRECISION)
+    for loss, weights, expected_loss, expected in passes_of_both(built, trainer, twin, passes):
+        assert loss == pytest.approx(expected_loss, rel=1e-5, abs=1e-5)
+        assert weights == pytest.approx(expected, **PRECISION)
         assert rates_of(built, trainer) == pytest.approx(twin.rates, rel=1e-9)
 
 
@@ -62,10 +61,9 @@ def test_windows_of_several_samples(l2, rate, long):
     """With 57 samples a window has 5, so windows and passes are out of step; the penalty takes up to everything a
     step (1 - rate l2/|S| is 0.97, 0.47 and -0.4 at first)."""
     built, trainer, twin = both(sparse_corpus(long=long), l2, rate)
-    for _ in range(4):
-        loss = trainer.run_pass()["loss"]
-        assert loss == pytest.approx(twin.run_pass(list(trainer.state()["order"])), rel=1e-5)
-        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, **PRECISION)
+    for loss, weights, expected_loss, expected in passes_of_both(built, trainer, twin, 4):
+        assert loss == pytest.approx(expected_loss, rel=1e-5)
+        assert weights == pytest.approx(expected, **PRECISION)
         assert rates_of(built, trainer) == pytest.approx(twin.rates, rel=1e-9)
     assert len(set(twin.rates.values())) > 5
 

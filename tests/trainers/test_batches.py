@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import accuracy, options_of
-from trainers.twins import Built, corpora, weighted
+from trainers.twins import Built, corpora, passes_of_both, weighted
 from trainers.twins_batches import Averaged, Gradient, looks
 from trainers.twins_online import Adf, shares
 
@@ -22,6 +22,12 @@ def trainer_of(name, built, start, seed, found=None, **chosen):
     return trainer_class(name)(built.dataset, built.layout, own, initial=built.to_cells(start), seed=seed, found=found)
 
 
+def agree(built, trainer, twin, passes, average=False):
+    for loss, weights, expected_loss, expected in passes_of_both(built, trainer, twin, passes, average):
+        assert loss == pytest.approx(expected_loss, **PRECISION)
+        assert weights == pytest.approx(expected, **PRECISION)
+
+
 @given(corpora(labels=st.integers(1, 3), most_samples=6), st.just(1) | sizes, st.sampled_from(["sgd", "sapo"]), st.sampled_from([0.0, 2.0]),
        st.sampled_from([0.0, 0.5]), st.booleans(), seeds, st.data())  # fmt: skip
 def test_gradients(corpus, size, name, l2, decay, found, seed, data):
@@ -30,10 +36,7 @@ def test_gradients(corpus, size, name, l2, decay, found, seed, data):
     chosen = {"nbest": nbest, "ratio": 0.0} if name == "sapo" else {}
     trainer = trainer_of(name, built, start, seed, found, l2=l2, rate=0.2, decay=decay, batch_size=size, **chosen)
     twin = Gradient(looks(corpus, name, nbest), dict(start), l2, 0.2, decay, size, shares=shares(corpus) if found else {})
-    for _ in range(2):
-        loss = trainer.run_pass()["loss"]
-        assert loss == pytest.approx(twin.run_pass(list(trainer.state()["order"])), rel=1e-5, abs=1e-5)
-        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, **PRECISION)
+    agree(built, trainer, twin, 2)
 
 
 @given(corpora(most_samples=6), sizes, st.booleans(), seeds, st.data())
@@ -41,10 +44,7 @@ def test_the_perceptron(corpus, size, average, seed, data):
     built, start = Built(corpus), weighted(data.draw, corpus.features())
     trainer = trainer_of("perceptron", built, start, seed, average=average, batch_size=size)
     twin = Averaged(looks(corpus, "perceptron"), dict(start), size)
-    for _ in range(3):
-        assert trainer.run_pass()["loss"] == twin.run_pass(list(trainer.state()["order"]))
-        expected = twin.average if average else twin.weights
-        assert built.to_weights(trainer.weights()) == pytest.approx(expected, **PRECISION)
+    agree(built, trainer, twin, 3, average)
 
 
 @given(corpora(labels=st.integers(1, 3), most_samples=40), sizes, st.sampled_from([0.0, 3.0]), st.sampled_from([(0.995, 0.6), (0.9, 0.1)]),
@@ -53,10 +53,7 @@ def test_batches_of_adf_are_those_of_the_twin(corpus, size, l2, bounds, seed, da
     built, start = Built(corpus), weighted(data.draw, corpus.features())
     trainer = trainer_of("adf", built, start, seed, l2=l2, rate=0.2, alpha=bounds[0], beta=bounds[1], batch_size=size)
     twin = Adf(corpus, dict(start), l2, 0.2, *bounds, size)
-    for _ in range(2):
-        loss = trainer.run_pass()["loss"]
-        assert loss == pytest.approx(twin.run_pass(list(trainer.state()["order"])), rel=1e-5, abs=1e-5)
-        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, **PRECISION)
+    agree(built, trainer, twin, 2)
 
 
 @given(corpora(most_samples=5))

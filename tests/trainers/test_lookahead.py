@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from problems import thorough
 from trainers.samples import accuracy
-from trainers.twins import Built, Corpus, Sample, corpora, weighted
+from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, weighted
 from trainers.twins_lookahead import Lookahead
 
 from crfkit import options
@@ -50,14 +50,9 @@ def test_every_pass_is_that_of_the_twin(corpus, depth, margin, passes, average, 
     seed = data.draw(st.integers(0, 9))
     trainer = Trainer(built.dataset, built.layout, chosen, initial=built.to_cells(start), seed=seed, shared=shared(built))
     twin = Lookahead(corpus, dict(start), depth, margin)
-    for _ in range(passes):
-        loss = trainer.run_pass()["loss"]
-        assert loss == twin.run_pass(list(trainer.state()["order"]))
-        weights = built.to_weights(trainer.weights())
-        if average:
-            assert weights == pytest.approx(twin.average, rel=1e-5, abs=1e-6)
-        else:
-            assert weights == twin.weights  # sums of fractions of two: exact
+    for loss, weights, expected_loss, expected in passes_of_both(built, trainer, twin, passes, average):
+        assert loss == expected_loss
+        assert weights == (pytest.approx(expected, rel=1e-5, abs=1e-6) if average else expected)  # sums of fractions of two: exact
     assert trainer.decisions == twin.decisions
 
 
@@ -67,9 +62,8 @@ def test_more_labels_than_a_vector_holds(corpus, depth, seed):
     built = Built(corpus)
     trainer = Trainer(built.dataset, built.layout, options.Lookahead(depth=depth, margin=1.0, average=False), seed=seed, shared=shared(built))
     twin = Lookahead(corpus, dict.fromkeys(corpus.features(), 0.0), depth, 1.0)
-    for _ in range(2):
-        assert trainer.run_pass()["loss"] == twin.run_pass(list(trainer.state()["order"]))
-        assert built.to_weights(trainer.weights()) == twin.weights
+    for loss, weights, *expected in passes_of_both(built, trainer, twin, 2):
+        assert [loss, weights] == expected
 
 
 @pytest.mark.parametrize("margin", [0.0, 5.0])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from trainers.samples import sentences
-from trainers.twins import Built, Corpus, Sample, corpora, paths_by_score, problem
+from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, paths_by_score, problem
 from trainers.twins_margin import Mira, difference, dot, wrong
 
 from crfkit import options
@@ -37,12 +37,10 @@ def both(corpus, n, most, average, seed):
 @given(small, st.integers(1, 3), st.integers(1, 4), aggressiveness, st.booleans(), seeds)
 def test_every_pass_is_that_of_the_twin(corpus, passes, n, most, average, seed):
     built, trainer, twin = both(corpus, n, most, average, seed)
-    for _ in range(passes):
-        loss = trainer.run_pass()["loss"]
-        expected = twin.run_pass(list(trainer.state()["order"]))
+    for loss, weights, expected_loss, expected in passes_of_both(built, trainer, twin, passes, average):
         assume(twin.gap > CLEAR)
-        assert loss == pytest.approx(expected, rel=1e-5, abs=1e-4)
-        assert built.to_weights(trainer.weights()) == pytest.approx(twin.average if average else twin.weights, **PRECISION)
+        assert loss == pytest.approx(expected_loss, rel=1e-5, abs=1e-4)
+        assert weights == pytest.approx(expected, **PRECISION)
 
 
 @given(small, seeds)

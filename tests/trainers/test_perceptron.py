@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trainers.twins import Built, Corpus, Sample, corpora, weighted
+from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, weighted
 from trainers.twins_online import Perceptron
 
 from crfkit import options
@@ -18,14 +18,9 @@ def test_every_pass_is_that_of_the_twin(corpus, passes, average, data):
         built.dataset, built.layout, options.Perceptron(average=average), initial=built.to_cells(start), seed=data.draw(st.integers(0, 9))
     )
     twin = Perceptron(corpus, dict(start))
-    for _ in range(passes):
-        loss = trainer.run_pass()["loss"]
-        assert loss == twin.run_pass(list(trainer.state()["order"]))
-        weights = built.to_weights(trainer.weights())
-        if average:
-            assert weights == pytest.approx(twin.average, rel=1e-5, abs=1e-6)
-        else:
-            assert weights == twin.weights  # sums of quarters: exact
+    for loss, weights, expected_loss, expected in passes_of_both(built, trainer, twin, passes, average):
+        assert loss == expected_loss
+        assert weights == (pytest.approx(expected, rel=1e-5, abs=1e-6) if average else expected)  # sums of quarters: exact
 
 
 def test_nothing_changes_once_all_is_right():

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import exp, log
+from typing import Any
 
 from hypothesis import assume
 from hypothesis import strategies as st
@@ -175,6 +176,15 @@ class Built:
         others = set(range(len(cells))) - set(self.cells.values())
         assert not any(cells[k] for k in others)
         return {feature: cells[cell] for feature, cell in self.cells.items()}
+
+
+def passes_of_both(built: Built, trainer: Any, twin: Any, n: int, average: bool = False) -> Iterator[tuple[float, Weights, float, Weights]]:
+    """After each pass over all samples in the same order: loss and weights of the trainer, and those of the twin."""
+    for _ in range(n):
+        loss, order = trainer.run_pass()["loss"], list(trainer.state()["order"])
+        assert sorted(order) == list(range(len(built.corpus.samples)))
+        expected = twin.run_pass(order)
+        yield loss, built.to_weights(trainer.weights()), expected, twin.average if average else twin.weights
 
 
 def _rules(n: int, items: list[tuple[int, float]], every: set[int], least: dict[int, int]) -> bytes:
