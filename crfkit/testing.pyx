@@ -300,6 +300,6 @@ def tagged(Rows rows not None, labels, separator=None) -> bytes:
     cdef uint16_t[::1] label = array("H", [ids[own] for own in given] or [0])
     cdef uintptr_t[::1] name = array("L", [<uintptr_t><const char*><bytes>own for own in names] or [0])
     cdef int32_t[::1] name_len = array("i", [len(own) for own in names] or [0])
-    write_tagged(&rows.c, 0, rows.c.n_seq, &label[0], <const char**>&name[0], &name_len[0],
+    write_tagged(&rows.c, &label[0], <const char**>&name[0], &name_len[0],
                  text if separator is not None else <const char*>NULL, <int32_t>len(between), -1, &out.c)
     return out.getvalue()

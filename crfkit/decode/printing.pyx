@@ -13,12 +13,13 @@ from libc.stdio cimport snprintf
 
 from crfkit.loops.numbers cimport exp, fabs, floor
 from crfkit.text.rows cimport Rows
-from crfkit.text.table cimport FORM_COLUMNS, rows_separator
+from crfkit.text.table cimport FORM_COLUMNS
 from crfkit.text.scanning cimport last_blank_line
 from .nbest cimport search_nbest
 from .scratch cimport HowC, Scratch
 from crfkit.text.writing cimport (
-    OutC, Output, out_bytes, out_char, out_decimal, out_empty_line, out_lines, out_reserve, out_token_cells, write_cells, write_tagged,
+    OutC, Output, out_bytes, out_char, out_decimal, out_empty_line, out_lines, out_reserve, out_separator, out_token_cells, write_cells,
+    write_tagged,
 )
 
 
@@ -81,11 +82,11 @@ cdef class Printer:
     cdef int print_lines(self, Scratch x, Rows rows, OutC* out) except -1 nogil:
         cdef uint16_t* labels = x.room(rows.c.n_tok)
         cdef int64_t s, t, j, pos
-        cdef double p
+        cdef double p, number
         if not self.probability:
             x.decode(rows, 0, rows.c.n_seq, self.how, labels)
-            return write_tagged(&rows.c, 0, rows.c.n_seq, labels, x.decoder.name, x.decoder.name_len, self.between,
-                                self.between_len, rows.c.label_col if self.fill else -1, out)
+            return write_tagged(&rows.c, labels, x.decoder.name, x.decoder.name_len, self.between, self.between_len,
+                                rows.c.label_col if self.fill else -1, out)
         for s in range(rows.c.n_seq):
             x.best(rows, s, self.how, labels)
             x.expect(rows, s)
@@ -95,21 +96,15 @@ cdef class Printer:
             for t in range(rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1]):
                 j = labels[t - rows.c.seq_ptr[s]]
                 out_bytes(out, rows.c.text + pos, rows.c.line_end[t] - pos)
-                self.separate(rows, t, out)
+                out_separator(&rows.c, t, self.between, self.between_len, out)
                 out_bytes(out, x.decoder.name[j], x.decoder.name_len[j])
-                self.separate(rows, t, out)
-                out_probability(out, marginal(x, t - rows.c.seq_ptr[s], j))
-                self.separate(rows, t, out)
-                out_probability(out, p)
+                for number in (marginal(x, t - rows.c.seq_ptr[s], j), p):
+                    out_separator(&rows.c, t, self.between, self.between_len, out)
+                    out_probability(out, number)
                 pos = rows.c.line_end[t]
             out_bytes(out, rows.c.text + pos, rows.c.seq_end[s] - pos)
             out_empty_line(&rows.c, rows.c.seq_end[s], out)
         return out_lines(&rows.c, rows.c.tail_start, rows.c.n_text, True, out)
-
-    cdef int separate(self, Rows rows, int64_t t, OutC* out) except -1 nogil:
-        if self.between == NULL:
-            return out_char(out, rows_separator(&rows.c, t))
-        return out_bytes(out, self.between, self.between_len)
 
     cdef int print_cells(self, Scratch x, Rows rows, OutC* out) except -1 nogil:
         cdef uint16_t* labels = x.room(rows.c.n_tok)

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.memory cimport memcpy
-from .table cimport RowsC
+from .table cimport RowsC, rows_separator
 
 
 cdef struct OutC:
@@ -41,11 +41,17 @@ cdef class Output:
     cdef OutC c
 
 
+cdef inline int out_separator(const RowsC* rows, int64_t token, const char* separator, int32_t n, OutC* out) except -1 nogil:
+    """Write what stands between columns that are added to a line. NULL: that of the line, a tab or a blank."""
+    if separator == NULL:
+        return out_char(out, rows_separator(rows, token))
+    return out_bytes(out, separator, n)
+
+
 cdef int out_token_cells(const RowsC* rows, int64_t token, OutC* out) except -1 nogil
 cdef int out_lines(const RowsC* rows, int64_t start, int64_t stop, bint close, OutC* out) except -1 nogil
 cdef int out_empty_line(const RowsC* rows, int64_t end, OutC* out) except -1 nogil
-cdef int write_tagged(const RowsC* rows, int64_t first_seq, int64_t last_seq, const uint16_t* labels,
-                      const char** names, const int32_t* name_len, const char* separator,
-                      int32_t separator_len, int32_t column, OutC* out) except -1 nogil
+cdef int write_tagged(const RowsC* rows, const uint16_t* labels, const char** names, const int32_t* name_len,
+                      const char* separator, int32_t separator_len, int32_t column, OutC* out) except -1 nogil
 cdef int write_cells(const RowsC* rows, const uint16_t* labels, const char** names, const int32_t* name_len,
                      OutC* out) except -1 nogil

@@ -10,7 +10,7 @@ from libc.stdlib cimport free, realloc
 from crfkit.loops.numbers cimport isfinite
 from crfkit.memory cimport memmove
 
-from .table cimport FORM_CRFSUITE, rows_cell, rows_separator
+from .table cimport FORM_CRFSUITE, rows_cell
 from .scanning cimport blank_line
 
 
@@ -105,41 +105,30 @@ cdef int out_empty_line(const RowsC* rows, int64_t end, OutC* out) except -1 nog
     return out_char(out, b"\n")
 
 
-cdef int write_tagged(const RowsC* rows, int64_t first_seq, int64_t last_seq, const uint16_t* labels,
-                      const char** names, const int32_t* name_len, const char* separator,
-                      int32_t separator_len, int32_t column, OutC* out) except -1 nogil:
-    """Write sequences first_seq .. last_seq (exclusive) as in the input, with the separator and the name of the label at the
-    end of each token's line, and an empty line after each sequence.
-
-    labels[0] is the label of the first token of first_seq. separator NULL: that of the line, a tab or a blank.
-    column, unless -1: the name stands in place of this cell instead.
-    The lines behind the last sequence are written with it, so a block without sequences is written, too."""
-    cdef int64_t s, t, pos, k = 0
+cdef int write_tagged(const RowsC* rows, const uint16_t* labels, const char** names, const int32_t* name_len,
+                      const char* separator, int32_t separator_len, int32_t column, OutC* out) except -1 nogil:
+    """Write all sequences as in the input, with the separator and the name of the label at the end of each token's line, or with the name
+    in place of the cell in this column, unless it is -1; and an empty line after each sequence; then the lines behind the last one."""
+    cdef int64_t s, t, pos
     cdef int32_t n
     cdef const char* text = rows.text
     cdef const char* cell
-    for s in range(first_seq, last_seq):
+    for s in range(rows.n_seq):
         pos = rows.line_start[rows.seq_ptr[s]]
         out_lines(rows, rows.seq_start[s], pos, False, out)
         for t in range(rows.seq_ptr[s], rows.seq_ptr[s + 1]):
-            if column >= 0:
+            if column < 0:
+                out_bytes(out, text + pos, rows.line_end[t] - pos)
+                out_separator(rows, t, separator, separator_len, out)
+                pos = rows.line_end[t]
+            else:
                 cell = rows_cell(rows, t, column, &n)
                 out_bytes(out, text + pos, cell - text - pos)
                 pos = cell - text + n
-            else:
-                out_bytes(out, text + pos, rows.line_end[t] - pos)
-                pos = rows.line_end[t]
-                if separator == NULL:
-                    out_char(out, rows_separator(rows, t))
-                else:
-                    out_bytes(out, separator, separator_len)
-            out_bytes(out, names[labels[k]], name_len[labels[k]])
-            k += 1
+            out_bytes(out, names[labels[t]], name_len[labels[t]])
         out_bytes(out, text + pos, rows.seq_end[s] - pos)
         out_empty_line(rows, rows.seq_end[s], out)
-    if last_seq == rows.n_seq:
-        out_lines(rows, rows.tail_start, rows.n_text, True, out)
-    return 0
+    return out_lines(rows, rows.tail_start, rows.n_text, True, out)
 
 
 cdef int write_cells(const RowsC* rows, const uint16_t* labels, const char** names, const int32_t* name_len, OutC* out) except -1 nogil:
