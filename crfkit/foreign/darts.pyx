@@ -6,6 +6,7 @@ is b. If the check of unit b itself is b, a name ends at the node, and the base 
 
 import array
 
+from cpython.array cimport array as array_t
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport qsort
 
@@ -17,6 +18,8 @@ from crfkit.errors import ModelFileError
 cdef enum:
     UNIT = 8
     LONGEST = 1 << 20       # bytes of a name; a longer one is a cycle
+    FIRST_UNITS = 1 << 13
+    LAST_PLACE = 0x7FFFFE00
 
 
 cdef struct EndC:           # the end of a name
@@ -28,21 +31,14 @@ def read_names(const uint8_t[::1] data not None):
     """All names in a double array, and their values, sorted by value."""
     cdef:
         int64_t n = data.shape[0] // UNIT, p, q, b, root, length, k, room = 0, ends = 0, i, begin
+        int32_t[::1] owner
         const uint8_t* unit = &data[0] if n else NULL
         StringTable names = StringTable()
         uint8_t* s
         EndC* end
     if data.shape[0] % UNIT or n < 1 or n > 0x7FFFFFFF:
         raise ModelFileError(f"damaged: the table of names has {data.shape[0]} bytes, expected a multiple of {UNIT}")
-    owners = array.array("i", bytes(4 * n))
-    cdef int32_t[::1] owner = owners  # for each base the unit that has it
-    root = <int32_t>number(unit)
-    for q in range(1, n):
-        b = <int32_t>number(unit + q * UNIT)
-        if b > 0 and number(unit + q * UNIT + 4) and b < n:
-            if owner[b]:
-                raise ModelFileError("damaged: two nodes of the table of names have the same children")
-            owner[b] = <int32_t>q
+    root, owner = <int32_t>number(unit), owners(unit, n)
     for p in range(1, n):
         ends += is_end(unit, p)
     values = array.array("q", bytes(8 * ends))
@@ -86,6 +82,20 @@ def read_names(const uint8_t[::1] data not None):
     return names, values
 
 
+cdef owners(const uint8_t* unit, int64_t n):
+    """For each base the unit that has it."""
+    cdef int64_t q, b
+    found = array.array("i", [0]) * n
+    cdef int32_t[::1] owner = found
+    for q in range(1, n):
+        b = <int32_t>number(unit + q * UNIT)
+        if b > 0 and number(unit + q * UNIT + 4) and b < n:
+            if owner[b]:
+                raise ModelFileError("damaged: two nodes of the table of names have the same children")
+            owner[b] = <int32_t>q
+    return found
+
+
 cdef inline bint is_end(const uint8_t* unit, int64_t p) noexcept nogil:
     """Whether a name ends at unit p."""
     return number(unit + p * UNIT + 4) == p and <int32_t>number(unit + p * UNIT) < 0
@@ -107,79 +117,92 @@ cdef void reverse(uint8_t* s, int64_t n) noexcept nogil:
         s[k], s[n - 1 - k] = s[n - 1 - k], s[k]
 
 
-def write_names(features not None):
-    """The double array of pairs (name, value). The names are distinct, in ascending order and without zero bytes.
+cdef class DoubleArray:
+    """Units, while nodes get their children one after the other.
 
     The children of a node go to the first place with room for all of them. Darts, the library that CRF++ uses, does the same,
     so the tables are byte for byte those of CRF++. The search starts at `dense`: nearly all units before it are in use.
     """
+    cdef array_t units                  # (base, check)
+    cdef bytearray taken                # whether a node has this base
+    cdef int32_t* unit
+    cdef char* taken_at
+    cdef int64_t size, dense, used
+
+    def __cinit__(self):
+        self.units, self.taken, self.used = array.array("i"), bytearray(), 1
+        self.grow(FIRST_UNITS)
+
+    cdef int grow(self, int64_t more) except -1:
+        self.units.extend(array.array("i", [0]) * (2 * more))
+        self.taken += bytes(more)
+        self.unit, self.taken_at, self.size = <int32_t*>self.units.data.as_ints, self.taken, self.size + more
+        return 0
+
+    cdef int64_t add(self, int64_t node, const int32_t* byte, int64_t n) except -1:
+        """Give a node n children, which these bytes lead to (0: the end of a name, else 1 + the byte, ascending); its base."""
+        cdef int64_t place = max(byte[0] + 1, self.dense) - 1, full = 0, first_free = 0, begin = 0, k
+        while True:
+            place += 1
+            if place + 258 > self.size:
+                self.grow(self.size)
+                if place > LAST_PLACE:
+                    raise ModelFileError("the names of the features take more than CRF++'s format has room for")
+            if self.unit[2 * place + 1]:
+                full += 1
+                continue
+            first_free = first_free or place
+            begin = place - byte[0]
+            if self.taken_at[begin]:
+                continue
+            for k in range(1, n):
+                if self.unit[2 * (begin + byte[k]) + 1]:
+                    break
+            else:
+                break
+        self.dense = place if full >= 0.95 * (place - first_free + 1) else first_free
+        self.taken_at[begin] = 1
+        self.unit[2 * node] = <int32_t>begin
+        self.used = max(self.used, begin + byte[n - 1] + 1)
+        for k in range(n):
+            self.unit[2 * (begin + byte[k]) + 1] = <int32_t>begin
+        return begin
+
+
+def write_names(features not None):
+    """The double array of pairs (name, value). The names are distinct, in ascending order and without zero bytes."""
     cdef:
-        int64_t depth, first, last, at, begin, k, n_children, place, full, dense = 0, size = 8192, used = 1
-        int64_t node
+        int64_t node, depth, first, last, at, begin, k, n
         list names = [name for name, _ in features]
         list values = [value for _, value in features]
         list todo = [(0, 0, len(names), 0)]     # unit of a node, first and last of its names, length of their common prefix
         bytes name
         int32_t c, before
-        bint found
-        int32_t[257] byte                       # of each child: 0 for the end of a name, else 1 + the byte
+        int32_t[257] byte                       # of each child; see DoubleArray.add
         int64_t[258] start                      # of each child: its first name
-    units = array.array("i", bytes(2 * 4 * size))
-    taken = bytearray(size)                     # whether a node has this base
-    cdef int32_t[::1] unit = units
-    cdef uint8_t[::1] taken_at = taken
+        DoubleArray table = DoubleArray()
     while todo:
         node, first, last, depth = todo.pop()
-        n_children, before = 0, -1
+        n, before = 0, -1
         for at in range(first, last):
             name = names[at]
             c = 0 if len(name) == depth else <uint8_t>name[depth] + 1
-            if c == 0 and n_children:
+            if c == 0 and n:
                 raise ModelFileError(f"a second feature {name!r}")
             if c != before:
-                byte[n_children], start[n_children], before = c, at, c
-                n_children += 1
-        start[n_children] = last
-        if not n_children:
+                byte[n], start[n], before = c, at, c
+                n += 1
+        start[n] = last
+        if not n:
             break
-        place, full, found = max(byte[0] + 1, dense) - 1, 0, False
-        while True:
-            place += 1
-            if place + 258 > size:
-                unit, taken_at = None, None
-                units.extend(array.array("i", bytes(2 * 4 * size)))
-                taken += bytes(size)
-                size *= 2
-                unit, taken_at = units, taken
-                if place > 0x7FFFFE00:
-                    raise ModelFileError("the names of the features take more than CRF++'s format has room for")
-            if unit[2 * place + 1]:
-                full += 1
-                continue
-            if not found:
-                dense, found = place, True
-            begin = place - byte[0]
-            if taken_at[begin]:
-                continue
-            for k in range(1, n_children):
-                if unit[2 * (begin + byte[k]) + 1]:
-                    break
-            else:
-                break
-        if full >= 0.95 * (place - dense + 1):
-            dense = place
-        taken_at[begin] = 1
-        unit[2 * node] = <int32_t>begin
-        used = max(used, begin + byte[n_children - 1] + 1)
-        for k in range(n_children):
-            unit[2 * (begin + byte[k]) + 1] = <int32_t>begin
-        for k in range(n_children - 1, -1, -1):
+        begin = table.add(node, byte, n)
+        for k in range(n - 1, -1, -1):
             at = begin + byte[k]
             if byte[k] == 0:
                 if values[start[k]] > 0x7FFFFFFE:
                     raise ModelFileError("more weights than CRF++'s format has room for")
-                unit[2 * at] = -1 - <int32_t>values[start[k]]
+                table.unit[2 * at] = -1 - <int32_t>values[start[k]]
             else:
                 todo.append((at, start[k], start[k + 1], depth + 1))
     # CRF++ reads a unit for any byte behind any base without checking where the table ends.
-    return (units[: 2 * used] + array.array("i", bytes(2 * 4 * 257))).tobytes()
+    return (table.units[: 2 * table.used] + array.array("i", bytes(2 * 4 * 257))).tobytes()
