@@ -91,15 +91,13 @@ cdef class OpenLattice(Lattice):
             int64_t k, t
             EdgeC* edge
         edges = edges or {}
-        self.reserve_rows(len(nodes))
+        self.reserve_shared(len(nodes))
         arena_reserve(self, &self.steps, len(edges), sizeof(EdgeC))
         arena_reserve(self, &self.given, 2 * len(edges) * matrix, sizeof(double))
         lat.own = <EdgeC*>self.steps.data
-        lat.T, lat.n_own = <int32_t>len(nodes), <int32_t>len(edges)
+        lat.n_own = <int32_t>len(edges)
         copy_scores(lat, nodes, lat.score)
         lat.forbidden = copy_scores(lat, tau, lat.shared.score)
-        for k in range(lat.T):
-            lat.edge[k] = &lat.shared
         for k, t in enumerate(sorted(edges)):
             edge = lat.own + k
             memset(edge, 0, sizeof(EdgeC))

@@ -182,10 +182,7 @@ cdef class Scratch:
         cdef const double* node
         if self.decoder.constrained:
             votes = &self.voting.c
-            self.voting.reserve_rows(lat.T)
-            votes.T = lat.T
-            for t in range(lat.T):
-                votes.edge[t] = &votes.shared
+            self.voting.reserve_shared(lat.T)
             memcpy(votes.score, lat.node, <size_t>lat.T * lat.P * sizeof(double))
             for t in range(lat.T):
                 for j in range(lat.P):

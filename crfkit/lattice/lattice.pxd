@@ -47,6 +47,7 @@ cdef class Lattice(Arena):
     cdef int reserve(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil
     cdef int reserve_matrices(self) except -1 nogil
     cdef int reserve_forms(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil
+    cdef int reserve_shared(self, int32_t T) except -1 nogil
     cdef int reserve_rows(self, int64_t positions) except -1 nogil
     cdef int reserve_lists(self, Recursions recursions, int64_t pairs) except -1 nogil
     cdef int list_sums(self) except -1 nogil

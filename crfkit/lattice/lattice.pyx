@@ -268,12 +268,9 @@ cdef class Lattice:
             const int64_t* b_ptr = sent.b_ptr
             int64_t t
             int32_t k = 0
-        self.reserve_rows(sent.T)
-        lat.n_own = 0
         if b_ptr == NULL:
-            for t in range(1, sent.T):
-                lat.edge[t] = &lat.shared
-            return 0
+            return self.reserve_shared(sent.T)
+        self.reserve_rows(sent.T)
         arena_reserve(self, &self.steps, sent.T, sizeof(EdgeC))
         lat.own = <EdgeC*>self.steps.data
         for t in range(1, sent.T):
@@ -287,6 +284,16 @@ cdef class Lattice:
             self.reserve_forms(layout, sent)
         elif k > self.n_matrices:
             self.reserve_matrices()
+        return 0
+
+    cdef int reserve_shared(self, int32_t T) except -1 nogil:
+        """Reserve room for a sequence of T positions, all of whose steps are the shared one."""
+        cdef LatticeC* lat = &self.c
+        cdef int64_t t
+        self.reserve_rows(T)
+        lat.T, lat.n_own = T, 0
+        for t in range(1, T):
+            lat.edge[t] = &lat.shared
         return 0
 
     cdef int reserve_matrices(self) except -1 nogil:

@@ -104,10 +104,8 @@ cdef int use_marginals(const LatticeC* lat, Lattice votes) except -1 nogil:
     """Write logarithms of the marginals as scores, without pairs: the best path has the greatest product of marginals."""
     cdef LatticeC* to = &votes.c
     cdef int64_t t, j
-    votes.reserve_rows(lat.T)
-    to.T = lat.T
+    votes.reserve_shared(lat.T)
     for t in range(lat.T):
-        to.edge[t] = &to.shared
         for j in range(lat.P):
             to.score[t * lat.P + j] = log(lat.node[t * lat.P + j]) if j < lat.L else -INFINITY
     return 0
