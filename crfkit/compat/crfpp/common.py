@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import click
@@ -11,33 +10,25 @@ from crfkit.cli.common import ErrorsAsLines
 from crfkit.errors import CrfkitError
 from crfkit.version import __version__
 
+from ..wording import rewording
+
 BANNER = "CRF++: Yet Another CRF Tool Kit\nCopyright (C) 2005-2013 Taku Kudo, All rights reserved.\n\n"
 """What CRF++ prints first. Scripts that read its output skip three lines."""
 
 
-_ADVICE = [
-    ("lower --min-freq", "lower --freq"),
-    (r"lower --l1, which is \S+", "raise --cost"),
-    ("raise (?:--l1 or )?--l2", "lower --cost"),
-    ("(?=--comments passes|--format conllu|--template$)", "crfkit's "),
-]
+WORDS = {
+    "lower --min-freq": "lower --freq",
+    r"lower --l1, which is \S+": "raise --cost",
+    "raise (?:--l1 or )?--l2": "lower --cost",
+    "(?=--comments passes|--format conllu|--template$)": "crfkit's ",
+}
 """What messages of crfkit advise -> the same in the options of CRF++, or in those that crfkit alone has."""
-
-
-def advised(message: str) -> str:
-    """A message of crfkit as these programs say it."""
-    for ours, theirs in _ADVICE:
-        message = re.sub(ours, theirs, message)
-    return message
 
 
 class _Advising(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
-        try:
+        with rewording(WORDS, CrfkitError):
             return super().invoke(ctx)
-        except CrfkitError as error:
-            error.args = (advised(error.message),)
-            raise
 
 
 class Command(ErrorsAsLines, _Advising):

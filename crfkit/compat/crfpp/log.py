@@ -9,7 +9,8 @@ from typing import Any
 from crfkit.cli.common import note
 from crfkit.learning.progress import Progress
 
-from .common import BANNER, advised
+from ..wording import reworded
+from .common import BANNER, WORDS
 
 
 class Log(Progress):
@@ -33,7 +34,7 @@ class Log(Progress):
 
     def warn(self, text: str | None) -> None:
         if text is not None:
-            note(f"warning: {advised(text)}")
+            note(f"warning: {reworded(text, WORDS)}")
 
     def summary(self, counts: dict[str, Any]) -> None:
         self.sequences, self.tokens, self.weights = (counts[name] for name in ("sequences", "tokens", "weights"))

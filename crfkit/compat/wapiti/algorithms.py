@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from crfkit.errors import OptionError, TrainingError
+from crfkit.errors import OptionError
 
 ALGORITHMS = ("l-bfgs", "sgd-l1", "bcd", "rprop", "rprop+", "rprop-")
 TYPES = ("maxent", "memm", "crf")
@@ -16,22 +13,9 @@ UNLIMITED = 2**31 - 1
 # Options that change how Wapiti computes, not what; crfkit has no use for them.
 WITHOUT_EFFECT = ("jobsize", "sparse", "maxls", "stpmin", "stpmax", "stpinc", "stpdec", "cutoff")
 
-# crfkit's options, and what they are called here.
-NAMES = {"l1": "rho1", "l2": "rho2", "rate": "eta0", "decay": "alpha", "memory": "histsz", "max-iter": "maxiter", "passes": "maxiter", "threads": "nthread"}
-
-
-def renamed(message: str) -> str:
-    """A message of crfkit with Wapiti's names of options."""
-    return re.sub(rf"--({'|'.join(NAMES)})\b(?!-)", lambda found: f"--{NAMES[found[1]]}", message)
-
-
-@contextmanager
-def renamed_options() -> Iterator[None]:
-    """Errors about options have Wapiti's names of these."""
-    try:
-        yield
-    except (OptionError, TrainingError) as error:
-        raise type(error)(renamed(error.message)) from None
+# crfkit's options in messages, and what they are called here.
+_NAMES = {"l1": "rho1", "l2": "rho2", "rate": "eta0", "decay": "alpha", "memory": "histsz", "max-iter": "maxiter", "passes": "maxiter", "threads": "nthread"}
+WORDS = {rf"--{ours}\b(?!-)": f"--{theirs}" for ours, theirs in _NAMES.items()}
 
 
 def trainer_of(given: dict[str, Any]) -> tuple[str, dict[str, Any]]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from crfkit.learning.progress import Progress
 
-from .algorithms import renamed
+from ..wording import reworded
+from .algorithms import WORDS
 
 
 class Windows:
@@ -49,7 +50,7 @@ class Log(Progress):
         self.say(text)
 
     def warn(self, text: str | None) -> None:
-        super().warn(text and renamed(text))
+        super().warn(text and reworded(text, WORDS))
 
     def step(self, text: str) -> None:
         """Report the next step."""

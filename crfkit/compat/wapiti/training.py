@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from crfkit import modelfile, options
-from crfkit.errors import FileError, ModelFileError, OptionError, TemplateError
+from crfkit.errors import FileError, ModelFileError, OptionError, TemplateError, TrainingError
 from crfkit.foreign import wapiti
 from crfkit.foreign.parts import Parts, model_of, parts_of
 from crfkit.learning.checkpoint import Checkpoint
@@ -30,7 +30,8 @@ from crfkit.template import dialects
 from crfkit.text.opening import contents
 from crfkit.values import as_text
 
-from .algorithms import TYPES, renamed_options, trainer_of
+from ..wording import rewording
+from .algorithms import TYPES, WORDS, trainer_of
 from .data import sequences
 from .editing import compacted
 from .progress import Log, Windows
@@ -64,7 +65,7 @@ def train(given: dict[str, Any], source: Any, say: Callable[[str], Any] | None =
     made = options.make(algorithm, chosen)
     windows = Windows(given["objwin"], given["stopwin"], given["stopeps"])
     log, stop = Log(windows, say), StopRequest(lambda: windows.over)
-    with renamed_options(), stop.on_signals(), ExitStack() as stack:
+    with rewording(WORDS, OptionError, TrainingError), stop.on_signals(), ExitStack() as stack:
         return _trained(given, source, algorithm, made, log, stop, stack)
 
 
