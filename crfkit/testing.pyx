@@ -293,8 +293,6 @@ def tagged(Rows rows not None, labels, separator=None) -> bytes:
     ids = {own: k for k, own in enumerate(names)}
     cdef bytes between = separator or b""
     cdef const char* text = between
-    if len(given) != rows.c.n_tok or len(names) > 65536:
-        raise ValueError(f"{len(given)} labels, {len(names)} of them different, for {rows.c.n_tok} tokens")
     cdef uint16_t[::1] label = array("H", [ids[own] for own in given] or [0])
     cdef uintptr_t[::1] name = array("L", [<uintptr_t><const char*><bytes>own for own in names] or [0])
     cdef int32_t[::1] name_len = array("i", [len(own) for own in names] or [0])

@@ -46,17 +46,9 @@ cdef class Output:
     def __dealloc__(self):
         free(self.c.data)
 
-    def __len__(self):
-        return self.c.n
-
     def getvalue(self):
         """The bytes written so far."""
         return self.c.data[:self.c.n]
-
-    def write(self, const unsigned char[::1] data not None):
-        """Append bytes."""
-        if data.shape[0]:
-            out_bytes(&self.c, <const char*> &data[0], data.shape[0])
 
     def reset(self):
         """Discard the bytes written so far."""

@@ -7,7 +7,6 @@ import re
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from liars import liar
 
 from crfkit.errors import DataError
 from crfkit.testing import tagged
@@ -379,10 +378,3 @@ def test_conllu_comments_stay_where_they_are():
 def test_a_block_without_tokens_is_written_too():
     assert tagged(parse(b"# a\n\n\n# b\n", "conllu"), []) == b"# a\n\n# b\n\n"
     assert tagged(parse(b"\n\n"), []) == b""
-
-
-def test_as_many_labels_as_tokens():
-    with pytest.raises(ValueError, match="1 labels, 1 of them different, for 2 tokens"):
-        tagged(parse(b"a\nb\n"), [b"X"])
-    with pytest.raises(ValueError, match="3 labels, 3 of them different, for 1 tokens"):
-        tagged(parse(b"a\n"), liar(1, [b"X", b"Y", b"Z"]))
