@@ -63,3 +63,12 @@ def test_flags_of_distributions(tmp_path):
     (tmp_path / "empty.c").write_text("int nothing;\n")
     for theirs in (["-Wall", "-Werror=format-security"], ["-Wformat", "-Werror=format-security"], ["-Wall", "-Wextra", "-Werror=format-security"]):
         subprocess.run(["gcc", *theirs, *ours, "-c", "empty.c", "-o", "empty.o"], check=True)
+
+
+def test_no_source_seems_to_name_its_encoding():
+    """Older releases of Cython that pyproject.toml allows take `decoding: sentences` for one, wherever it stands in the first two lines."""
+    sources = [path for suffix in ("*.pyx", "*.pxd") for path in PACKAGE.rglob(suffix)]
+    assert sources
+    for path in sources:
+        first = path.read_text(encoding="utf-8").splitlines()[:2]
+        assert not re.search(r"coding[:=]", "\n".join(first)), path

@@ -1,4 +1,4 @@
-"""Decoding: sentences of parsed rows to labels, on one thread.
+"""Decodes sentences of parsed rows to labels, on one thread.
 
     rows ── Extractor ── attributes ── K.score ── lattice ─┬─ K.viterbi ── labels
                                                            └─ K.forward_backward ── marginals ── labels
