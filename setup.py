@@ -12,7 +12,7 @@ import tempfile
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from glob import glob
+from glob import escape, glob
 from importlib import import_module
 
 from Cython.Build import cythonize
@@ -99,6 +99,19 @@ Options.emit_code_comments = False
 
 class Build(build_ext):
     """Makes C of Cython when modules are built, and not when somebody asks for a version or packs the sources."""
+
+    def run(self):
+        self.remove_stale()
+        super().run()
+
+    def remove_stale(self):
+        """What an earlier version compiled here and this one does not have: Python would take it for a .py file of the same name."""
+        due = {self.get_ext_fullpath(module.name) for module in self.extensions}
+        package, shared = os.path.split(self.get_ext_fullpath(SHARED))
+        suffix = shared.removeprefix("_cyutility")
+        for found in glob(os.path.join(escape(package), "**", "*" + suffix), recursive=True):
+            if found not in due:
+                os.remove(found)
 
     def build_extensions(self):
         """Cython leaves a core without work at first, so what is C already is compiled beside it."""

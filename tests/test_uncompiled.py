@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,29 @@ def test_flags_of_distributions(tmp_path):
     (tmp_path / "empty.c").write_text("int nothing;\n")
     for theirs in (["-Wall", "-Werror=format-security"], ["-Wformat", "-Werror=format-security"], ["-Wall", "-Wextra", "-Werror=format-security"]):
         subprocess.run(["gcc", *theirs, *ours, "-c", "empty.c", "-o", "empty.o"], check=True)
+
+
+@pytest.mark.skipif(not SETUP.with_name("crfkit").exists() or not SETUP.exists(), reason="needs the sources")
+def test_what_an_older_version_compiled_does_not_hide_a_python_file(tmp_path):
+    for tool in ("setuptools", "Cython"):
+        pytest.importorskip(tool)
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    kept, stale, foreign = (tmp_path / "crfkit" / name for name in (f"threads{suffix}", f"evaluation/old{suffix}", "threads.another-python.so"))
+    stale.parent.mkdir(parents=True)
+    for path in (kept, stale, foreign):
+        path.touch()
+    program = f"""
+import runpy, sys
+sys.argv = ["setup.py", "--name"]
+setup = runpy.run_path("setup.py")
+from setuptools import Distribution
+build = setup["Build"](Distribution({{"ext_modules": [setup["extension"](name, []) for name in (setup["SHARED"], "crfkit.threads")]}}))
+build.build_lib = {str(tmp_path)!r}
+build.ensure_finalized()
+build.remove_stale()
+"""
+    subprocess.run([sys.executable, "-c", program], cwd=SETUP.parent, check=True, capture_output=True)
+    assert (kept.exists(), stale.exists(), foreign.exists()) == (True, False, True)
 
 
 def test_no_source_seems_to_name_its_encoding():
