@@ -13,9 +13,9 @@ PYTHONS ?= python3.10 python3.11 python3.12 python3.13
 RUNS    ?= 200
 JOBS   ?= $(shell getconf _NPROCESSORS_ONLN || echo 1)
 
-python  = $(shell $(PYTHON) -c 'import sys; print(sys.executable)')
+python  = '$(shell $(PYTHON) -c 'import sys; print(sys.executable)')'
 # From tests/, as sources that were not compiled in place would hide the crfkit that is installed.
-harness = cd tests && $(if $(wildcard crfkit/loops/*.so),PYTHONPATH=$(CURDIR)) $(python) -m
+harness = cd tests && $(if $(wildcard crfkit/loops/*.so),PYTHONPATH='$(CURDIR)') $(python) -m
 runtime = $(shell $(CC) -print-file-name=$(1))
 
 # An instrumented build lives in a copy of the tree, without what was compiled otherwise, so that builds never mix.
@@ -58,13 +58,13 @@ lint: ## style, types, generated documentation, Cython's hints, versions, leftov
 	$(python) .ci/lint.py
 	$(if $(wildcard crfkit/loops/*.so),PYTHONPATH=.) $(python) docs/generate.py --check
 
-sanitize: report = $(CURDIR)/build/sanitize/report
+sanitize: report = '$(CURDIR)'/build/sanitize/report
 sanitize: ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(copy)
 	$(RM) $(report).*
 	cd build/$@ && CRFKIT_SANITIZE=1 $(python) setup.py -q build_ext --inplace -j $(JOBS)
 	cd build/$@ && LD_PRELOAD="$(call runtime,libasan.so) $(call runtime,libubsan.so)" PYTHONMALLOC=malloc \
-	    ASAN_OPTIONS=detect_leaks=0:log_path=$(report) UBSAN_OPTIONS=print_stacktrace=1:log_path=$(report) \
+	    ASAN_OPTIONS=detect_leaks=0:log_path=\"$(report)\" UBSAN_OPTIONS=print_stacktrace=1:log_path=\"$(report)\" \
 	    $(python) -m pytest --hypothesis-profile=quick $(TESTS) || { cat $(report).* 2> /dev/null; exit 1; }
 
 debug: ## run the tests with every index and assertion checked
@@ -104,7 +104,7 @@ pythons: ## a wheel and its tests on each of PYTHONS that is here
 	    $$python -c '' 2> /dev/null || { echo "$$python: not here, skipped"; continue; }; \
 	    venv=build/$@/venv-$$(basename $$python) && $$python --version && $$python -m venv $$venv && \
 	    $$venv/bin/python -m pip install -q "$$(echo dist/*.tar.gz)[test]" && \
-	    (cd build/$@ && $(CURDIR)/$$venv/bin/python -m pytest $(TESTS)) || exit 1; \
+	    (cd build/$@ && "$(CURDIR)/$$venv/bin/python" -m pytest $(TESTS)) || exit 1; \
 	done
 
 clang: build ## build with clang in a copy, run the tests there, and compare models with those of the in-place build

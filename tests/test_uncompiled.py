@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -87,6 +88,20 @@ build.remove_stale()
 """
     subprocess.run([sys.executable, "-c", program], cwd=SETUP.parent, check=True, capture_output=True)
     assert (kept.exists(), stale.exists(), foreign.exists()) == (True, False, True)
+
+
+@pytest.mark.skipif(not SETUP.exists() or shutil.which("make") is None, reason="needs the Makefile and make")
+def test_a_folder_with_blanks_in_its_name(tmp_path):
+    folder = tmp_path / "my clones"
+    folder.mkdir()
+    shutil.copy(SETUP.with_name("Makefile"), folder)
+    (folder / "python").symlink_to(sys.executable)
+    (folder / "crfkit/loops").mkdir(parents=True)
+    (folder / "crfkit/loops/compiled.so").touch()
+    for target in ("build", "lint", "sanitize", "fuzz", "pythons", "clang"):
+        done = subprocess.run(["make", "-n", target, "PYTHON=./python"], cwd=folder, check=True, capture_output=True, text=True)
+        whole = sum(word.count(str(folder)) for word in shlex.split(done.stdout))
+        assert whole == done.stdout.count(str(folder)) > 0, (target, done.stdout)
 
 
 def test_no_source_seems_to_name_its_encoding():
