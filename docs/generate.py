@@ -38,7 +38,7 @@ Results go to standard output, everything else to standard error.
 | 2 | wrong usage: an unknown option, a value out of range, a missing argument |
 | 129, 130, 143 | the terminal was closed, Ctrl-C, SIGTERM |
 
-For completion of commands, options and files, add one of these lines to `~/.bashrc`, `~/.zshrc` or `config.fish`:
+For completion of commands, options, trainers, templates and files, add one of these lines to `~/.bashrc`, `~/.zshrc` or `config.fish`:
 
 ```sh
 eval "$(_CRFKIT_COMPLETE=bash_source crfkit)"

@@ -146,7 +146,16 @@ def test_what_is_named_exists(page):
         assert "NAME" in path or unpacked or (ROOT / path).exists(), path
 
 
-@pytest.mark.parametrize(("words", "offered"), [("crfkit te", ["templates"]), ("crfkit learn --warm", ["--warm-up"]), ("crfkit learn --search a", ["astar"])])
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("crfkit te", ["templates"]),
+        ("crfkit learn --warm", ["--warm-up"]),
+        ("crfkit learn --search a", ["astar"]),
+        ("crfkit learn -a s", ["sbcd", "sgd", "sapo"]),
+        ("crfkit templates ner", ["ner", "ner-words"]),
+    ],
+)
 def test_shells_complete(words, offered, workshop):
     asked = {"_CRFKIT_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
     done = run(["crfkit"], env={**os.environ, **asked})

@@ -8,7 +8,7 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any, BinaryIO, TextIO
 
@@ -53,6 +53,11 @@ class Text(click.ParamType):
         except UnicodeEncodeError:
             self.fail(f"expected UTF-8, found {os.fsencode(value)!r}", param, ctx)
         return value
+
+
+def offer(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+    """What a shell completes a value to."""
+    return lambda _ctx, _param, begun: [name for name in names() if name.startswith(begun)]
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from crfkit.options import Declared, Run
 from crfkit.replacing import check_writable, refuse_overwriting
 from crfkit.values import flag
 
-from .common import HELP_FLAGS, PATH, debug_option, refuse_dash, usage_errors, write_output
+from .common import HELP_FLAGS, PATH, debug_option, offer, refuse_dash, usage_errors, write_output
 from .config import Config, read_config
 
 
@@ -68,6 +68,7 @@ class Learn(click.Command):
     "--algorithm",
     default=None,
     metavar="NAME",
+    shell_complete=offer(lambda: (*declarations.TRAINERS, *declarations.ALIASES)),
     help=f"The trainer: {', '.join([*declarations.TRAINERS, *declarations.ALIASES])}.  [default lbfgs]",
 )
 @option_flags

@@ -7,11 +7,11 @@ import click
 from crfkit.replacing import write_all
 from crfkit.template.shipped import purpose, shipped, text_of
 
-from .common import HELP_FLAGS, debug_option, standard_output, usage_errors, write_output
+from .common import HELP_FLAGS, debug_option, offer, standard_output, usage_errors, write_output
 
 
 @click.command("templates", context_settings=HELP_FLAGS)
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=offer(shipped))
 @debug_option
 @click.pass_context
 def templates_command(ctx: click.Context, name: str | None) -> None:
