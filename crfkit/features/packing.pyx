@@ -162,7 +162,7 @@ cdef class Packer(Arena):
                 for k in range(view.n_map):
                     if 0 <= view.value[k] < view.strings.c.n and value[view.value[k]]:
                         kept[k] = 1
-        for each in {id(m): m for m in [*self.cells, *self.values]}.values():
+        for each in {id(m): m for m in self.cells + self.values}.values():
             number(each)
         return 0
 
