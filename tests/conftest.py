@@ -31,6 +31,10 @@ if BUILT_IN_PLACE:
 elif importlib.util.find_spec("crfkit") is None:
     raise pytest.UsageError("crfkit is neither installed (pip install .) nor built in place (make build)")
 
+# Where python-crfsuite is not installed, nothing is compared with it.
+if importlib.util.find_spec("pycrfsuite") is None:
+    collect_ignore = [str(path) for path in (ROOT / "tests").rglob("test_*.py") if "\nimport pycrfsuite\n" in path.read_text(encoding="utf-8")]
+
 # Bytecode is kept, if not beside the sources then in pytest's cache: else every program that a test starts would compile crfkit's
 # modules again, and every run all tests.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):

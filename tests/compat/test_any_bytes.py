@@ -130,8 +130,7 @@ NAMES = [b"w=caf\xe9", b"w=th\xe9", b"\xff", "é".encode("latin-1"), "é".encode
 @pytest.mark.parametrize("library", ["pycrfsuite", "crfkit.compat.pycrfsuite"])
 def test_names_from_python_may_be_any_bytes(library, tmp_path):
     """As bytes, or as the str that Python makes of bytes that are no UTF-8."""
-    import pycrfsuite
-
+    pycrfsuite = pytest.importorskip("pycrfsuite")
     from crfkit.compat import pycrfsuite as compat
 
     path = str(tmp_path / "m")
@@ -185,8 +184,7 @@ def odd_model(library, path):
 
 @pytest.mark.parametrize("library", ["pycrfsuite", "crfkit.compat.pycrfsuite"])
 def test_labels_from_python_may_be_anything(library, tmp_path):
-    import pycrfsuite
-
+    pycrfsuite = pytest.importorskip("pycrfsuite")
     from crfkit.compat import pycrfsuite as compat
 
     odd_model(pycrfsuite if library == "pycrfsuite" else compat, tmp_path / "m")
