@@ -60,9 +60,10 @@ LEVELS = (
 PLAIN = ["-DCYTHON_USE_PYLONG_INTERNALS=0", "-DCYTHON_FAST_THREAD_STATE=0"]
 OBJECTS = ("crfkit.decode", "crfkit.features.index", "crfkit.features.strings", "crfkit.text")
 
-# The same bits from every compiler and on every processor: no product and sum is fused into one.
-compile_args = ["-ffp-contract=off", "-Wno-unused-function", "-Wno-psabi"]
-link_args = []
+# The same bits from every compiler and on every processor: no product and sum is fused into one, and CFLAGS with -ffast-math or -Ofast
+# change nothing. A linker that sees these would also round small numbers to 0, in the whole process.
+compile_args = ["-fno-fast-math", "-ffp-contract=off", "-Wno-unused-function", "-Wno-psabi"]
+link_args = ["-O2", "-fno-fast-math"]
 if DEBUG or SANITIZE:
     compile_args += ["-O1", "-g", "-UNDEBUG", "-fno-omit-frame-pointer"]
 else:

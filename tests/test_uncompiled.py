@@ -1,5 +1,6 @@
 """A clone whose sources are not compiled: the crfkit that is installed is used there, or one line says what to do. And how it is compiled."""
 
+import ast
 import os
 import re
 import shlex
@@ -65,6 +66,25 @@ def test_flags_of_distributions(tmp_path):
     (tmp_path / "empty.c").write_text("int nothing;\n")
     for theirs in (["-Wall", "-Werror=format-security"], ["-Wformat", "-Werror=format-security"], ["-Wall", "-Wextra", "-Werror=format-security"]):
         subprocess.run(["gcc", *theirs, *ours, "-c", "empty.c", "-o", "empty.o"], check=True)
+
+
+@pytest.mark.skipif(not SETUP.exists() or shutil.which("gcc") is None, reason="needs setup.py and gcc")
+@pytest.mark.parametrize("theirs", ["-ffast-math", "-Ofast"])
+def test_flags_that_change_numbers(theirs, tmp_path):
+    """They have no effect, neither on what is compiled nor, through what the linker adds, on the whole process."""
+    compiling, linking = (
+        ast.literal_eval(re.search(rf"^{name}_args = (\[.*\])$", SETUP.read_text(encoding="utf-8"), re.M)[1]) for name in ("compile", "link")
+    )
+    (tmp_path / "empty.c").write_text("int nothing;\n")
+
+    def gcc(*arguments):
+        done = subprocess.run(["gcc", "-O2", theirs, *arguments, "empty.c"], check=True, capture_output=True, text=True)
+        return done.stdout + done.stderr
+
+    for faulty, flags in ((True, []), (False, [*compiling, "-O1"])):
+        assert ("__FAST_MATH__ 1" in gcc(*flags, "-dM", "-E")) == faulty
+    if "crtfastmath" in gcc("-shared", "-###"):
+        assert "crtfastmath" not in gcc("-shared", *linking, "-###")
 
 
 @pytest.mark.skipif(not SETUP.with_name("crfkit").exists() or not SETUP.exists(), reason="needs the sources")
