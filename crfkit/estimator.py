@@ -130,7 +130,8 @@ class CRF(Estimator):
 
     After `fit` there are: `model_`, a Model; `tagger_`, a Tagger of it; `classes_`, its labels.
 
-    A subclass may have parameters of its own: its __init__ passes the others on, as **options.
+    A subclass may have parameters of its own. Its __init__ passes those of CRF on: all of them, as **options, or some of
+    them, by name. One that is also derived from sklearn.base.BaseEstimator has set_fit_request for metadata routing.
     """
 
     model_: Model
@@ -148,14 +149,16 @@ class CRF(Estimator):
         **given: Unpack[OfEstimator],
     ):
         own = {"algorithm": algorithm, "template": template, "progress": progress, "constraints": constraints}
-        parameters = {**self._defaults(), **own}
+        of_all = CRF._defaults()  # a subclass need not take all of them, and may have set its own before
+        added = {name: value for name, value in self._defaults().items() if name not in of_all}
         for name in given:
-            if name not in parameters:
+            if name not in of_all and name not in added:
                 raise self._unknown(name)
-        self.__dict__.update(parameters)
-        self.__dict__.update(given)
+        self.__dict__.update({**added, **self.__dict__, **of_all, **own, **given})
 
     def _unknown(self, name: str) -> OptionError:
+        if name in CRF._defaults():  # which a subclass does not take
+            return super()._unknown(name)
         return (
             OptionError(f"{name} is no parameter of {type(self).__name__}: {_OF_FILES[name]}")
             if name in _OF_FILES
@@ -200,8 +203,8 @@ class CRF(Estimator):
         check_source(self.constraints)
         if (X_dev is None) != (y_dev is None):
             raise OptionError("found only one of X_dev and y_dev, expected both or none")
-        own = CRF._defaults().keys() - {"constraints"}  # a subclass may have more, which mean something only to it
-        given = {name: value for name, value in self.get_params().items() if value is not None and name in own}
+        # a subclass may have more parameters, which mean something only to it, and take fewer
+        given = {name: value for name in CRF._defaults() if name != "constraints" and (value := getattr(self, name)) is not None}
         if X_dev is not None:
             given["dev"] = _labelled(X_dev, y_dev, "X_dev", "y_dev", self.template is None)
         elif "patience" in given or "path" in given:
@@ -262,8 +265,10 @@ class CRF(Estimator):
         header = model.header
         options = {"algorithm": header["algorithm"], **header["options"]} if header["algorithm"] in TRAINERS else {}
         options.pop("path", None)  # of which the model is one step: its l1 says which
-        kept = {name: value for name, value in options.items() if name in cls._defaults() and value is not None}
-        self = cls(**{"template": model.template, **kept, **given})
+        options["template"] = model.template
+        kept = {name: value for name, value in options.items() if name in CRF._defaults() and value is not None}
+        self = cls(**{**{name: value for name, value in kept.items() if name in cls._defaults()}, **given})
+        self.__dict__.update({name: value for name, value in kept.items() if name not in cls._defaults()})
         self.model_ = model
         return self
 
@@ -284,7 +289,7 @@ class CRF(Estimator):
         if not isinstance(state, dict) or not isinstance(state.get("model_", b""), bytes):
             raise ModelFileError("this is not a pickle of an estimator")
         opened = {"model_": load(state["model_"])} if "model_" in state else {}
-        self.__dict__.update({**self._defaults(), **state, **opened})
+        self.__dict__.update({**CRF._defaults(), **self._defaults(), **state, **opened})
 
 
 show_options(CRF.__init__, *_OF_FILES)  # those of `learn`, except those of files

@@ -183,6 +183,38 @@ def test_a_subclass_may_pass_options_on():
     assert type(again) is Longer and again.longest == 2 and again.model_.to_bytes() == short.model_.to_bytes()
 
 
+class Fixed(CRF):
+    """Another one: few parameters, of which some have other names, set before the others."""
+
+    def __init__(self, penalty=1.0, passes=2):
+        self.penalty = penalty
+        super().__init__("sgd", passes=passes, l2=penalty)
+
+
+def test_a_subclass_may_take_few_parameters(tmp_path):
+    crf = Fixed(0.5)
+    assert crf.get_params() == {"penalty": 0.5, "passes": 2} and repr(crf) == "Fixed(penalty=0.5)" and crf.l2 == 0.5
+    crf.fit(ITEMS, LABELS).save(tmp_path / "m")
+    assert crf.model_.to_bytes() == CRF("sgd", passes=2, l2=0.5).fit(ITEMS, LABELS).model_.to_bytes()
+    for again in (pickle.loads(pickle.dumps(crf)), Fixed.load(tmp_path / "m")):
+        assert again.predict(ITEMS) == crf.predict(ITEMS) and (again.l2, again.passes) == (0.5, 2)
+    with pytest.raises(OptionError, match="Fixed has no parameter 'l2'; it has penalty, passes"):
+        crf.set_params(l2=1)
+    with pytest.raises(OptionError, match="unknown option epochs"):
+        crf.set_params(epochs=1)
+
+
+def test_a_subclass_may_ask_for_metadata():
+    sklearn, base = pytest.importorskip("sklearn"), pytest.importorskip("sklearn.base")
+    pipeline = pytest.importorskip("sklearn.pipeline")
+    routed = type("Routed", (CRF, base.BaseEstimator), {})
+    with sklearn.config_context(enable_metadata_routing=True):
+        crf = base.clone(routed("perceptron", passes=3).set_fit_request(X_dev=True, y_dev=True))
+        pipeline.Pipeline([("crf", crf)]).fit(ITEMS, LABELS, X_dev=ITEMS[:1], y_dev=LABELS[:1])
+    want = CRF("perceptron", passes=3).fit(ITEMS, LABELS, ITEMS[:1], LABELS[:1]).model_
+    assert crf.model_.to_bytes() == want.to_bytes() and crf.l2 is None
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
