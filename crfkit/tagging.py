@@ -216,7 +216,10 @@ class Tagger(Described):
         threads = threads_of(threads)
         if posterior:
             self.need_probabilities("posterior=True")
-        rows = self._parsed(sentences)
+        given = list_of(sentences, "sentences")
+        if len(given) == 1:  # as services ask; not self.tag: that of a subclass may call this
+            return [Tagger.tag(self, given[0], posterior=posterior)]
+        rows = self._parsed(given)
         return self._labels_of(rows, self.decoders.key(rows.n_columns, None), threads, posterior)
 
     def nbest_many(self, sentences: Iterable[Sentence], n: int, threads: int = 0, *, log: bool = False) -> list[list[tuple[float, list[str]]]]:
@@ -312,7 +315,10 @@ class Tagger(Described):
     def _each(self, sentences: Iterable[Sentence], threads: int, question: Question[R]) -> list[R]:
         """The answers for several."""
         threads = threads_of(threads)
-        parsed = self._parsed(sentences)
+        given = list_of(sentences, "sentences")
+        if len(given) == 1:
+            return [self._one(given[0], None, question)]
+        parsed = self._parsed(given)
         key = self.decoders.key(parsed.n_columns, None)
 
         def work(place: int) -> R:
@@ -324,9 +330,9 @@ class Tagger(Described):
 
     # Inside
 
-    def _parsed(self, sentences: Iterable[Sentence]) -> Rows:
+    def _parsed(self, given: list[Sentence]) -> Rows:
         """Sentences, parsed together, so that an error says which of them it is."""
-        rows, given = Rows(self._header["format"]), list_of(sentences, "sentences")
+        rows = Rows(self._header["format"])
         rows.loose = self.loose
         if self._header["format"] == "crfsuite":
             fill_items(rows, given)

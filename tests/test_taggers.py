@@ -87,6 +87,22 @@ def test_many_sentences_at_once(corpus, threads):
     assert tagger.marginals_many(some, threads, named=True) == [tagger.marginals(rows, named=True) for rows in some]
 
 
+class Lowering(Tagger):
+    def tag(self, rows, **options):
+        return self.tag_many([[[cell.lower() for cell in row] for row in rows]], **options)[0]
+
+
+def test_one_of_many():
+    tagger, own, rows = model("chunking").tagger(), Lowering(model("chunking")), short("chunking", 0)
+    for posterior in (False, True):
+        assert tagger.tag_many(iter([iter(rows)]), posterior=posterior) == [tagger.tag(rows, posterior=posterior)]
+        lowered = [[cell.lower() for cell in row] for row in rows]
+        assert own.tag(rows, posterior=posterior) == tagger.tag(lowered, posterior=posterior)
+    for ask in (tagger.tag_many, tagger.marginals_many, lambda some: tagger.nbest_many(some, 2)):
+        with pytest.raises(DataError, match=r"^sentence 1, token 2: found int 1, expected a str$"):
+            ask([[["a", "DT"], ["b", 1]]])
+
+
 def test_an_error_says_which_of_many_sentences():
     tagger = model("chunking").tagger()
     for ask in (tagger.tag_many, tagger.marginals_many, lambda some: tagger.nbest_many(some, 2)):
