@@ -171,7 +171,7 @@ class Expected(NamedTuple):
         """What is expected, to one who gave this value."""
         if self.words is not None:
             return self.words
-        if self.choices is not None and isinstance(value, str):
+        if self.choices is not None:
             return " or ".join(self.choices)
         infinite = self.kind is float and isinstance(value, (int, float)) and not abs(value) <= float_info.max
         words = "a finite number" if infinite else _NAMES[self.kind] + " or an open file" * self.files

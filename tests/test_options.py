@@ -81,7 +81,7 @@ def test_a_choice_is_one_of_those_named():
     assert options.make("sapo", {"search": "beam"}).search == "beam"
     with pytest.raises(OptionError, match=r"^search: expected astar or beam, found 'viterbi'$"):
         options.make("sapo", {"search": "viterbi"})
-    with pytest.raises(OptionError, match=r"^search: expected a text, found 1$"):
+    with pytest.raises(OptionError, match=r"^search: expected astar or beam, found 1$"):
         options.make("sapo", {"search": 1})
 
 
