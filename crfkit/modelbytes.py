@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from .errors import FileError, ModelFileError
 from .replacing import reason_of, refusal
 from .text.opening import open_file
+from .values import name_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -41,7 +42,7 @@ def held(source: Any) -> Held:
         name = os.fsdecode(source)
         return Held(name, _of_path(name))
     is_file = hasattr(source, "read") and not isinstance(source, mmap.mmap)  # which has the methods of a file, but is bytes
-    name = str(getattr(source, "name", _IN_MEMORY)) if is_file else _IN_MEMORY
+    name = name_of(source, _IN_MEMORY) if is_file else _IN_MEMORY
     data = _read(source, name) if is_file else source
     try:
         return Held(name, _aligned(data))

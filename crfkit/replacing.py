@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, BinaryIO
 
 from .errors import CrfkitError, FileError, OptionError
-from .values import shown
+from .values import name_of, shown
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -194,7 +194,7 @@ def _replacing(path: str | bytes | os.PathLike[Any], target: str) -> Iterator[Bi
 @contextmanager
 def written_to(file: Any) -> Iterator[Any]:
     """The name of an open file; FileError if it turns out not to be for writing, or not to be open any more."""
-    name = getattr(file, "name", "<stream>")
+    name = name_of(file, "<stream>")
     try:
         yield name
     except CrfkitError:

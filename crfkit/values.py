@@ -84,6 +84,12 @@ def named(path: str) -> str:
     return path if path and path.isprintable() and len(path) < LONGEST_PATH else shown(path)
 
 
+def name_of(file: Any, otherwise: str) -> str:
+    """The name of an open file in messages. It may have none, or a number, or None as temporary files do."""
+    name = getattr(file, "name", None)
+    return os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else otherwise
+
+
 def exactly(value: Any) -> str:
     """A value that has the wrong type: 5.0 is not 5."""
     return repr(value) if isinstance(value, float) else shown(value)

@@ -21,7 +21,7 @@ from crfkit.errors import DataError, OptionError
 from crfkit.text.block import Block, Columns, Marks
 from crfkit.text.faults import plural
 from crfkit.text.reading import Source, conllu_names
-from crfkit.values import LARGEST, Expected, lists, plain, shown
+from crfkit.values import LARGEST, Expected, lists, name_of, plain, shown
 
 from .counting import Tally
 from .schemes import SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect
@@ -162,7 +162,7 @@ def read_lexicon(path: Any) -> frozenset[bytes]:
 
 def _name(entry: Any) -> str:
     if hasattr(entry, "read"):
-        return str(getattr(entry, "name", "<stream>"))
+        return name_of(entry, "<stream>")
     return "<stdin>" if isinstance(entry, str) and entry == "-" else str(entry)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from crfkit.errors import FileError
 from crfkit.replacing import write_all
+from crfkit.values import name_of
 
 
 class PassLog:
@@ -19,7 +20,7 @@ class PassLog:
     def __init__(self, target: Any, keep: int = 0):
         self.given = target if hasattr(target, "write") else None
         if self.given is not None:
-            self.path, self.file = str(getattr(target, "name", "<log>")), self.given
+            self.path, self.file = name_of(target, "<log>"), self.given
             return
         self.path = target
         going_on = keep > 0 and os.path.isfile(self.path)

@@ -18,7 +18,7 @@ from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 
 from crfkit.errors import DataError, FileError
-from crfkit.values import named, shown
+from crfkit.values import name_of, named, shown
 
 from .scanning import first_cut
 
@@ -40,8 +40,7 @@ def input_file(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
         with open_file(entry.path) as file:
             yield _Part(file, entry), entry.path  # type: ignore[misc]
     elif hasattr(entry, "read"):
-        name = getattr(entry, "name", None)
-        yield entry, name if isinstance(name, str) else "<stream>"
+        yield entry, name_of(entry, "<stream>")
     elif not isinstance(entry, (str, bytes, os.PathLike)):
         raise DataError(f"found {type(entry).__name__}, expected a path or an open file")
     elif entry == "-":
