@@ -70,13 +70,14 @@ class StopRequest:
 class Progress:
     """Reports of one run. `mode`: a bar on a terminal and lines elsewhere (auto), a bar, or no bar.
 
-    Where they can no longer be written, because standard error is closed or a disk is full, the run goes on.
+    Where they can no longer be written, because standard error is closed or a disk is full, the run goes on. What programs put in
+    place of standard error may have nothing but `write`.
     """
 
     def __init__(self, mode: str = "auto", quiet: bool = False, stream: TextIO | None = None):
         self.stream = stream or sys.stderr
         self.quiet = quiet or getattr(self.stream, "closed", self.stream is None)
-        self.bar_wanted = not self.quiet and (mode == "always" or (mode == "auto" and self.stream.isatty()))
+        self.bar_wanted = not self.quiet and (mode == "always" or (mode == "auto" and getattr(self.stream, "isatty", bool)()))
         self.bar: Any = None
         self.warm_up: list[dict[str, Any]] = []  # passes of the preparation, to be reported together
 
@@ -92,7 +93,8 @@ class Progress:
         with suppress(*_UNWRITABLE):
             if self.bar is not None:
                 self.bar.clear()
-            print(one_line(text), file=self.stream, flush=True)
+            print(one_line(text), file=self.stream)
+            getattr(self.stream, "flush", bool)()
 
     def warn(self, text: str | None) -> None:
         """A note that something is not as it should be, if there is anything to say."""

@@ -134,6 +134,10 @@ def test_dump_and_info_are_those_of_the_peer(model, tmp_path, capsys, monkeypatc
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=unbuffered, flush=lambda: None))
     ours.dump()
     assert unbuffered.held == (tmp_path / "ours").read_bytes()
+    lines = []
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(write=lines.append))
+    ours.dump()
+    assert "".join(lines) == (tmp_path / "ours").read_text()
     assert vars(ours.info()) == vars(theirs.info())
 
 

@@ -41,6 +41,26 @@ def test_what_was_closed_is_silent():
         progress.end(None, False, RECORD)
 
 
+class Lines:
+    """What programs put in place of standard error, to keep what is written in a log."""
+
+    def __init__(self):
+        self.text = ""
+
+    def write(self, text):
+        self.text += text
+
+    def getvalue(self):
+        return self.text
+
+
+@pytest.mark.parametrize("mode", ["auto", "always", "never"])
+def test_a_stream_may_have_nothing_but_write(mode):
+    stream = Lines()
+    stream.flush = lambda: None
+    assert "by the way\n" in said(mode, stream=Lines()) and said(mode, stream=stream) == said(mode)
+
+
 def test_lines_on_the_progress_of_training():
     assert said().splitlines() == [
         "1,200 sequences, 34,567 tokens, 3 labels, 4 attributes, 5 weights; read in 1.23 s",
