@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from _thread import allocate_lock, start_new_thread
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -32,7 +33,7 @@ def threads_of(threads: Any) -> int:
 def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
     """What `work` makes of each item, in the items' order. Several threads work on a few items ahead of what has
     been taken; an error comes after the results before it, as it would with one thread."""
-    threads = min(threads, MOST_THREADS)
+    threads = 1 if sys.is_finalizing() else min(threads, MOST_THREADS)  # an interpreter that ends lets no thread run
     if threads <= 1:
         yield from map(work, items)
         return
