@@ -330,7 +330,7 @@ class Tagger(Described):
 
     # Inside
 
-    def _parsed(self, given: list[Sentence]) -> Rows:
+    def _parsed(self, given: list[Any]) -> Rows:
         """Sentences, parsed together, so that an error says which of them it is."""
         rows = Rows(self._header["format"])
         rows.loose = self.loose

@@ -14,7 +14,7 @@ import re
 import warnings
 from collections.abc import Iterable, Sequence, Set
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from crfkit.constants import FORMATS
 from crfkit.errors import DataError, OptionError
@@ -55,15 +55,15 @@ def evaluate(
             raise DataError(f"{name}: found {shown(given)}, expected a list of lists of labels")
     tally = Tally(_tables(names, strict), raw=scheme == "none", outside=outside.encode(errors="surrogatepass"))
     golds, predictions = iter(gold), iter(predicted)
-    n = 0
+    n, end = 0, cast(Any, object())
     for n, sentence in enumerate(golds, 1):
-        guess = next(predictions, None)
-        if guess is None:
+        guess = next(predictions, end)
+        if guess is end:
             raise DataError(f"{plural(n - 1, 'predicted sentence')}, but more gold ones")
         if not lists(sentence) or not lists(guess):
             raise DataError("labels where sentences were expected: pass lists of lists of labels")
         tally.add(sentence, guess)
-    if next(predictions, None) is not None:
+    if next(predictions, end) is not end:
         raise DataError(f"{plural(n, 'gold sentence')}, but more predicted ones")
     tally.finish()
     chosen = _chosen([tally], scheme, strict)

@@ -178,6 +178,8 @@ def test_without_chunks_each_token_is_one():
         ([["O"]], [["O", "O"]], "sentence 1: 1 gold label, but 2 predicted"),
         ([["O"], ["O"]], [["O"]], "1 predicted sentence, but more gold ones"),
         ([["O"]], [["O"], ["O"]], "1 gold sentence, but more predicted ones"),
+        ([["O"]], [["O"], None], "1 gold sentence, but more predicted ones"),
+        ([["O"], ["O"]], [["O"], None], "labels where sentences were expected"),
         (["O"], ["O"], "labels where sentences were expected"),
         ([["O", ""]], [["O", "O"]], "sentence 1: a label is empty"),
         ([["O", 3]], [["O", "O"]], "sentence 1: the label 3 is not a str"),
