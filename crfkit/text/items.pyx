@@ -268,7 +268,7 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
         copy_text(rows, value, place)
         return add_attribute(rows, begin, 1, place)
     if not is_plain(value) and not is_container(value):
-        wanted = f"for {shown(name)} a number, a text, or a list, set or mapping of them"
+        wanted = f"for {shown(name)} a number, a text, a list or set of texts, or a mapping from names to numbers"
         return add_attribute(rows, begin, number_of(value, value, wanted, place), place)
     if depth == DEEPEST:
         raise fault(place, f"{shown(name)} within {DEEPEST} others", "mappings and lists nested less deeply")

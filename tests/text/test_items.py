@@ -119,7 +119,7 @@ DEEP = "mappings and lists nested less deeply"
         ({"a": 1e300}, "found 1e.300, expected a value of 'a' from -3.4e38 to 3.4e38"),
         ({"a": -(10**400)}, "found a whole number of 1,329 bits, expected a number from -3.4e38 to 3.4e38"),
         ([("a", 10**400)], "expected a number from -3.4e38 to 3.4e38"),
-        ({"a": None}, "found None, expected for 'a' a number, a text, or a list"),
+        ({"a": None}, "found None, expected for 'a' a number, a text, a list or set of texts, or a mapping from names to numbers$"),
         ({"a": [1]}, "found 1, expected a text in the list of 'a', or a mapping from names to numbers$"),
         ({"a": {3: 1}}, "found 3, expected the name of an attribute"),
         ({b"\xff": 1}, "bytes in UTF-8"),
