@@ -50,16 +50,16 @@ def test_into_and_from_open_files(tmp_path):
 
 def test_files_without_a_name(tmp_path):
     """A temporary file has the name None, one that is opened by its number has the number, one that is opened by a Path the Path."""
-    with tempfile.SpooledTemporaryFile() as file, pytest.raises(ModelFileError, match="^model in memory: is empty"):
+    with tempfile.SpooledTemporaryFile() as file, pytest.raises(ModelFileError, match=r"^model in memory: is empty"):
         crfkit.load(file)
-    with tempfile.SpooledTemporaryFile() as file, pytest.raises(DataError, match="^<stream>:2: found 1 column, expected 2 as in <stream>:1"):
+    with tempfile.SpooledTemporaryFile() as file, pytest.raises(DataError, match=r"^<stream>:2: found 1 column, expected 2 as in <stream>:1"):
         file.write(b"a A\nb\n")
         file.seek(0)
         crfkit.learn(file, "U:%x[0,0]")
     (tmp_path / "short").write_bytes(b"a A\nb\n")
-    with open(tmp_path / "short", "rb") as file, pytest.raises(DataError, match="short:2: found 1 column"):
+    with open(tmp_path / "short", "rb") as file, pytest.raises(DataError, match=r"short:2: found 1 column"):
         crfkit.learn(file, "U:%x[0,0]")
-    with open(os.open(tmp_path / "short", os.O_RDONLY), "rb") as file, pytest.raises(FileError, match="^<stream>: cannot be written"):
+    with open(os.open(tmp_path / "short", os.O_RDONLY), "rb") as file, pytest.raises(FileError, match=r"^<stream>: cannot be written"):
         crfkit.learn([[["a", "X"], ["b", "Y"]]], "U:%x[0,0]", max_iter=2).save(file)
 
 
