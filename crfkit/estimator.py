@@ -302,14 +302,14 @@ def _sentences(given: Any, name: str) -> list[Any]:
     return list(given)
 
 
-def _labelled(X: Any, y: Any, of_x: str, of_y: str, pairs: bool) -> list[list[Any]]:
+def _labelled(X: Any, y: Any, of_x: str, of_y: str, pairs: bool) -> list[Iterator[Any]]:
     """Sentences with their labels, as `learn` takes them: pairs of an item and its label, or rows with the label
-    last.
+    last. They are made when they are read: Python's collector of garbage is slow with all of them at once.
     """
     sentences, labels = _sentences(X, of_x), _sentences(y, of_y)
     if len(sentences) != len(labels):
         raise DataError(f"found {len(sentences)} sentences in {of_x}, but the labels of {len(labels)} in {of_y}")
-    return [list(_tokens(*both, number, pairs)) for number, both in enumerate(zip(sentences, labels, strict=True), 1)]
+    return [_tokens(*both, number, pairs) for number, both in enumerate(zip(sentences, labels, strict=True), 1)]
 
 
 def _tokens(sentence: Any, labels: Any, number: int, pairs: bool) -> Iterator[Any]:
