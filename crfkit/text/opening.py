@@ -43,7 +43,7 @@ def input_file(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
         yield entry, name_of(entry, "<stream>")
     elif not isinstance(entry, (str, bytes, os.PathLike)):
         raise DataError(f"found {type(entry).__name__}, expected a path or an open file")
-    elif entry == "-":
+    elif not isinstance(entry, bytes) and entry == "-":  # `python -bb` does not compare them
         if sys.stdin is None:
             raise FileError("standard input is closed")
         if not hasattr(sys.stdin, "buffer"):

@@ -54,6 +54,25 @@ def test_labels_are_texts(library, model):
     assert tagger.marginal(b"A", 0) == tagger.marginal("A", 0)
 
 
+STRICT = """
+import sys
+import crfkit
+from crfkit.compat import pycrfsuite
+
+tagger = pycrfsuite.Tagger()
+tagger.open(sys.argv[1])
+tagger.set([["a"]])
+assert tagger.marginal(b"A", 0) == tagger.marginal("A", 0) == tagger.probability([b"A"])
+open(sys.argv[1] + ".data", "w").write("a A\\nb B\\n\\n")
+assert crfkit.learn(sys.argv[1].encode() + b".data", "U:%x[0,0]", max_iter=2).labels == ["A", "B"]
+"""
+
+
+def test_bytes_and_texts_are_not_compared(model):
+    """As test suites of others ask for."""
+    subprocess.run([sys.executable, "-bb", "-W", "error", "-c", STRICT, model], check=True)
+
+
 @BOTH
 def test_lists_of_labels_belong_to_the_caller(library, model):
     tagger = library.Tagger()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.errors import CrfkitError
 from crfkit.modelbytes import Held, mapped
 from crfkit.replacing import write_all
-from crfkit.values import as_bytes
+from crfkit.values import as_bytes, as_text
 
 from .items import ItemSequence
 
@@ -46,7 +46,7 @@ class Tagger:
         self._tagger: OwnTagger | None = None
         self._scratch: OneSentence | None = None
         self._content: bytes | memoryview = b""
-        self._numbers: dict[str | bytes, int] = {}
+        self._numbers: dict[str, int] = {}
 
     def __init_subclass__(cls, **more: Any) -> None:
         """If a subclass overrides `set`, `tag` calls it."""
@@ -79,7 +79,7 @@ class Tagger:
             tagger = OwnTagger(load(source))
         except CrfkitError as error:
             raise ValueError(f"{fault}: {error}") from error
-        self._numbers = {name: number for number, label in enumerate(tagger.labels) for name in (label, as_bytes(label))}
+        self._numbers = {label: number for number, label in enumerate(tagger.labels)}
         self._tagger, self._scratch = tagger, tagger.decoders.new_scratch(spelled=True)
         return contextlib.closing(self)
 
@@ -184,7 +184,7 @@ class Tagger:
         if not isinstance(label, (str, bytes)):
             raise TypeError(f"expected a label as str or bytes, {type(label).__name__} found")
         try:
-            return self._numbers[label]
+            return self._numbers[label if isinstance(label, str) else as_text(label)]
         except KeyError:
             shown = label.decode(errors="replace") if isinstance(label, bytes) else label
             raise RuntimeError(f"Failed to convert into label identifier: {shown}") from None
