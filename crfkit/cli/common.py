@@ -108,7 +108,7 @@ def standard_output() -> Iterator[BinaryIO]:
     if sys.stdout is None:
         raise FileError("standard output is closed")
     try:
-        sys.stdout.flush()
+        getattr(sys.stdout, "flush", bool)()  # programs may have put something there that has only `write`
         stream: Any = getattr(sys.stdout, "buffer", None) or _AsText()
         yield stream
         stream.flush()
