@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, cast
 
 from .errors import CrfkitWarning, DataError, ModelFileError, NotFittedError, OptionError
@@ -322,7 +322,7 @@ def _tokens(sentence: Any, labels: Any, number: int, pairs: bool) -> Iterator[An
     for place, (token, label) in enumerate(zip(tokens, names, strict=True), 1):
         if pairs:
             yield token, label
-        elif not lists(token):
+        elif type(token) is not list and (not lists(token) or isinstance(token, (Mapping, Set))):
             raise DataError(f"sentence {number}, token {place}: found {shown(token)}, expected a row of columns")
         else:
             yield [*token, label]

@@ -237,8 +237,9 @@ def test_faulty_arguments_of_fit_are_refused(arguments, error, message):
 
 
 def test_rows_that_are_none():
-    with pytest.raises(DataError, match="sentence 1, token 2: found 'b', expected a row of columns"):
-        CRF("perceptron", Template.parse("U:%x[0,0]")).fit([[["a"], "b"]], [["A", "B"]])
+    for row in ("b", {"w": "b"}, {"b"}):  # a mapping would be the row of its names
+        with pytest.raises(DataError, match=f"sentence 1, token 2: found {row!r}, expected a row of columns"):
+            CRF("perceptron", Template.parse("U:%x[0,0]")).fit([[["a"], row]], [["A", "B"]])
     for options in ({"patience": 2}, {"path": [2, 1]}):
         with pytest.raises(OptionError, match=f"{next(iter(options))} needs X_dev and y_dev"):
             CRF("owlqn", **options).fit(ITEMS, LABELS)
