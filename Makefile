@@ -11,7 +11,7 @@ PACKAGE ?= .
 TASKS   ?=
 PYTHONS ?= python3.10 python3.11 python3.12 python3.13
 RUNS    ?= 200
-JOBS   ?= $(shell getconf _NPROCESSORS_ONLN || echo 1)
+JOBS   ?= $(shell nproc 2> /dev/null || getconf _NPROCESSORS_ONLN || echo 1)
 
 python  = '$(shell $(PYTHON) -c 'import sys; print(sys.executable)')'
 # From tests/, as sources that were not compiled in place would hide the crfkit that is installed.

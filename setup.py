@@ -25,7 +25,8 @@ from setuptools.modified import newer_group
 
 DEBUG = bool(os.environ.get("CRFKIT_DEBUG"))
 SANITIZE = bool(os.environ.get("CRFKIT_SANITIZE"))
-CORES = os.cpu_count() or 1
+# Those that this process may use: a batch system may give it four of a hundred, and memory for as many compilers.
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 # What all modules need of Cython's runtime is compiled once, into this one.
 SHARED = "crfkit._cyutility"

@@ -110,6 +110,20 @@ build.remove_stale()
     assert (kept.exists(), stale.exists(), foreign.exists()) == (True, False, True)
 
 
+@pytest.mark.skipif(not SETUP.with_name("crfkit").exists() or not SETUP.exists(), reason="needs the sources")
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="a process has all cores here")
+def test_as_many_compilers_as_cores_that_may_be_used():
+    for tool in ("setuptools", "Cython"):
+        pytest.importorskip(tool)
+    program = """
+import os, runpy, sys
+os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
+sys.argv = ["setup.py", "--name"]
+assert runpy.run_path("setup.py")["CORES"] == 1
+"""
+    subprocess.run([sys.executable, "-c", program], cwd=SETUP.parent, check=True, capture_output=True)
+
+
 @pytest.mark.skipif(not SETUP.exists() or shutil.which("make") is None, reason="needs the Makefile and make")
 def test_a_folder_with_blanks_in_its_name(tmp_path):
     folder = tmp_path / "my clones"
