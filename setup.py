@@ -6,6 +6,7 @@ and UndefinedBehaviorSanitizer. Neither changes what is computed. CC=clang asks 
 
 import gc
 import os
+import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -20,7 +21,6 @@ from Cython.Compiler import Options
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
-from setuptools.errors import ExecError
 from setuptools.modified import newer_group
 
 DEBUG = bool(os.environ.get("CRFKIT_DEBUG"))
@@ -170,8 +170,8 @@ class Build(build_ext):
             if len(modules) > 5:  # compiling it takes as long as reading it five times
                 made = tempfile.mkdtemp(dir=folder)
                 header = ["-x", "c-header", os.path.join(include, "Python.h"), "-o", os.path.join(made, "Python.h.gch")]
-                with suppress(ExecError):  # modules then read Python.h themselves
-                    self.compiler.spawn([*self.compiler.compiler_so, "-I" + include, *arguments, *header])
+                with suppress(OSError, subprocess.CalledProcessError):  # modules then read Python.h themselves
+                    subprocess.run([*self.compiler.compiler_so, "-I" + include, *arguments, *header], check=True)
                     for module in modules:
                         module.include_dirs.insert(0, made)
 

@@ -111,6 +111,30 @@ build.remove_stale()
 
 
 @pytest.mark.skipif(not SETUP.with_name("crfkit").exists() or not SETUP.exists(), reason="needs the sources")
+def test_python_h_is_compiled_once_if_the_compiler_can(tmp_path):
+    """By nothing that setuptools wants to be without some day."""
+    for tool in ("setuptools", "Cython"):
+        pytest.importorskip(tool)
+    program = f"""
+import runpy, sys, warnings
+from types import SimpleNamespace
+sys.argv = ["setup.py", "--name"]
+setup = runpy.run_path("setup.py")
+from setuptools import Distribution
+warnings.simplefilter("error")
+for compiler, expected in (("true", 1), ("false", 0), ("no-such-compiler", 0)):
+    modules = [setup["extension"](f"crfkit.trainers.batch.m{{k}}", ["setup.py"]) for k in range(6)]
+    build = setup["Build"](Distribution({{"ext_modules": modules}}))
+    build.build_lib = {str(tmp_path)!r}
+    build.ensure_finalized()
+    build.compiler = SimpleNamespace(compiler_so=[compiler], spawn=lambda command: warnings.warn("deprecated"))
+    build.precompile_python({str(tmp_path)!r})
+    assert [len(module.include_dirs) for module in modules] == [expected] * 6, compiler
+"""
+    subprocess.run([sys.executable, "-c", program], cwd=SETUP.parent, check=True)
+
+
+@pytest.mark.skipif(not SETUP.with_name("crfkit").exists() or not SETUP.exists(), reason="needs the sources")
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="a process has all cores here")
 def test_as_many_compilers_as_cores_that_may_be_used():
     for tool in ("setuptools", "Cython"):
