@@ -41,7 +41,7 @@ def check_use(tagger: Any, options: Mapping[str, Any]) -> None:
             tagger.need_probabilities(f"--{name}")
     if options["comments"] and tagger.header["format"] == "conllu":
         raise OptionError(COMMENTS_OF_CONLLU)
-    if options["fill"] and tagger.header["label_column"] is None and not parses:
+    if options["fill"] and not parses and tagger.header["label_column"] is None:
         raise OptionError("--fill needs a model that was trained with --label: others do not know the name of the column that they predict")
     for name in ("partial", "separator", "fill") if parses else ():
         if options[name]:

@@ -103,6 +103,13 @@ def test_comments_are_always_known(tmp_path):
         assert done.exit_code == 2 and "--comments is of no use with CoNLL-U" in done.stderr
 
 
+@pytest.mark.parametrize("option", ["--partial", "--fill", "--separator=x"])
+def test_options_of_columns_are_of_no_use(option, tmp_path):
+    learned().save(tmp_path / "m")
+    done = run("tag", option, tmp_path / "m", data="")
+    assert done.exit_code == 2 and f"{option.partition('=')[0]} is of no use with a parser" in done.stderr
+
+
 def test_fewer_columns_than_the_tree_needs():
     with pytest.raises(DataError, match="there is no column 'head'"):
         crfkit.learn([[["1", "a", "_"]]], "P:%x[s0,form]", "lookahead", format="conllu")

@@ -15,8 +15,8 @@ A subclass calls `find_rate` once it is ready to make steps, and defines how a t
 
 No single rate suits attributes with values of different magnitudes. So where the rate is chosen, an attribute with values above 1 gets
 rate / v^2: its steps are the same as if it were measured in a unit in which v is 1. Penalties do not change. Here v^2 is the
-largest value times the root mean square, so that one extreme value counts less. Where all values are small, all attributes get
-the same higher rate, of the largest of them. A subclass calls `measure` for
+largest value times the root mean square, so that one extreme value counts less. Where all values are small, one such v serves all
+attributes, whose rate is higher then. A subclass calls `measure` for
 that, and its loops use values that are multiplied by the factor of each row.
 """
 
