@@ -200,7 +200,8 @@ class CRF(Estimator):
         from .decode.constraints import check_source
         from .learning.learn import learn
 
-        check_source(self.constraints)
+        if self.constraints is not None:
+            check_source(self.constraints)
         if (X_dev is None) != (y_dev is None):
             raise OptionError("found only one of X_dev and y_dev, expected both or none")
         # a subclass may have more parameters, which mean something only to it, and take fewer

@@ -129,6 +129,11 @@ def test_constraints_that_are_not_there_are_refused_before_training(source):
         CRF("perceptron", constraints=source).fit([[["a"], ["b"]]] * 3, [["A", "B"]] * 3)
 
 
+def test_what_is_no_constraints_is_refused_before_training():
+    with pytest.raises(DataError, match=r"constraints: found 3, expected a scheme \(bio, "):
+        CRF("perceptron", constraints=3).fit([[["a"], ["b"]]] * 3, [["A", "B"]] * 3)
+
+
 def test_constraints_may_change():
     crf = CRF("perceptron", constraints=[("A", "A"), ("B", "B")]).fit([[["a"], ["b"]]] * 3, [["A", "B"]] * 3)
     assert crf.predict_single([["a"], ["b"]]) != ["A", "B"]

@@ -138,3 +138,13 @@ def test_attribute_lines():
     ):
         with pytest.raises(DataError, match=message):
             tagger.tag(bad)
+
+
+def test_items_without_order_are_no_sentence():
+    """Not even where their names could be characters."""
+    tagger = crfkit.learn([[({"w": "a"}, "A"), ({"w": "b"}, "B")]], format="crfsuite", max_iter=2).tagger()
+    for sentence in ({"w": "a"}, {"w"}, frozenset("ab"), {"a": 1, "b": 2}.keys()):
+        with pytest.raises(DataError, match=r"sentence 1: found .*, expected a sentence: a list of rows"):
+            tagger.tag_many([sentence] * 2)
+        with pytest.raises(DataError, match=r"found .*, expected a sentence: a list of rows"):
+            tagger.tag(sentence)

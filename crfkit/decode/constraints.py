@@ -95,15 +95,18 @@ def constraints_of(source: ConstraintSource, labels: Sequence[str]) -> Constrain
         return found
     if isinstance(source, (str, os.PathLike)):
         return from_file(source, labels)
-    if not lists(source):
-        raise DataError(f"constraints: found {shown(source)}, expected {_EXPECTED}")
+    check_source(source)
     return _from_pairs("pairs", _pairs_of_list(source), labels)
 
 
 def check_source(source: Any) -> None:
-    """FileError for a file that is not there, before there is a model whose labels it could be about."""
-    if is_file(source) and not os.path.exists(source):
-        from_file(source, ())  # which says so
+    """FileError for a file that is not there, and DataError for what is no constraints, before there is a model whose labels they could be
+    about."""
+    if isinstance(source, (str, os.PathLike)):
+        if is_file(source) and not os.path.exists(source):
+            from_file(source, ())  # which says so
+    elif not isinstance(source, Constraints) and not lists(source):
+        raise DataError(f"constraints: found {shown(source)}, expected {_EXPECTED}")
 
 
 def is_file(source: Any) -> bool:

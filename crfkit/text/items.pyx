@@ -100,8 +100,9 @@ cdef void finish(Rows rows) noexcept:
 cdef int add_sentence(Rows rows, sentence, bint labelled, PlaceC* place) except -1:
     cdef bint is_list = PyList_CheckExact(sentence)
     place.token = 0
-    if not is_list and not lists(sentence) and not (rows.spelled and isinstance(sentence, str)):
-        raise no_sentence(sentence, place.sentence)
+    if not is_list and not (rows.spelled and isinstance(sentence, str)):
+        if not lists(sentence) or not rows.spelled and isinstance(sentence, (Mapping, Set)):
+            raise no_sentence(sentence, place.sentence)
     rows.lead = rows.n_arena
     for item in sentence:
         place.token += 1
