@@ -138,6 +138,7 @@ def test_a_dash_is_standard_output(run):
     assert not os.path.exists("-")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="elsewhere a program's peak may be that of who started it")
 def test_memory_does_not_grow_with_the_input(run, tmp_path):
     code = (

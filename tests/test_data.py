@@ -30,6 +30,7 @@ def labels(name: str) -> list[list[str]]:
     return [[row[-1] for row in sentence] for sentence in sentences(name)]
 
 
+@pytest.mark.long
 def test_files_are_as_generated():
     result = generate(DATA, "--check")
     assert (result.returncode, result.stderr) == (0, "")

@@ -201,7 +201,7 @@ def one_sequence(tokens):
 
 
 @every_trainer
-@pytest.mark.parametrize("tokens", [30_000, pytest.param(10**6, marks=pytest.mark.long)])
+@pytest.mark.parametrize("tokens", [10_000, pytest.param(10**6, marks=pytest.mark.long)])
 def test_a_long_sequence(algorithm, tokens):
     rate = {"rate": 0.1} if getattr(options.TRAINERS[algorithm], "rate", 0) is None else {}
     labelled, rows = one_sequence(tokens)

@@ -93,6 +93,7 @@ def test_the_hidden_markov_model():
     assert math.isclose(hmm.error(hmm.joint.argmax(axis=2)), hmm.bayes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("blockwise", [False, True])
 def test_both_updates_end_where_crfkit_does(blockwise):
     draw = simulated.HMM().draw(10, 7)

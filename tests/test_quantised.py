@@ -156,7 +156,7 @@ def test_damaged_weights_are_refused_or_harmless(work):
                 library.load(modelfile.dumps(model.header, changed), verify=verify).tag([["the", "DT"]])
 
 
-@pytest.mark.parametrize("algorithm", ["perceptron", "owlqn"])
+@pytest.mark.parametrize("algorithm", ["perceptron", pytest.param("owlqn", marks=pytest.mark.long)])
 def test_converted_to_others_each_attribute_keeps_its_weights(algorithm):
     """Those that are zero now leave rows that are no longer dense, so that attributes come in another order."""
     limit = ("--max-iter", 5, "--warm-up", 5) if algorithm == "owlqn" else ("--passes", 2)

@@ -109,9 +109,8 @@ def test_a_disk_too_full_for_checkpoints(train):
     assert sorted(os.listdir()) == ["model", "template", "train", "whole"]
 
 
-@pytest.mark.parametrize("progress", ["auto", "always"])
 @pytest.mark.parametrize("stderr", ["/dev/full", "closed"])
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(("progress", "unbuffered"), [("auto", ""), ("always", "1")])
 def test_messages_that_nobody_hears_do_not_stop_it(train, progress, stderr, unbuffered, monkeypatch):
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     if stderr == "closed":

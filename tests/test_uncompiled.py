@@ -87,6 +87,7 @@ def test_flags_that_change_numbers(theirs, tmp_path):
         assert "crtfastmath" not in gcc("-shared", *linking, "-###")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not SETUP.with_name("crfkit").exists() or not SETUP.exists(), reason="needs the sources")
 def test_what_an_older_version_compiled_does_not_hide_a_python_file(tmp_path):
     for tool in ("setuptools", "Cython"):
@@ -148,6 +149,7 @@ assert runpy.run_path("setup.py")["CORES"] == 1
     subprocess.run([sys.executable, "-c", program], cwd=SETUP.parent, check=True, capture_output=True)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not SETUP.exists() or shutil.which("make") is None, reason="needs the Makefile and make")
 def test_a_folder_with_blanks_in_its_name(tmp_path):
     folder = tmp_path / "my clones"

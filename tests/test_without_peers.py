@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 PROGRAM = """
 import sys
 import pytest
@@ -13,6 +15,7 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "--collect-only", "-c", sy
 """
 
 
+@pytest.mark.long
 def test_all_tests_are_found():
     root = Path(__file__).parents[1]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}

@@ -111,7 +111,7 @@ def answers(verb, which):
     ],
 )
 def test_a_worker_dies_or_answers_nonsense(tmp_path, monkeypatch, verb, how):
-    train = corpus(tmp_path / "train.txt", 500)
+    train = corpus(tmp_path / "train.txt", 200)
     one = on_one_machine(train, TEMPLATE, "owlqn", max_iter=2)
     many, workers = with_workers(monkeypatch, train, TEMPLATE, "owlqn", 2, answers(verb, {1: how, 4: how}), max_iter=2)
     assert many == one
@@ -121,21 +121,21 @@ def test_a_worker_dies_or_answers_nonsense(tmp_path, monkeypatch, verb, how):
 
 def test_nonsense_that_comes_before_its_turn(tmp_path, monkeypatch):
     """The worker that answers then is not to blame."""
-    train, early = corpus(tmp_path / "train.txt", 500), answers("read", {1: "dies", 2: {"value": {}}})
+    train, early = corpus(tmp_path / "train.txt", 200), answers("read", {1: "dies", 2: {"value": {}}})
     one = on_one_machine(train, TEMPLATE, "owlqn", max_iter=2)
     assert with_workers(monkeypatch, train, TEMPLATE, "owlqn", 2, early, max_iter=2)[0] == one
 
 
 def test_tables_that_contradict_themselves_end_the_run(tmp_path, monkeypatch):
     """A part of them has been added by then: with the next answer the numbers would be others."""
-    train = corpus(tmp_path / "train.txt", 500)
+    train = corpus(tmp_path / "train.txt", 200)
     tables = {"value": {**dict.fromkeys(Read.__annotations__, 0), "tables": {"columns": [], "views": []}}}
     with pytest.raises(errors.TrainingError, match=r"^what a worker tells of shard 1 contradicts itself: .*; start the run again$"):
         with_workers(monkeypatch, train, TEMPLATE, "owlqn", 1, answers("read", {1: tables}), max_iter=2)
 
 
 def test_one_that_has_forgotten_everything_begins_anew(tmp_path, monkeypatch):
-    train = corpus(tmp_path / "train.txt", 500)
+    train = corpus(tmp_path / "train.txt", 200)
     one = on_one_machine(train, TEMPLATE, "lbfgs", max_iter=6)
     many, workers = with_workers(monkeypatch, train, TEMPLATE, "lbfgs", 2, answers("evaluate", {3: FORGOTTEN, 6: FORGOTTEN}), max_iter=6)
     assert many == one
@@ -151,7 +151,7 @@ class Few(LocalWorkers):
 
 def test_one_that_has_forgotten_everything_takes_over_more(tmp_path, monkeypatch):
     """The cells of its weights are others then."""
-    train = corpus(tmp_path / "train.txt", 500)
+    train = corpus(tmp_path / "train.txt", 200)
     one = on_one_machine(train, TEMPLATE, "lbfgs", max_iter=6)
     kind = partial(Few, on_step=answers("evaluate", {5: "dies", 6: FORGOTTEN}))
     many, workers = with_workers(monkeypatch, train, TEMPLATE, "lbfgs", 2, kind=kind, max_iter=6)
@@ -160,7 +160,7 @@ def test_one_that_has_forgotten_everything_takes_over_more(tmp_path, monkeypatch
 
 
 def test_deaths_at_any_time(tmp_path, monkeypatch):
-    train = corpus(tmp_path / "train.txt", 500)
+    train = corpus(tmp_path / "train.txt", 200)
     one = on_one_machine(train, TEMPLATE, "lbfgs", max_iter=6)
     for seed in range(4):
         rng = random.Random(seed)
@@ -258,7 +258,7 @@ def test_who_takes_over_must_find_the_same_data(tmp_path, monkeypatch, algorithm
 
 
 def test_data_that_change_while_they_are_read(tmp_path, monkeypatch):
-    train = corpus(tmp_path / "train.txt", 500)
+    train = corpus(tmp_path / "train.txt", 200)
 
     size = Path(train).stat().st_size
 

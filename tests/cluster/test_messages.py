@@ -32,7 +32,7 @@ def same(a, b):
     return a == b and type(a) is type(b)
 
 
-@settings(max_examples=settings().max_examples // 2)
+@settings(max_examples=settings().max_examples // 3)
 @given(VALUES)
 def test_what_was_sent_arrives(value):
     assert same(value, sent(value))

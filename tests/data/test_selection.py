@@ -44,6 +44,7 @@ def test_attributes_that_tell_all_or_nothing():
     assert [scores[k] for k in built.u_new] == pytest.approx([log(2), log(2), 0, 0], abs=1e-12)
 
 
+@pytest.mark.long
 def test_many_labels_and_attributes_are_counted_in_groups():
     """More pairs of attribute and label than fit into the table at once."""
     n_labels, n_u = 3000, 6000

@@ -108,7 +108,7 @@ def test_labels_with_a_weight_from_every_label():
         assert SEARCH.nbest(lattice, 7) == wanted
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_many_labels_in_lists_against_enumeration(seed):
     problem = sparse(random.Random(seed), 41, 2 + seed % 2)
     lattice = loaded(problem)

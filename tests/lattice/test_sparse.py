@@ -156,6 +156,7 @@ def test_allowed_labels_and_active_rows():
         assert lattice.viterbi() == (0.0, [15, 0])
 
 
+@pytest.mark.long
 def test_two_hundred_thousand_positions():
     rng = random.Random(5)
     dense, sparse = OpenLattice(3), OpenLattice(3)

@@ -219,7 +219,7 @@ def test_files_that_are_no_checkpoints():
 def test_damaged_checkpoints_are_refused():
     learn(small(), rules(), "adf", passes=1, checkpoint="state")
     data = Path("state").read_bytes()
-    for at in range(0, len(data), len(data) // 60):
+    for at in range(0, len(data), len(data) // 20):
         Path("state").write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
         with pytest.raises((ModelFileError, OptionError)):
             learn(small(), rules(), "adf", passes=2, checkpoint="state", resume=True)

@@ -63,7 +63,7 @@ def test_without_unigram_attributes_it_is_the_usual_one():
 
 
 @pytest.mark.parametrize("algorithm", FITTED)
-@pytest.mark.parametrize(("name", "limit", "min_freq"), [("chunking", 20, 1), ("chunking", 60, 1), ("chunking", 20, 2), ("letters", 60, 1)])
+@pytest.mark.parametrize(("name", "limit", "min_freq"), [("chunking", 20, 1), ("chunking", 40, 1), ("chunking", 20, 2), ("letters", 30, 1)])
 def test_it_follows_from_what_the_template_finds(algorithm, name, limit, min_freq):
     """The mean number of occurrences, counted again from the strings of attributes."""
     data, rules = sentences(name, limit=limit), Template.of(template({"letters": "letter-to-sound"}.get(name, name)))

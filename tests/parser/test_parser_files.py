@@ -189,7 +189,7 @@ def test_constraints_and_probabilities_of_parsers_are_refused():
         load(learned().to_bytes())
 
 
-@settings(max_examples=5 * settings().max_examples)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.integers(0, 10**9), st.booleans())
 def test_models_that_may_hold_anything(seed, verify):
     """A parser of damaged tables is refused or parses into trees, and never more than that."""

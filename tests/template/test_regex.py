@@ -93,7 +93,6 @@ def test_refuses_what_re_refuses(pattern):
         Regex(pattern)
 
 
-@thorough
 @given(st.text("ab[]^-\\dDaAwWlLuUpPsS.$*", max_size=8), st.text(max_size=6))
 def test_kinds_of_characters(pattern, cell):
     """All kinds of characters, alone and in sets, against sets spelt out for re."""

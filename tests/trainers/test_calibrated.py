@@ -114,6 +114,7 @@ def test_where_tokens_have_one_attribute_twice_the_rate_gains_little():
     assert found[-1]["crf_loss"] < 1.1 * double[-1]["crf_loss"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("l2", [1.0, 4.0])
 def test_sapo_does_not_forget_within_a_pass_what_it_learned(l2):
     """Unsure answers have a lower loss, and a high rate, with the penalty, would make answers unsure: of letters it would take 8."""

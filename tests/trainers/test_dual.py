@@ -171,6 +171,7 @@ def test_it_ends_at_the_optimum_of_lbfgs(rules, recursions, l2):
     assert reached == pytest.approx(corpus.optimum(l2), rel=1e-5)
 
 
+@pytest.mark.long
 def test_attributes_that_all_positions_share_do_not_make_it_overshoot():
     """Twenty attributes that stand at every token, sequences of 74 tokens: without the overlap of positions in its steps
     the ascent is at more than the double of the optimum after 100 passes."""

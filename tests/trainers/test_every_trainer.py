@@ -82,7 +82,7 @@ def test_a_warm_start_is_not_worse(algorithm, tmp_path):
         record = json.loads((tmp_path / "log").read_text())
         return model, record.get("objective", record.get("loss"))
 
-    done = learn(rows, rules, algorithm, **limit(algorithm, 200 if algorithm in BATCH else 20))
+    done = learn(rows, rules, algorithm, **limit(algorithm, 60 if algorithm in BATCH else 20))
     (again, less), (_, more) = one_pass(init=done), one_pass()
     assert accuracy(again, rows) > accuracy(done, rows) - 0.01
     assert less < more

@@ -191,7 +191,7 @@ def test_the_optimum_is_found_however_large_values_are(size, weight):
         assert passes < 60
 
 
-@pytest.mark.parametrize(("algorithm", "given"), [("lbfgs", {"l2": 0.1}), ("lbfgs", {"l2": 0.1, "warm_up": 0}), ("owlqn", {"l1": 0.3, "epsilon": 1e-3})])
+@pytest.mark.parametrize(("algorithm", "given"), [("lbfgs", {"l2": 0.1}), *(pytest.param(name, given, marks=pytest.mark.long) for name, given in (("lbfgs", {"l2": 0.1, "warm_up": 0}), ("owlqn", {"l1": 0.3, "epsilon": 1e-3})))])
 def test_weights_of_sequences_cost_no_more_passes_than_copies(algorithm, given):
     """Where attributes have values; what one is like does not depend on the weights of the sequences that have it."""
     random, weighted, copied = Random(5), "", ""

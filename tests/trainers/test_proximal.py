@@ -51,6 +51,7 @@ def test_no_optimum_is_below_the_bound(corpus, l1, l2, passes):
         assert feasible.bound(l1, l2) <= optimum * (1 + 1e-6) + 1e-6
 
 
+@pytest.mark.long
 def test_another_penalty_has_another_bound():
     corpus = random_corpus(Random(5))
     built = Built(corpus)
@@ -138,6 +139,7 @@ def test_a_resumed_run_goes_on_to_the_same_bits(many, passes):
         assert one.weights() == other.weights()
 
 
+@pytest.mark.long
 def test_what_is_reported_is_true_of_the_best_weights(many):
     """Where passes of the ascent lead to worse ones, too; and the same is reported by a run that was resumed."""
     chosen = {"l1": 0.01, "epsilon": 0.0, "train_accuracy": True}
@@ -157,6 +159,7 @@ def test_a_stopped_ascent_is_marked_as_interrupted(many):
     assert trainer.interrupted
 
 
+@pytest.mark.long
 def test_a_path_ends_where_its_last_point_alone_does(many):
     trainer = trainer_of("owlqn", many, l1=3.0)
     for l1 in (3.0, 1.0, 0.5):

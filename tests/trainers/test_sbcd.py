@@ -157,7 +157,7 @@ def one_sequence(length, attributes=40, values=False):
 
 @pytest.mark.parametrize(("tau", "values"), [(0.0, False), (1.0, True), (8.0, False)])  # chains that forget at once, slowly, never
 def test_passes_over_a_long_sequence_are_those_of_the_twin(tau, values):
-    corpus = one_sequence(100, values=values)
+    corpus = one_sequence(60, values=values)
     built, start = Built(corpus), {feature: tau * (feature[1] == feature[2]) if feature[0] == "T" else 0.0 for feature in corpus.features()}
     trainer = trainer_of("sbcd", built, built.to_cells(start), l1=0.3, l2=0.1)
     twin = Twin(corpus, dict(start), 0.3, 0.1, blocks_of(built), 2.0)
@@ -293,6 +293,7 @@ def test_large_weights_of_lists_for_which_there_is_no_room():
 # --- end to end -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_new_text_is_tagged_well_by_few_weights():
     assert accuracy("sbcd") > 0.9
     weights = named_weights(learned("sbcd"))
