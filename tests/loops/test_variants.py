@@ -23,7 +23,7 @@ search = OpenSearch()
 def add(value):
     digest.update(repr(value).encode())  # which tells all numbers apart
 
-for labels in (1, 2, 7, 8, 9, 15, 16, 17, 30, 33, 47, 65):
+for labels in (1, 2, 7, 8, 9, 16, 17, 33, 65):
     for length, spread, forbid in ((1, 1, 0), (2, 3, 0), (25, 3, 0), (25, 3, 1), (9, 500, 0)):
         rng = random.Random(labels * length)
         matrix = lambda rows: [[rng.gauss(0, spread) for _ in range(labels)] for _ in range(rows)]

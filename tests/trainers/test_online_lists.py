@@ -87,7 +87,10 @@ def test_places_of_matrices_are_all_that_changes(name, chosen, labels):
     assert said[-1]["loss"] == pytest.approx(matrices[-1]["loss"], rel=1e-5)
 
 
-@pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in SUMS.items() for chosen in all_of_them])
+@pytest.mark.parametrize(
+    ("name", "chosen"),
+    [pytest.param(name, chosen, marks=pytest.mark.long if k else ()) for name, all_of_them in SUMS.items() for k, chosen in enumerate(all_of_them)],
+)
 def test_sums_over_lists_are_chosen_for_more_pairs(name, chosen):
     """With a hundred labels and more, and pairs that are too many for those who look for paths. It changes nothing but time."""
     built = Built(many_labels(130, 400, 24))
