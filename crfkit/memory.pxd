@@ -89,14 +89,6 @@ cdef inline void buffer_swap(BufferC* a, BufferC* b) noexcept nogil:
     a.folder, b.folder, a.file, b.file = b.folder, a.folder, b.file, a.file
 
 
-cdef class Vector:
-    """Numbers that an object owns, as a buffer: nothing is copied, and the object lives as long as the buffer."""
-    cdef object owner
-    cdef void* data
-    cdef Py_ssize_t n, size
-    cdef bytes form
-
-
 cdef object vector(object owner, str form, const void* data, int64_t n)
 cdef int restore_vector(dict state, str name, str form, void* data, int64_t n) except -1
 cdef int restore_vectors(dict state, dict vectors) except -1

@@ -211,6 +211,11 @@ cdef void bring(BufferC* b, int64_t at, int64_t n) noexcept nogil:
 
 
 cdef class Vector:
+    """Numbers that an object owns, as a buffer: nothing is copied, and the object lives as long as the buffer."""
+    cdef object owner
+    cdef void* data
+    cdef Py_ssize_t n, size
+    cdef bytes form
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         buffer.obj = self

@@ -10,6 +10,7 @@ import os
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
+from crfkit.data.ambiguity cimport NO_LABEL, labels_seen
 from crfkit.data.sorting cimport sort_ids
 from crfkit.loops.numbers cimport fabs, fmax
 from crfkit.memory cimport BufferC, data_reserve, memcpy, vector
@@ -33,13 +34,26 @@ cdef void renumber_rows(int64_t n_tok, int64_t* ptr, int32_t* id, float* value, 
         sort_ids(id + begin, value + begin if value != NULL else NULL, end - begin)
 
 
-cdef int32_t largest(const int32_t[::1] ids) noexcept:
+cdef int32_t largest(const int32_t* id, int64_t n) noexcept nogil:
     """The largest of these numbers, -1 if there are none."""
     cdef int64_t k
     cdef int32_t most = -1
-    for k in range(ids.shape[0]):
-        most = max(most, ids[k])
+    for k in range(n):
+        most = max(most, id[k])
     return most
+
+
+cdef int check_rows(const int64_t* ptr, int64_t n, const int32_t* id, int64_t n_id, int32_t most) except -1:
+    """ValueError unless these are n rows of n_id numbers below `most`; without numbers, of anything."""
+    cdef int64_t k
+    cdef bint sound = ptr[0] == 0 and ptr[n] == n_id
+    for k in range(n):
+        sound &= ptr[k] <= ptr[k + 1]
+    for k in range(n_id if id != NULL else 0):
+        sound &= 0 <= id[k] < most
+    if not sound:
+        raise ValueError(f"offsets or numbers of something else than {n} rows with {n_id} numbers below {most}")
+    return 0
 
 
 cdef int64_t load(Dataset data, BufferC* buffer, source, str form, int64_t expected=-1) except -1:
@@ -127,6 +141,12 @@ cdef class Dataset:
         for s in range(self.c.n_seq):
             self.c.longest = max(self.c.longest, <int32_t>(self.c.seq_ptr[s + 1] - self.c.seq_ptr[s]))
 
+    cdef int need_labels(self, int64_t tokens) except -1:
+        """ValueError if tokens have no labels, or if there are fewer tokens."""
+        if self.c.n_tok < tokens or (self.c.label == NULL and self.c.n_tok):
+            raise ValueError("a data set without labels")
+        return 0
+
     def renumber(self, const int32_t[::1] u_new not None, const int32_t[::1] b_new not None):
         """Give every attribute a new id, or drop it (-1); those of a token come out in ascending order."""
         cdef const int32_t* u_map = &u_new[0] if u_new.shape[0] else NULL
@@ -139,13 +159,13 @@ cdef class Dataset:
             if self.c.b_ptr != NULL:
                 renumber_rows(self.c.n_tok, <int64_t*>self.b_ptr.data, <int32_t*>self.b_id.data, NULL, b_map)
             self.settle()
-        self.n_u, self.n_b = largest(u_new) + 1, largest(b_new) + 1
+        self.n_u, self.n_b = largest(u_map, u_new.shape[0]) + 1, largest(b_map, b_new.shape[0]) + 1
 
     def relabel(self, const int32_t[::1] new not None, labels):
         """Give every label a new number, that of its name among the labels."""
         cdef uint16_t* label = <uint16_t*>self.label.data
         cdef int64_t t, n = len(labels)
-        need_labels(self)
+        self.need_labels(0)
         for t in range(new.shape[0]):
             if not 0 <= new[t] < n:
                 raise ValueError(f"label {new[t]} of {n}")
@@ -159,8 +179,8 @@ cdef class Dataset:
     def extend(self, Dataset more not None):
         """Append the sequences of another data set whose attributes and labels have the same numbers."""
         cdef int64_t n_tok = self.c.n_tok, s
-        need_labels(self)
-        need_labels(more)
+        self.need_labels(0)
+        more.need_labels(0)
         if more is self or (more.c.b_ptr == NULL) != (self.c.b_ptr == NULL):
             raise ValueError("two data sets are needed, with bigram attributes or without")
         self.fill_in(more)
@@ -205,7 +225,7 @@ cdef class Dataset:
         """How often each label occurs, each sequence counted as many times as its weight says, as an array of double."""
         cdef int64_t s, t
         cdef double weight
-        need_labels(self)
+        self.need_labels(0)
         counts = array.array("d", [0]) * len(self.labels)
         cdef double[::1] count = counts
         for s in range(self.c.n_seq):
@@ -220,7 +240,7 @@ cdef class Dataset:
         """How many unigram attributes occur, and how many with more than one label."""
         cdef int64_t t, u
         cdef int64_t[3] n = [0, 0, 0]
-        need_labels(self)
+        self.need_labels(0)
         cdef int32_t[::1] seen = array.array("i", [NO_LABEL]) * self.n_u
         for t in range(self.c.n_tok if self.c.u_ptr != NULL else 0):
             for u in range(self.c.u_ptr[t], self.c.u_ptr[t + 1]):
@@ -293,7 +313,7 @@ cdef class Dataset:
 
     def first_label(self):
         """The label of the first token, how often it occurs, and how many labels occur no more often."""
-        need_labels(self, 1)
+        self.need_labels(1)
         counts, first = self.label_counts(), self.c.label[0]
         return self.labels[first], counts[first], sum(n <= counts[first] for n in counts)
 

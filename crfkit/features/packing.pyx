@@ -63,9 +63,9 @@ cdef class Packer(Arena):
                 raise ValueError(f"{len(given)} new ids for {features.space[i].n} attributes")
             self.new_ids.append(given)
             ids = given
-            self.n_new[i] = largest(ids) + 1
             if len(given):
                 self.new_id[i] = &ids[0]
+            self.n_new[i] = largest(self.new_id[i], len(given)) + 1
         self.values = [array.array("i", [1, 1]) if (<View>view).form == VIEW_EQUAL  # both values are always there
                        else marks((<View>view).strings.c.n) for view in features.views]
         self.grams = []
@@ -192,7 +192,7 @@ cdef class Packer(Arena):
         cdef int32_t slot
         cdef int64_t g, at = 0
         cdef const int32_t[::1] kept = self.grams[i]
-        table = array.array("i", [-1]) * ((largest(kept) + 1) * node.n_slots)
+        table = array.array("i", [-1]) * ((largest(&kept[0] if kept.shape[0] else NULL, kept.shape[0]) + 1) * node.n_slots)
         cdef int32_t[::1] row = table
         for g in range(kept.shape[0]):
             if kept[g] >= 0:

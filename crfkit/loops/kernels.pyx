@@ -7,8 +7,6 @@ import os
 
 from crfkit.errors import OptionError
 
-from .structs cimport crfkit_select
-
 K = crfkit_select(os.fsencode(os.environ.get("CRFKIT_SIMD", "")))
 if K is NULL:
     raise OptionError(f"CRFKIT_SIMD={os.environ['CRFKIT_SIMD']}: no such variant on this processor; leave it unset, or use base")

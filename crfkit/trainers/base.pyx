@@ -16,7 +16,6 @@ from functools import partial
 
 from libc.float cimport FLT_MAX
 
-from crfkit.data.dataset cimport need_labels
 from crfkit.lattice.lattice cimport Lattice, lattice_load_weights, recursions_of
 from crfkit.loops.numbers cimport fabs, fabsf
 from crfkit.loops.kernels cimport K
@@ -63,7 +62,7 @@ cdef class Trainer:
 
     def __cinit__(self, Dataset data not None, Layout layout not None, options, initial=None, Trainer leader=None, **unused):
         self.data, self.layout, self.options, self.leader = data, layout, options, leader
-        need_labels(data)
+        data.need_labels(0)
         self.keep_data_in(data.folder)
         if leader is not None:
             self.w = leader.w

@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
-from crfkit.data.dataset cimport NO_LABEL, labels_seen
+from crfkit.data.ambiguity cimport NO_LABEL, labels_seen
 from crfkit.memory cimport arena_reserve, memset
 from .history cimport ANY, key_of
 

@@ -8,7 +8,7 @@ share the cache.
 
 from libc.stdint cimport uint16_t
 
-from crfkit.data.dataset cimport Dataset, need_labels
+from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.features.reach cimport RULE_ALL, RULE_DROPPED, RULE_OBSERVED
 from crfkit.memory cimport arena_zeros, memset
@@ -89,7 +89,7 @@ def pairs_in(Dataset data not None, int32_t labels) -> list[tuple[int, int]]:
     cdef:
         int64_t s, t
         uint8_t[::1] seen = bytearray(<int64_t>labels * labels)
-    need_labels(data)
+    data.need_labels(0)
     for s in range(data.c.n_seq):
         for t in range(data.c.seq_ptr[s] + 1, data.c.seq_ptr[s + 1]):
             seen[<int64_t>data.c.label[t - 1] * labels + data.c.label[t]] = 1
@@ -155,7 +155,7 @@ cdef class Layout:
         """
         cdef int64_t t
         check_labels(labels, b_reach)
-        need_labels(data)
+        data.need_labels(0)
         for t in range(data.c.n_tok):
             if data.c.label[t] >= labels:
                 raise ValueError(f"label {data.c.label[t]} of {labels}")

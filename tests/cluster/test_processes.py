@@ -41,7 +41,7 @@ class Killed(Processes):
 
 @pytest.mark.steady
 def test_killed_while_they_work(tmp_path, monkeypatch):
-    train = corpus(tmp_path / "train.txt", 200)
+    train = corpus(tmp_path / "train.txt", 500)
     one = on_one_machine(train, TEMPLATE, "lbfgs", max_iter=4)
     kind = type("Some", (Killed,), {"moments": frozenset({3, 9, 20})})
     many, workers = with_workers(monkeypatch, train, TEMPLATE, "lbfgs", kind=kind, max_iter=4)
