@@ -89,6 +89,7 @@ cdef inline void buffer_swap(BufferC* a, BufferC* b) noexcept nogil:
     a.folder, b.folder, a.file, b.file = b.folder, a.folder, b.file, a.file
 
 
+cdef void* array_data(object numbers) except? NULL
 cdef object vector(object owner, str form, const void* data, int64_t n)
 cdef int restore_vector(dict state, str name, str form, void* data, int64_t n) except -1
 cdef int restore_vectors(dict state, dict vectors) except -1
