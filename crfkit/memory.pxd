@@ -54,6 +54,7 @@ cdef class Arena:
 
 cdef int buffer_grow(BufferC* b, int64_t n, int64_t size) except -1 nogil
 cdef void buffer_free(BufferC* b) noexcept nogil
+cdef void buffer_swap(BufferC* a, BufferC* b) noexcept nogil
 cdef int transfer(BufferC* b, bint writing, char* data, int64_t n, int64_t at) except -1 nogil
 cdef void bring(BufferC* b, int64_t at, int64_t n) noexcept nogil
 
@@ -79,14 +80,6 @@ cdef inline int data_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) e
 
 cdef void* arena_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil
 cdef void* data_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil
-
-
-cdef inline void buffer_swap(BufferC* a, BufferC* b) noexcept nogil:
-    """The memory of each goes to the other; who owns the buffers stays."""
-    a.data, b.data = b.data, a.data
-    a.block, b.block = b.block, a.block
-    a.capacity, b.capacity = b.capacity, a.capacity
-    a.folder, b.folder, a.file, b.file = b.folder, a.folder, b.file, a.file
 
 
 cdef void* array_data(object numbers) except? NULL

@@ -132,6 +132,14 @@ cdef void buffer_free(BufferC* b) noexcept nogil:
     b.block, b.data, b.capacity = NULL, NULL, 0
 
 
+cdef void buffer_swap(BufferC* a, BufferC* b) noexcept nogil:
+    """The memory of each goes to the other; who owns the buffers stays."""
+    a.data, b.data = b.data, a.data
+    a.block, b.block = b.block, a.block
+    a.capacity, b.capacity = b.capacity, a.capacity
+    a.folder, b.folder, a.file, b.file = b.folder, a.folder, b.file, a.file
+
+
 cdef void* unnamed(Arena arena, int64_t n, int64_t size, const char* folder) except NULL nogil:
     cdef BufferC* b = <BufferC*>calloc(1, sizeof(BufferC))
     if b == NULL:

@@ -9,7 +9,7 @@ Features are stored in the rows of LayoutC's b_ptr in the order of their keys; w
 
 from libc.stdint cimport int32_t, int64_t
 
-from crfkit.features.reach cimport REACH_BEFORE, REACH_EDGE, REACH_LAST, REACH_NONE
+from crfkit.features.reach cimport REACH_BEFORE, REACH_EDGE, REACH_NONE
 from crfkit.loops.structs cimport DatasetC, LayoutC
 
 cdef enum:
@@ -52,34 +52,6 @@ cdef inline int64_t layout_history_cell(const LayoutC* layout, int32_t b, int32_
     """The cell of a feature of attribute b, or -1 if there is no such feature."""
     cdef int64_t key = key_of(before, previous, label), f = history_begin(layout, b, key)
     return layout.rich0 + f if f < layout.b_ptr[b + 1] and history_key(layout, f) == key else -1
-
-
-cdef inline int64_t n_all_history(int64_t L, int reach) noexcept nogil:
-    """How many features an attribute has with the rule `all`."""
-    if reach == REACH_NONE:
-        return L
-    if reach == REACH_EDGE:
-        return L * L
-    if reach == REACH_LAST:
-        return (L + 1) * L
-    if reach == REACH_BEFORE:
-        return (L + 2) * L
-    return (L * L + L + 1) * L
-
-
-cdef inline int64_t all_history(int64_t L, int reach, int64_t k) noexcept nogil:
-    """The key of the k-th of them, in their order."""
-    if reach == REACH_NONE:
-        return key_of(ANY, ANY, k)
-    cdef int64_t label = k % L, context = k // L
-    if reach == REACH_EDGE or reach == REACH_LAST:
-        return key_of(ANY, context, label)
-    if reach == REACH_BEFORE:
-        return key_of(context, ANY, label)
-    # two labels; the padding and a label, at the second token; two paddings, at the first
-    if context < L * L + L:
-        return key_of(context // L, context % L, label)
-    return key_of(L + 1, L, label)
 
 
 cdef inline int64_t seen_at(const DatasetC* data, int64_t first, int64_t t, int64_t L, int reach) noexcept nogil:

@@ -7,9 +7,9 @@ merged in the same way.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
-from crfkit.features.reach cimport REACH_EDGE, REACH_NONE, RULE_ALL, RULE_OBSERVED
+from crfkit.features.reach cimport REACH_BEFORE, REACH_EDGE, REACH_LAST, REACH_NONE, RULE_ALL, RULE_OBSERVED
 from crfkit.memory cimport arena_reserve, arena_zeros, buffer_free, buffer_swap, memcpy, memset
-from .history cimport NO_FEATURE, all_history, n_all_history, seen_at
+from .history cimport ANY, NO_FEATURE, key_of, seen_at
 
 from crfkit.errors import DataError
 
@@ -19,6 +19,34 @@ cdef enum:
     DIGITS = 1 << 16        # values of sixteen bits: tokens are sorted by these
     FEW = 64                # up to this many tokens insertion sort is faster
     MOST_COUNT = 65535      # more frequent attributes keep their order
+
+
+cdef int64_t n_all_history(int64_t L, int reach) noexcept nogil:
+    """How many features an attribute has with the rule `all`."""
+    if reach == REACH_NONE:
+        return L
+    if reach == REACH_EDGE:
+        return L * L
+    if reach == REACH_LAST:
+        return (L + 1) * L
+    if reach == REACH_BEFORE:
+        return (L + 2) * L
+    return (L * L + L + 1) * L
+
+
+cdef int64_t all_history(int64_t L, int reach, int64_t k) noexcept nogil:
+    """The key of the k-th of them, in their order."""
+    if reach == REACH_NONE:
+        return key_of(ANY, ANY, k)
+    cdef int64_t label = k % L, context = k // L
+    if reach == REACH_EDGE or reach == REACH_LAST:
+        return key_of(ANY, context, label)
+    if reach == REACH_BEFORE:
+        return key_of(context, ANY, label)
+    # two labels; the padding and a label, at the second token; two paddings, at the first
+    if context < L * L + L:
+        return key_of(context // L, context % L, label)
+    return key_of(L + 1, L, label)
 
 
 cdef class Observed(Arena):
