@@ -123,4 +123,13 @@ class UnsupportedError(CrfkitError, ValueError):
 
 
 class NotFittedError(UnsupportedError, AttributeError):
-    """An estimator was asked before it had a model."""
+    """An estimator was asked before it had a model. Where scikit-learn is loaded, it is also scikit-learn's NotFittedError."""
+
+    def __reduce__(self):
+        return not_fitted, (self.message,)
+
+
+def not_fitted(message: str) -> NotFittedError:
+    """The error. Who catches scikit-learn's has loaded it: crfkit need not."""
+    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
+    return (NotFittedError if theirs is None else type("NotFittedError", (NotFittedError, theirs), {}))(message)

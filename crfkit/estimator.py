@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, cast
 
-from .errors import CrfkitWarning, DataError, ModelFileError, NotFittedError, OptionError
+from .errors import CrfkitWarning, DataError, ModelFileError, OptionError, not_fitted
 from .options import TRAINERS, show_options, unknown
 from .text.faults import plural
 from .values import lists, shown
@@ -219,7 +219,7 @@ class CRF(Estimator):
     def tagger_(self) -> Tagger:
         """The model at work: n-best lists, probabilities and more."""
         if "model_" not in self.__dict__:
-            raise NotFittedError("there is no model yet: call fit first")
+            raise not_fitted("there is no model yet: call fit first")
         constraints, tagger = self.__dict__.get("_tagger", (None, None))
         if tagger is None or constraints is not self.constraints:
             tagger = self.model_.tagger(self.constraints)

@@ -14,7 +14,7 @@ from crfkit.compat.pycrfsuite import Tagger, Trainer
 from crfkit.compat.pycrfsuite._logparser import TrainLogParser
 from crfkit.compat.pycrfsuite.errors import NoSequence
 from crfkit.compat.pycrfsuite.tagger import ParsedDump
-from crfkit.errors import DataError
+from crfkit.errors import DataError, not_fitted
 from crfkit.estimator import Estimator, Labellings
 from crfkit.text.faults import plural
 from crfkit.values import as_text, lists, shown
@@ -34,10 +34,6 @@ _RENAMED = {
 }  # fmt: skip
 _END: Any = object()  # where X or y ends before the other
 _NO_PARAMETERS = {"algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls"}
-
-
-class NotFitted(ValueError, AttributeError):
-    """No model yet: a ValueError, and an AttributeError for programs that expect what sklearn-crfsuite raises."""
 
 
 class CRF(Estimator, BaseEstimator):
@@ -138,7 +134,7 @@ class CRF(Estimator, BaseEstimator):
             elif self._path:
                 tagger.open(self._path)
             else:
-                raise NotFitted("this CRF has no model yet: call fit first, or name one as model_filename")
+                raise not_fitted("this CRF has no model yet: call fit first, or name one as model_filename")
             self._tagger = tagger
         return self._tagger
 
