@@ -14,7 +14,7 @@ from typing import Any
 # What is quoted stays as it is, and so do options of Wapiti.
 _OPTION = (
     r"(?<!\w)(['\"]).*?\1(?!\w)"
-    r"|(?<![\w\"'./-])(?<!crfkit learn )--(?!(?:type|me)\b)([a-z]\w*(?:-\w+)*)(?: (?:(\d+)(?![\w.,])|(all|columns|conllu|crfsuite|observed)\b))?"
+    r"|(?<![\w\"'./-])(?<!crfkit learn )--(?!(?:type|me)\b)([a-zA-Z][\w-]*)(?: (?:(\d+)(?![\w.,])|(all|columns|conllu|crfsuite|observed)\b))?"
 )
 
 

@@ -140,6 +140,9 @@ def test_unknown_names():
         options.make("sgd", {"alg": 1})
     with pytest.raises(OptionError, match=r"^unknown option qqqq$"):
         options.make("sgd", {"qqqq": 1})
+    for name in "C", "lambda_", "crf__c1":  # as in Python
+        with pytest.raises(OptionError, match=f"^unknown option {name}$"):
+            options.make("sgd", {name: 1})
 
 
 def test_options_of_other_trainers_are_refused():
