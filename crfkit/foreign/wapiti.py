@@ -90,13 +90,16 @@ class _Text:
 
 def read(data: memoryview, lines: bool = False) -> Parts:
     """Parse a model from an untrusted file. `lines`: it may be one for sequences of one line (--me)."""
-    text = _Text(bytes(data))
+    content = bytes(data)
+    if re.match(rb"#mdl#[0-9#]+\r\n", content):  # Wapiti for Windows ends all lines so; names hold no line ends
+        content = content.replace(b"\r\n", b"\n")
+    text = _Text(content)
     kind, n_weights = text.match(_MODEL, "#mdl#, the kind of model and the number of weights").groups()
     kind = CRF if kind is None else int(kind)
     if kind == MEMM:
         raise ModelFileError("a Wapiti model of type memm, which normalises each token separately, unlike a CRF: train it with --type crf")
     if kind not in (MAXENT, CRF):
-        raise ModelFileError(f"damaged: unknown kind of model {kind}, expected 0 or 1")
+        raise ModelFileError(f"damaged: unknown kind of model {kind}, expected 0 or 2")
     n_patterns, columns, auto = text.match(_READER, "#rdr# and the numbers of patterns and columns").groups()
     line_by_line = bool(int(auto or 0))
     if line_by_line and (int(n_patterns) or not lines):
