@@ -171,9 +171,13 @@ class CRF(Estimator):
         y: Iterable[Iterable[str]],
         X_dev: Iterable[Iterable[Any]] | None = None,
         y_dev: Iterable[Iterable[str]] | None = None,
+        sample_weight: Iterable[float] | None = None,
     ) -> Self:
-        """Train a new model. With development data the weights after the best pass are kept."""
-        return self._learn(X, y, X_dev, y_dev)
+        """Train a new model. With development data the weights after the best pass are kept.
+
+        `sample_weight`: how many times each sentence of X counts, see `learn`.
+        """
+        return self._learn(X, y, X_dev, y_dev, sample_weight=sample_weight)
 
     def partial_fit(
         self,
@@ -181,6 +185,7 @@ class CRF(Estimator):
         y: Iterable[Iterable[str]],
         X_dev: Iterable[Iterable[Any]] | None = None,
         y_dev: Iterable[Iterable[str]] | None = None,
+        sample_weight: Iterable[float] | None = None,
     ) -> Self:
         """Continue training from the current model, as `learn` does with `init`. Without a model it is `fit`.
 
@@ -189,8 +194,8 @@ class CRF(Estimator):
         """
         before = self.__dict__.get("model_")
         if before is None:
-            return self._learn(X, y, X_dev, y_dev)
-        self._learn(X, y, X_dev, y_dev, init=before)
+            return self._learn(X, y, X_dev, y_dev, sample_weight=sample_weight)
+        self._learn(X, y, X_dev, y_dev, sample_weight=sample_weight, init=before)
         lost = [label for label in before.labels if label not in self.model_.labels]
         if lost:
             warnings.warn(f"the new data lack labels of the old ones, which the model forgets: {', '.join(lost)}", CrfkitWarning, stacklevel=2)

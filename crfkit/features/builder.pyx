@@ -69,9 +69,8 @@ cdef class TableBuilder(Features):
                     continue
                 n = data.c.n_seq
                 data_reserve(data, &data.seq_ptr, n + 2, sizeof(int64_t))
-                if self.crfsuite:
-                    data_reserve(data, &data.seq_weight, n + 1, sizeof(float))
-                    (<float*>data.seq_weight.data)[n] = c.seq_weight[s]
+                data_reserve(data, &data.seq_weight, n + 1, sizeof(float))
+                (<float*>data.seq_weight.data)[n] = c.seq_weight[s]
                 self.add_labels(c, c.seq_ptr[s], c.seq_ptr[s + 1])
                 learn_tokens(self, self.workspace, c, c.seq_ptr[s], c.seq_ptr[s + 1], data)
                 (<int64_t*>data.seq_ptr.data)[n + 1] = data.c.n_tok

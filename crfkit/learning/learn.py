@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import Interrupted, OptionError
 from crfkit.model import Model
 from crfkit.options import explained, show_options
 from crfkit.template.parsing import Template
-from crfkit.text.sources import is_rows, listed
+from crfkit.text.sources import Weighted, is_rows, listed
 
 from .judging import judge, refuse_losses
 from .progress import Progress, StopRequest, heard
@@ -30,6 +30,7 @@ def learn(
     *,
     progress: bool | str | Callable[[dict[str, Any]], Any] | Progress | None = None,
     stop: Callable[[], Any] | StopRequest | None = None,
+    sample_weight: Iterable[float] | None = None,
     **given: Unpack[OfLearn],
 ) -> Model:
     """Train a model.
@@ -50,10 +51,13 @@ def learn(
     Ctrl-C also ends training, and raises Interrupted, a KeyboardInterrupt with the model in its attribute `model`.
     While data are read, or when pressed twice, it interrupts at once. Only the main thread notices Ctrl-C, and only if
     the program has no handler of its own.
+
+    `sample_weight`: how many times each sentence counts, for sentences in memory. As @weight in CRFsuite's files, it may be
+    any number that is not negative.
     """
     if given.get("path") is not None and given.get("dev") is None:
         raise OptionError("--path without --dev makes a model for each value: use learn_path")
-    (model,) = learn_path(train, template, algorithm, progress=progress, stop=stop, **given)
+    (model,) = learn_path(train, template, algorithm, progress=progress, stop=stop, sample_weight=sample_weight, **given)
     return model
 
 
@@ -64,6 +68,7 @@ def learn_path(
     *,
     progress: bool | str | Callable[[dict[str, Any]], Any] | Progress | None = None,
     stop: Callable[[], Any] | StopRequest | None = None,
+    sample_weight: Iterable[float] | None = None,
     **given: Unpack[OfLearn],
 ) -> Iterator[Model]:
     """Train a model for each value of the option `path`, a list of falling values of l1.
@@ -76,6 +81,7 @@ def learn_path(
     algorithm, options, run = judge(algorithm, given)
     train, init = listed(train), None if isinstance(run.init, bytes) else run.init  # else its contents
     refuse_losses(run, (*_files(train), *_files(run.dev), template, init))
+    train = train if sample_weight is None else Weighted(train, sample_weight)
     training = Training(train, template, algorithm, options, run, heard(progress), listens)
     return _until_ctrl_c(training.models(), listens)
 

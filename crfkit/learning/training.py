@@ -25,7 +25,7 @@ from crfkit.replacing import check_writable
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
 from crfkit.text.opening import check_readable
-from crfkit.text.sources import listed
+from crfkit.text.sources import Weighted, listed
 from crfkit.trainers import trainer_class
 from crfkit.values import shown
 
@@ -63,6 +63,8 @@ class Training:
         if self.template is not None and self.template.parses:
             from .parser import ParserTraining, check_options
 
+            if isinstance(self.train, Weighted):
+                raise OptionError("sample_weight is of no use to a parser, which a template with P lines makes: leave it out")
             check_options(self.template, algorithm, options, run)
             self.parser = ParserTraining(self.train, self.template, options, run, progress, stop)
         elif getattr(options, "labels", False):

@@ -104,6 +104,7 @@ ELSEWHERE = {
     "num_memories": "--memory is CRFsuite's num_memories",
     "n_jobs": "did you mean --threads?",
     "random_state": "did you mean --seed?",
+    "sample_weight": "it is an argument of fit",
     "verbose": "did you mean --progress?",
     **dict.fromkeys(
         ("max_iterations", "maxiter", "iterations", "epochs", "n_epochs", "n_iter"),

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import array
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from crfkit.errors import DataError, OptionError
-from crfkit.values import lists, shown
+from crfkit.values import lists, plain, shown
 
 from .block import Columns
+from .faults import plural
 from .items import fill_items
 from .reading import Source
 from .rows import Rows
 
 SENTENCES_AT_ONCE = 256  # whose attributes are copied from Python
+MOST = 3.4e38  # that single precision holds, nearly
 LAST = -1  # the column of the labels, where they have no name
 
 
@@ -37,6 +40,22 @@ def is_rows(train: Any) -> bool:
     )
 
 
+class Weighted(list):
+    """Sentences in memory, each with the number of times that it counts."""
+
+    def __init__(self, data: Any, given: Any):
+        if not is_rows(data):
+            raise OptionError("sample_weight: only for sentences in memory; files have lines such as @weight:2, with --format crfsuite")
+        super().__init__(data)
+        weights = list(given) if lists(given) else [given]
+        if len(weights) != len(self):
+            raise OptionError(f"sample_weight: found {plural(len(weights), 'weight')}, expected {len(self)}: one for each sentence")
+        for number, weight in enumerate(map(plain, weights), 1):
+            if not isinstance(weight, (int, float)) or not 0 <= weight <= MOST:
+                raise OptionError(f"sample_weight: sentence {number}: found {shown(weight)}, expected a finite number, 0 or more")
+        self.weights = array.array("f", weights)
+
+
 def parsed_blocks(
     data: Any, form: str, label: str | None, last: str | None = None, comments: bool = False, loose: bool = False,
     warn: Callable[[str | None], Any] | None = None,
@@ -55,9 +74,13 @@ def parsed_blocks(
         if form == "crfsuite":
             for first in range(0, len(data), SENTENCES_AT_ONCE):
                 fill_items(rows, data[first : first + SENTENCES_AT_ONCE], labelled=True, before=first)
+                if isinstance(data, Weighted):
+                    rows.weigh(data.weights[first : first + SENTENCES_AT_ONCE])
                 yield rows, Columns(rows.n_columns)
         else:
             rows.fill(data)
+            if isinstance(data, Weighted):
+                rows.weigh(data.weights)
             yield rows, Columns(rows.n_columns)
         return
     parsed = None

@@ -149,6 +149,12 @@ cdef class Table:
             pairs.append((name[:n], self.c.attr_value[a]))
         return pairs
 
+    def weigh(self, weights):
+        """Give the sequences these weights."""
+        cdef int64_t s
+        for s, weight in zip(range(self.c.n_seq), weights, strict=True):
+            self.c.seq_weight[s] = weight
+
     def weights(self):
         """The weights of the sequences."""
         cdef int64_t s

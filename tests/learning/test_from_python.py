@@ -3,15 +3,17 @@
 import inspect
 import io
 import json
+import math
 import os
 import pathlib
 import re
 import signal
 
+import numpy
 import pytest
 from liars import Sips
 
-from crfkit import errors, learn, learn_path, load, options
+from crfkit import CRF, errors, learn, learn_path, load, options
 from crfkit.errors import CrfkitWarning, FileError, Interrupted, OptionError, in_python
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
@@ -222,3 +224,49 @@ def test_the_advice_names_what_is_not_the_choice_already():
             learn(ROWS, TEMPLATE, algorithm, max_memory=1, features=features)
         assert ("features='observed'" in str(caught.value)) == (features == "all")
         assert ("online trainer" in str(caught.value)) == batch
+
+
+# --- weights of sentences --------------------------------------------------------------------------------------------
+
+
+def test_a_sentence_of_weight_two_counts_as_two():
+    exactly = {"l2": 1, "epsilon": 1e-8, "delta": 0}
+    weighted = learn(ROWS, TEMPLATE, sample_weight=iter([1, 2, 1]), **exactly)
+    repeated = learn([*ROWS, ROWS[1]], TEMPLATE, **exactly)
+    assert [weight for *_, weight in weighted.features()] == pytest.approx([weight for *_, weight in repeated.features()], rel=1e-3)
+
+
+@pytest.mark.parametrize("algorithm", options.TRAINERS)
+def test_weights_are_those_of_files(algorithm, tmp_path):
+    weights = [0.5, 2, 0]
+    lines = [f"@weight:{weight}\n" + "".join(f"{label}\t{name}\n" for name, label in rows) for rows, weight in zip(ROWS, weights, strict=True)]
+    (tmp_path / "train").write_text("\n".join(lines))
+    of_file = learn(tmp_path / "train", algorithm=algorithm, format="crfsuite").to_bytes()
+    items, labels = [[[name] for name, _ in rows] for rows in ROWS], [[label for _, label in rows] for rows in ROWS]
+    data = [list(zip(*both, strict=True)) for both in zip(items, labels, strict=True)]
+    assert learn(data, algorithm=algorithm, format="crfsuite", sample_weight=numpy.array(weights)).to_bytes() == of_file
+    assert CRF(algorithm).fit(items, labels, sample_weight=weights).model_.to_bytes() == of_file
+    assert CRF(algorithm).fit(items, labels).model_.to_bytes() != of_file
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (2, "found 1 weight, expected 3: one for each sentence"),
+        ([1, -1, 1], "sentence 2: found -1, expected a finite number, 0 or more"),
+        ([1, 1, math.nan], "sentence 3: found nan, expected a finite number"),
+        (["1", 1, 1], "sentence 1: found '1', expected a finite number"),
+    ],
+)
+def test_weights_that_are_none(given, message):
+    with pytest.raises(OptionError, match=f"^sample_weight: {message}"):
+        short(sample_weight=given)
+
+
+def test_where_weights_have_no_place():
+    with pytest.raises(OptionError, match=r"^sample_weight: only for sentences in memory; files have lines such as @weight:2, with format='crfsuite'$"):
+        learn("train", TEMPLATE, sample_weight=[1])
+    with pytest.raises(OptionError, match=r"^unknown option sample_weight; it is an argument of fit$"):
+        CRF(sample_weight=[1])
+    with pytest.raises(OptionError, match=r"^sample_weight is of no use to a parser"):
+        learn(ROWS, "P:%x[s0,0]", "lookahead", format="conllu", sample_weight=[1, 1, 1])
