@@ -25,6 +25,15 @@ def model(tmp_path):
     return str(tmp_path / "m")
 
 
+def test_a_tagger_imports_nothing_that_it_does_not_need(model):
+    code = f"""
+import sys, crfkit.compat.pycrfsuite
+with crfkit.compat.pycrfsuite.Tagger().open({model!r}) as tagger:
+    print(tagger.tag([["b"]]), [name for name in ("numpy", "click", "crfkit.learning", "decimal") if name in sys.modules])
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "['B'] []\n"
+
+
 @BOTH
 def test_names_of_models_may_be_bytes(library, model):
     with library.Tagger().open(os.fsencode(model)) as tagger:

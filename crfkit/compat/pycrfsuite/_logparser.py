@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 
@@ -125,6 +124,8 @@ class TrainLogParser:
         elif match := _MACRO.match(line):
             found["avg_precision"], found["avg_recall"], found["avg_f1"] = map(float, match.groups())
         elif (match := _ACCURACY.match(line)) and int(match[3]):
+            from fractions import Fraction  # not at the top: who only tags would wait for it
+
             name, share = match[1].lower() + "_accuracy", Fraction(int(match[2]), int(match[3]))
             found[name], found[name + "_float"] = share, float(share)
         return None
