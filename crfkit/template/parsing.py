@@ -196,7 +196,7 @@ class Template:
                     if column < 0:
                         problem = (
                             f"names column '{name}', but the data do not name their columns; "
-                            "start the file with a line like '# columns = word pos label' or use numbers"
+                            "use numbers, or begin a file with a line like '# columns = word pos label'"
                         )
                     elif column >= n_columns:
                         has = "1 feature column" if n_columns == 1 else f"{n_columns} feature columns"

@@ -150,7 +150,7 @@ def test_a_stop_request_ends_after_the_current_pass():
         (ROWS, TEMPLATE, {"threads": True}, OptionError, "threads: expected a whole number"),
         (ROWS, TEMPLATE, {"epochs": 3}, OptionError, "unknown option epochs"),
         (ROWS, Template.parse("U:%x[0,2]\n"), {}, TemplateError, "uses column 2"),
-        (ROWS, Template.parse("U:%x[0,word]\n", columns={"word": 0}), {}, TemplateError, "names column 'word', but the data do not name their columns"),
+        (ROWS, Template.parse("U:%x[0,word]\n", columns={"word": 0}), {}, TemplateError, "names column 'word', but the data do not name their columns; use numbers"),
         (ROWS, Template.parse("U:%x[0,0]\n"), {"min_freq": 100}, DataError, "no feature is left: lower min_freq"),
         ([[["a", "b", "X"]], [["a", "X"]]], TEMPLATE, {}, DataError, "columns"),
         ([[["a", "b", "X"]]], TEMPLATE, {}, DataError, "only one label, 'X'"),
