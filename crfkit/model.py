@@ -20,9 +20,9 @@ from crfkit.weights.layout import Layout
 from .constants import WEIGHTS
 from .errors import ModelFileError, OptionError
 from .header import Described, SearchOptions, checked, template_of
-from .replacing import replacing, write_all, written_to
+from .replacing import replacing, write_lines, written_to
 from .tagging import Tagger
-from .values import Expected, as_bytes, copied, exactly, shown
+from .values import Expected, copied, exactly, shown
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -98,14 +98,13 @@ class Stored(Described):
             return "".join(lines)
         if not hasattr(file, "write"):
             with replacing(file) as output:
-                output.writelines(as_bytes(line) for line in lines)
+                write_lines(output, lines)
         else:
             with written_to(file):
                 try:
                     file.write("")
                 except TypeError:  # open for bytes
-                    for line in lines:
-                        write_all(file, as_bytes(line))
+                    write_lines(file, lines)
                 else:
                     for line in lines:
                         file.write(line)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from itertools import islice
 
 import click
 
 from crfkit import foreign
 from crfkit.errors import OptionError
 from crfkit.modelbytes import held
-from crfkit.replacing import write_all
+from crfkit.replacing import write_lines
 
 from .common import HELP_FLAGS, PATH, debug_option, is_given, refuse, standard_output, write_output
-
-LINES_AT_ONCE = 10000
 
 
 @click.command("dump", context_settings=HELP_FLAGS)
@@ -67,5 +64,4 @@ def dump_command(ctx: click.Context, model: str, header: bool, labels: bool, tem
 def _write(lines: Iterator[str]) -> None:
     """Print many lines."""
     with standard_output() as stream:
-        while some := list(islice(lines, LINES_AT_ONCE)):
-            write_all(stream, "".join(some).encode(errors="surrogateescape"))
+        write_lines(stream, lines)

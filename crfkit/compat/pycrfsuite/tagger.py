@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import CrfkitError
 from crfkit.modelbytes import Held, mapped
-from crfkit.replacing import write_all
-from crfkit.values import as_bytes, as_text
+from crfkit.replacing import write_lines
+from crfkit.values import as_text
 
 from .items import ItemSequence
 
@@ -195,8 +195,7 @@ class Tagger:
 
         lines = self._lines()
         with standard_output() if filename is None else open(filename, "wb") as stream:
-            for line in lines:
-                write_all(stream, as_bytes(line))
+            write_lines(stream, lines)
 
     def info(self) -> ParsedDump:
         """The contents of the model; weights have six decimals, as in `dump`."""
