@@ -60,6 +60,10 @@ def recognised(start: bytes) -> Format | None:
     return next((found for found in map(_format, _MODULES) if found.recognises(start)), None)
 
 
+_MOST_KEPT = 1 << 26  # bytes of a file whose model may be kept
+_last: dict[Any, Model] = {}
+
+
 class _Foreign(NamedTuple):
     """A model of another program."""
 
@@ -72,10 +76,20 @@ class _Foreign(NamedTuple):
             return self.form.read(self.source.data)
 
     def model(self, exact: bool = False) -> Model:
-        """The same model for crfkit's tagger."""
+        """The same model for crfkit's tagger. The last one is kept: some programs open the same file for each sentence."""
+        from xxhash import xxh3_128_digest
+
         from .parts import model_of
 
-        return model_of(self.parts(), self.source.name, exact)
+        name, data = self.source
+        key = (name, exact, len(data), xxh3_128_digest(data))
+        found = _last.get(key)
+        if found is None:
+            found = model_of(self.parts(), name, exact)
+            _last.clear()
+            if len(data) <= _MOST_KEPT:
+                _last[key] = found
+        return found
 
     def lines(self) -> Iterator[str]:
         """The model as its program prints it."""
