@@ -60,7 +60,7 @@ def recognised(start: bytes) -> Format | None:
     return next((found for found in map(_format, _MODULES) if found.recognises(start)), None)
 
 
-_MOST_KEPT = 1 << 26  # bytes of a file whose model may be kept
+_MOST, _LARGEST = 4, 1 << 25  # models that are kept, and the bytes of the file of one
 _last: dict[Any, Model] = {}
 
 
@@ -76,7 +76,7 @@ class _Foreign(NamedTuple):
             return self.form.read(self.source.data)
 
     def model(self, exact: bool = False) -> Model:
-        """The same model for crfkit's tagger. The last one is kept: some programs open the same file for each sentence."""
+        """The same model for crfkit's tagger. The last ones are kept: some programs open the same files for each sentence."""
         from xxhash import xxh3_128_digest
 
         from .parts import model_of
@@ -86,9 +86,10 @@ class _Foreign(NamedTuple):
         found = _last.get(key)
         if found is None:
             found = model_of(self.parts(), name, exact)
-            _last.clear()
-            if len(data) <= _MOST_KEPT:
+            if len(data) <= _LARGEST:
                 _last[key] = found
+                for oldest in list(_last)[:-_MOST]:
+                    _last.pop(oldest, None)
         return found
 
     def lines(self) -> Iterator[str]:
