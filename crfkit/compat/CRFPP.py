@@ -241,13 +241,18 @@ class Tagger:
 
     def _lines(self) -> str:
         """The tokens with their labels."""
-        return "".join("\t".join([*row, self._shown(i)]) + "\n" for i, row in enumerate(self._rows))
+        shown = map(self._shown, self._result, self._marginals()) if self._vlevel else self._result
+        return "".join("\t".join([*row, label]) + "\n" for row, label in zip(self._rows, shown, strict=True))
 
-    def _shown(self, i: int) -> str:
-        if not self._vlevel:
-            return self.y2(i)
-        others = range(self.ysize()) if self._vlevel > 1 else ()
-        return "\t".join([f"{self.y2(i)}/{self.prob(i):.6f}", *(f"{self.yname(j)}/{self.prob(i, j):.6f}" for j in others)])
+    def _shown(self, label: str, marginals: dict[str, float]) -> str:
+        others = marginals.items() if self._vlevel > 1 else ()
+        return "\t".join([f"{label}/{marginals[label]:.6f}", *(f"{name}/{share:.6f}" for name, share in others)])
+
+    def _marginals(self) -> list[dict[str, float]]:
+        """The probabilities of all labels at each token: all at once, as `prob` is a call for each."""
+        self._model.need_probabilities("prob")
+        with self._look() as sentence:
+            return sentence.marginals()
 
     def _forget(self) -> bool:
         """Discard the labels and scores of the sentence."""
