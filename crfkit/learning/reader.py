@@ -90,8 +90,8 @@ class Reader:
         columns = self.columns
         if columns.names is not None:
             template = template.resolve({name: number for number, name in enumerate(columns.names)})
-        elif template.column_names:  # numbers that came with the template are no names of columns, which a model needs to find them
-            template = Template.parse(template.text, template.path)
+        elif template.column_names:
+            template = template.numbered()
         label = label_column(self.run.label, columns, self.run.format)
         if label is None and columns.n_cols < 2:
             raise DataError(

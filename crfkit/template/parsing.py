@@ -118,7 +118,7 @@ class Template:
 
     @classmethod
     def parse(cls, text: str, path: str | None = None, columns: Mapping[str, int] | None = None) -> Template:
-        """Parse a template; `columns` maps column names to numbers, if they are known already. To learn, the data must name them, too."""
+        """Parse a template; `columns` maps column names to numbers, for data that do not name them, such as rows in memory."""
         if not isinstance(text, str):
             raise TemplateError(f"expected the text of a template, found {shown(text)}", _name(path))
         text = text.removeprefix("\ufeff")
@@ -186,6 +186,17 @@ class Template:
             for macro in line.macros
         )
         return line._replace(macros=macros)
+
+    def numbered(self) -> Template:
+        """This template with numbers written in the place of the column names that have one, for data that do not name their columns."""
+        text = self.text
+        for macro in self.macros:
+            written = macro.text
+            for name, column in _columns(macro):
+                if name is not None and column >= 0:
+                    written = re.sub(rf"(,[ \t]*){re.escape(name)}(?=[ \t]*[],])", rf"\g<1>{column}", written, count=1)
+            text = text.replace(macro.text, written)
+        return Template.parse(text, self.path)
 
     def check(self, n_columns: int, names: Sequence[str] | None = None, label: int | None = None) -> None:
         """Raise TemplateError unless every column is among the `n_columns` feature columns of the data, is not that of the `label`, and has a

@@ -12,6 +12,7 @@ from liars import Frame
 from trainers.samples import named_weights, sentences, template
 from workers import use_local_workers
 
+from crfkit import CRF
 from crfkit.errors import CrfkitError, DataError, FileError, ModelFileError, OptionError, TemplateError
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.learn import learn, learn_path
@@ -150,7 +151,7 @@ def test_a_stop_request_ends_after_the_current_pass():
         (ROWS, TEMPLATE, {"threads": True}, OptionError, "threads: expected a whole number"),
         (ROWS, TEMPLATE, {"epochs": 3}, OptionError, "unknown option epochs"),
         (ROWS, Template.parse("U:%x[0,2]\n"), {}, TemplateError, "uses column 2"),
-        (ROWS, Template.parse("U:%x[0,word]\n", columns={"word": 0}), {}, TemplateError, "names column 'word', but the data do not name their columns; use numbers"),
+        (ROWS, Template.parse("U:%x[0,word]\n"), {}, TemplateError, "names column 'word', but the data do not name their columns; use numbers"),
         (ROWS, Template.parse("U:%x[0,0]\n"), {"min_freq": 100}, DataError, "no feature is left: lower min_freq"),
         ([[["a", "b", "X"]], [["a", "X"]]], TEMPLATE, {}, DataError, "columns"),
         ([[["a", "b", "X"]]], TEMPLATE, {}, DataError, "only one label, 'X'"),
@@ -250,3 +251,11 @@ def test_what_starts_at_its_optimum_is_a_model_after_one_pass(tmp_path, monkeypa
     assert not any(model.weights)
     assert [record["pass"] for record in records] == list(range(1, 1 + len(options.get("path", [None]))))
     assert all(record["active"] == 0 and record["train_accuracy"] == 0.5 for record in records)
+
+
+def test_rows_in_memory_whose_columns_the_template_names():
+    named = Template.parse("U0:%x[0,word]\nU1:%x[-1,pos]/%x[0,pos]\nB\nB1:%x[0,pos]\n", columns={"word": 0, "pos": 1})
+    model = learn(ROWS, named, "perceptron")
+    assert model.to_bytes() == learn(ROWS, TEMPLATE, "perceptron").to_bytes()
+    X, y = [[row[:2] for row in rows] for rows in ROWS], [[row[2] for row in rows] for rows in ROWS]
+    assert CRF("perceptron", named).fit(X, y).predict(X) == model.tagger().tag_many(X)

@@ -225,6 +225,18 @@ def test_columns_by_name():
     resolved.check(3)
 
 
+def test_numbers_written_for_names():
+    names = {"word": 0, "wo": 1, "pos": 2}
+    for text, written in {
+        "U0:%x[0,word]/%x[-1, pos ]/%x[0,1]": "U0:%x[0,0]/%x[-1, 2 ]/%x[0,1]",
+        'U1:word,%t[0,word,",word,"]': 'U1:word,%t[0,0,",word,"]',
+        "U2:%=[0,word,1,pos]%=[0,pos,1,pos]%=[0,1,1,wo]": "U2:%=[0,0,1,2]%=[0,2,1,2]%=[0,1,1,1]",
+        "U3:%p[0,wo,2] @all": "U3:%p[0,1,2] @all",
+    }.items():
+        assert Template.parse(text, columns=names).numbered() == Template.parse(written)
+        assert Template.parse(text).numbered() == Template.parse(text)
+
+
 def test_unknown_column_name():
     with pytest.raises(TemplateError, match=r"t:2: %x\[0,tag\] names column 'tag'; .* are: word, pos"):
         Template.parse("U\nU:%x[0,tag]", "t", {"word": 0, "pos": 1})
