@@ -2,6 +2,7 @@
 
 crfpp, CRFPP                    CRF++'s commands, and its module for Python
 crfsuite, wapiti                CRFsuite's and Wapiti's command; libwapiti's module for Python
+crfsuite_swig                   CRFsuite's own module for Python, crfsuite
 pycrfsuite, sklearn_crfsuite    python-crfsuite and sklearn-crfsuite
 """
 
@@ -14,6 +15,7 @@ __all__ = ["install_aliases"]
 _MODULES = {
     **{f"pycrfsuite{name}": f"pycrfsuite{name}" for name in ("", "._pycrfsuite", "._dumpparser", "._logparser")},
     **{f"sklearn_crfsuite{name}": f"sklearn_crfsuite{name}" for name in ("", ".estimator", ".trainer", ".utils", "._fileresource")},
+    "crfsuite": "crfsuite_swig",
     "CRFPP": "CRFPP",
     "pycrfpp": "CRFPP",
     "wapiti": "wapiti",
@@ -22,7 +24,7 @@ _MODULES = {
 
 
 def install_aliases() -> None:
-    """Make `import pycrfsuite`, `sklearn_crfsuite`, `CRFPP`, `pycrfpp` and `wapiti` load crfkit's modules from now on. Programs then run
+    """Make `import pycrfsuite`, `sklearn_crfsuite`, `crfsuite`, `CRFPP`, `pycrfpp` and `wapiti` load crfkit's modules from now on. Programs then run
     unchanged, and pickles of sklearn-crfsuite's CRF open as crfkit's."""
     for name, module in _MODULES.items():
         sys.modules[name] = import_module(f"{__name__}.{module}")
