@@ -120,6 +120,19 @@ def test_taggers_and_items_can_be_pickled(model):
         pickle.loads(pickle.dumps(tagger)).labels()
 
 
+class Named(compat.Tagger):
+    def __init__(self, name):
+        super().__init__()
+        self.name = name
+
+
+def test_taggers_of_a_subclass_stay_what_they_are(model):
+    tagger = Named("mine")
+    with tagger.open(model):
+        for again in (pickle.loads(pickle.dumps(tagger)), copy.deepcopy(tagger)):
+            assert type(again) is Named and again.name == "mine" and again.tag([["b"]]) == ["B"]
+
+
 def test_names_in_any_encoding_are_printed_as_they_are(model, tmp_path, capfdbinary):
     changed = Path(model).read_bytes().replace(b"a\0", b"\xe9\0").replace(b"B\0", b"\xc9\0")
     for library in (pycrfsuite, compat):

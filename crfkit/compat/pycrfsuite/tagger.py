@@ -85,7 +85,9 @@ class Tagger:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickle contains the model, so that other processes can tag. python-crfsuite does not offer this."""
-        return _of_model, (None if self._tagger is None else bytes(self._content),)
+        own = vars(Tagger())
+        others = {name: value for name, value in vars(self).copy().items() if name not in own}
+        return _of_model, (None if self._tagger is None else bytes(self._content), type(self)), others or None
 
     def close(self) -> None:
         """Close the model."""
@@ -232,9 +234,10 @@ def _tag_through_set(self: Tagger, xseq: Iterable[Any] | ItemSequence | None = N
     return Tagger.tag(self)
 
 
-def _of_model(content: bytes | None) -> Tagger:
-    """A tagger of a model, or a closed one."""
-    tagger = Tagger()
+def _of_model(content: bytes | None, cls: type[Tagger] = Tagger) -> Tagger:
+    """A tagger of a model, or a closed one. Its class need not have an __init__ without arguments."""
+    tagger = cls.__new__(cls)
+    Tagger.__init__(tagger)
     if content is not None:
-        tagger.open_inmemory(content)
+        Tagger.open_inmemory(tagger, content)
     return tagger
