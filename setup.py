@@ -43,8 +43,7 @@ VECTORISED = ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"] if GCC els
 LEVELS = (
     ("-O0", (SHARED, "crfkit.compat.wapiti.layout", "crfkit.decode.decoder", "crfkit.features.merging",
              "crfkit.features.packing", "crfkit.parser.scratch", "crfkit.parser.trees", "crfkit.testing", "crfkit.trainers.batch.lbfgs",
-             "crfkit.trainers.batch.objective", "crfkit.trainers.batch.owlqn", "crfkit.trainers.batch.sharded",
-             "crfkit.weights.layout")),
+             "crfkit.trainers.batch.objective", "crfkit.trainers.batch.owlqn", "crfkit.trainers.batch.sharded")),
     ("-O1", ("crfkit.trainers.online.crfsuite",)),
     ("-O3", ("crfkit.data.dataset", "crfkit.decode.lookahead", "crfkit.features.walk", "crfkit.lattice",
              "crfkit.text.rows")),
