@@ -66,6 +66,7 @@ _FOREIGN = (
     (b"lCRF", "a CRFsuite model; crfkit convert makes one of crfkit's of it"),
     (b"#mdl#", "a Wapiti model; crfkit convert makes one of crfkit's of it"),
     (b"d\0\0\0", "a CRF++ binary model; crfkit convert makes one of crfkit's of it"),
+    (b"\0\0\0d", "a CRF++ binary model of a machine with another byte order; its text model, which crf_learn -t writes, opens"),
     (b"\x1f\x8b", "compressed with gzip; gunzip it first"),
     (b"\x80", "a Python pickle, which crfkit never loads"),
     (b"version https://git-lfs", "a Git LFS pointer instead of the file itself; run git lfs pull"),

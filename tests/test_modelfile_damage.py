@@ -236,6 +236,7 @@ def test_random_bytes_are_refused(data):
         (b"\x1f\x8b\x08\0", "compressed with gzip; gunzip it first"),
         (b"\x80\x04\x95", "a Python pickle"),
         (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
+        (b"\0\0\0d\0\0\0\0", "a CRF++ binary model of a machine with another byte order"),
         (b"U00:%x[0,0]\n", "a text file"),
         ("das Größte ä".encode()[:-1], "a text file"),
         (b"\xff\xfe\0\1\2\3", "not a crfkit model"),
