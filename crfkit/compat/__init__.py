@@ -8,6 +8,10 @@ pycrfsuite, sklearn_crfsuite    python-crfsuite and sklearn-crfsuite
 
 import sys
 from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
 
 __all__ = ["install_aliases"]
 
@@ -26,5 +30,24 @@ _MODULES = {
 def install_aliases() -> None:
     """Make `import pycrfsuite`, `sklearn_crfsuite`, `crfsuite`, `CRFPP`, `pycrfpp` and `wapiti` load crfkit's modules from now on. Programs then run
     unchanged, and pickles of sklearn-crfsuite's CRF open as crfkit's."""
-    for name, module in _MODULES.items():
-        sys.modules[name] = import_module(f"{__name__}.{module}")
+    for name in _MODULES:
+        sys.modules.pop(name, None)
+    if not any(isinstance(finder, _Aliases) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Aliases())
+
+
+class _Aliases(MetaPathFinder, Loader):
+    """Finds crfkit's modules by the names of others, once these are imported: scikit-learn, which one of them loads, takes a second or more."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        return ModuleSpec(name, self) if name in _MODULES else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = import_module(f"{__name__}.{_MODULES[spec.name]}")
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """It has run already, and stays what it was found as first."""
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state

@@ -1,0 +1,37 @@
+"""Modules of other libraries, by whose names crfkit's are imported."""
+
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+
+
+def said_by(code):
+    return subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_only_what_is_imported_is_loaded():
+    """Scikit-learn takes a second or more, for which a program that uses python-crfsuite would wait."""
+    code = """
+import sys, crfkit.compat
+crfkit.compat.install_aliases()
+crfkit.compat.install_aliases()
+import pycrfsuite, pycrfsuite._pycrfsuite, crfsuite, CRFPP, wapiti.api
+import crfkit.compat.pycrfsuite
+print(pycrfsuite is crfkit.compat.pycrfsuite, pycrfsuite.__spec__.name, [name for name in ("sklearn", "sklearn_crfsuite", "pycrfpp") if name in sys.modules])
+import importlib
+print(importlib.reload(pycrfsuite) is crfkit.compat.pycrfsuite)
+"""
+    assert said_by(code) == "True crfkit.compat.pycrfsuite []\nTrue\n"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pycrfsuite") is None, reason="needs python-crfsuite")
+def test_what_was_imported_before_is_replaced():
+    code = """
+import pycrfsuite as before, crfkit.compat
+crfkit.compat.install_aliases()
+import pycrfsuite
+print(before.__spec__.name, pycrfsuite.__spec__.name)
+"""
+    assert said_by(code) == "pycrfsuite crfkit.compat.pycrfsuite\n"
