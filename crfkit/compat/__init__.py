@@ -8,7 +8,6 @@ pycrfsuite, sklearn_crfsuite    python-crfsuite and sklearn-crfsuite
 
 import sys
 from importlib import import_module
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -36,11 +35,11 @@ def install_aliases() -> None:
         sys.meta_path.insert(0, _Aliases())
 
 
-class _Aliases(MetaPathFinder, Loader):
+class _Aliases:
     """Finds crfkit's modules by the names of others, once these are imported: scikit-learn, which one of them loads, takes a second or more."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
-        return ModuleSpec(name, self) if name in _MODULES else None
+        return ModuleSpec(name, self) if name in _MODULES else None  # type: ignore[arg-type]  # its base class loads as much as all of this
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         module = import_module(f"{__name__}.{_MODULES[spec.name]}")
