@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from itertools import takewhile
 from math import exp
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,8 +22,10 @@ from crfkit.errors import CrfkitError
 from crfkit.header import template_of
 from crfkit.values import as_text
 
-from .crfpp.costs import Costs
 from .crfpp.crf_test import crf_test, scaled, tagger_of
+
+if TYPE_CHECKING:
+    from .crfpp.costs import Costs
 
 __all__ = ["VERSION", "Model", "Tagger", "crfpp_learn", "crfpp_test"]
 
@@ -343,6 +345,8 @@ class Tagger:
             return sentence.log_z()
 
     def _lattice(self) -> Costs:
+        from .crfpp.costs import Costs  # which needs numpy
+
         sentence = self._look()
         self._model.need_probabilities("alpha, beta, or a cost")
         if self._costs is None:
