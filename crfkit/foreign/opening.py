@@ -60,7 +60,7 @@ def recognised(start: bytes) -> Format | None:
     return next((found for found in map(_format, _MODULES) if found.recognises(start)), None)
 
 
-_MOST, _LARGEST = 4, 1 << 25  # models that are kept, and the bytes of the file of one
+_MOST, _LARGEST = 4, 1 << 23  # models that are kept, and the bytes of the file of one
 _last: dict[Any, Model] = {}
 
 
