@@ -15,6 +15,8 @@ from crfkit.values import as_text
 
 Line = tuple[str, list[str], str | None]
 """The line as it came, its observations as a model names them, and its label."""
+Found = tuple[int, int, int, list[tuple[int, int, int]]]
+"""What was counted in labelled sentences, as LinePrinter has it."""
 
 
 def blocks(source: Any, labelled: bool) -> Iterator[list[Line]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crfkit.cli.common import is_live
 from crfkit.errors import UnsupportedError
@@ -17,10 +17,8 @@ from crfkit.text.reading import Source
 from crfkit.values import as_bytes
 
 from . import singles
+from .data import Found
 from .layout import LinePrinter
-
-if TYPE_CHECKING:
-    from .layout import Found
 
 Say = Callable[[str], None]
 

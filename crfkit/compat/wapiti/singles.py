@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
 from crfkit.tagging import Tagger
 from crfkit.values import as_bytes
 
-from .data import Line, blocks
-
-if TYPE_CHECKING:
-    from .layout import Found
+from .data import Found, Line, blocks
 
 AT_ONCE = 1000
 

@@ -1,6 +1,0 @@
-class Patterns:
-    texts: list[str]
-    last_column: int
-    def __init__(self, texts: list[str], single: bool = False) -> None: ...
-    @property
-    def has_plain(self) -> bool: ...
