@@ -201,7 +201,7 @@ cdef class TableBuilder(Features):
         self.space[0].n, self.space[1].n = self.dataset.n_u, self.dataset.n_b
 
     def observations(self):
-        """All strings that Wapiti's patterns made, in order of first occurrence. Some have no attribute."""
+        """All strings that Wapiti's patterns made in what this builder itself has read, in order of first occurrence. Some have no attribute."""
         cdef const int64_t* before = <const int64_t*>self.unigrams_before.data
         cdef int64_t i, done = 0
         unigrams, bigrams = [list(table) for table in self.literals]

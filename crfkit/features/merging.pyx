@@ -48,8 +48,6 @@ def tables(TableBuilder builder not None) -> dict:
         part["literals"].append({
             "strings": strings_of(builder.literals[kind]),
             "attributes": numbers("i", builder.space[kind].literal_attr, builder.space[kind].literal.n),
-            "before": numbers("q", builder.unigrams_before.data,
-                              builder.space[1].literal.n if kind and builder.patterns is not None else 0),
         })
     return part
 
@@ -59,7 +57,6 @@ def add_tables(TableBuilder builder not None, dict part not None) -> dict:
     KeyError, TypeError or ValueError if the tables are not of the same template."""
     cdef:
         int32_t v
-        int64_t before
         View view
     columns = [add_strings(column, strings) for column, strings in zip(builder.columns, part["columns"], strict=True)]
     values = []
@@ -74,9 +71,7 @@ def add_tables(TableBuilder builder not None, dict part not None) -> dict:
     labels = add_strings(builder.label_table, part["labels"])
     if len(builder.label_table) > MOST_LABELS:
         raise DataError(f"more than {MOST_LABELS} different labels; is the last column the label?")
-    before = builder.space[0].literal.n
-    unigrams = add_attributes(builder, False, part, grams, before)
-    return {"labels": labels, "u": unigrams, "b": add_attributes(builder, True, part, grams, before)}
+    return {"labels": labels, "u": add_attributes(builder, False, part, grams), "b": add_attributes(builder, True, part, grams)}
 
 
 def followed(const int32_t[::1] numbers not None, const int32_t[::1] new not None) -> array.array:
@@ -176,14 +171,13 @@ cdef add_grams(TableBuilder builder, int32_t number, dict given, list grams, lis
 
 # ---------------------------------------------------------------------------------------------- attributes
 
-cdef add_attributes(TableBuilder builder, bint bigram, dict part, list grams, int64_t unigrams):
-    """The new numbers of the attributes of one kind. `unigrams`: how many strings of unigram attributes there were before this part."""
+cdef add_attributes(TableBuilder builder, bint bigram, dict part, list grams):
+    """The new numbers of the attributes of one kind."""
     cdef:
         int64_t a, i, known, n = part["n"][bigram]
         int32_t k
         const int32_t[::1] attribute
         const int32_t[::1] literal
-        const int64_t[::1] before
         int32_t* own
     if not 0 <= n <= 0x7FFFFFFE:
         raise ValueError("too many attributes")
@@ -193,9 +187,6 @@ cdef add_attributes(TableBuilder builder, bint bigram, dict part, list grams, in
     cdef int64_t[::1] place = places
     given = part["literals"][bigram]
     known = builder.space[bigram].literal.n
-    before = given["before"]
-    if bigram and builder.patterns is not None:
-        note_unigrams(builder, part, before, unigrams)
     literal, attribute = add_strings(builder.literals[bigram], given["strings"]), given["attributes"]
     if attribute.shape[0] != literal.shape[0]:
         raise ValueError("strings without attributes")
@@ -266,31 +257,4 @@ cdef int fill_rows(TableBuilder builder, int32_t number, bint bigram, dict given
                 a = row[g * node.n_slots + slot]
                 if a >= 0:
                     node.row[gram[g] * node.stride + slot] = attribute[a]
-    return 0
-
-
-cdef int note_unigrams(TableBuilder builder, dict part, const int64_t[::1] before, int64_t unigrams) except -1:
-    """For each new bigram string of patterns, how many unigram strings come before it. The part's unigram strings are added already."""
-    cdef:
-        StringTable own = builder.literals[1]
-        int64_t known = own.c.n, i, n, n_unigrams = len(part["literals"][0]["attributes"])
-        const int64_t[::1] offset = part["literals"][1]["strings"]["offsets"]
-        const uint8_t[::1] text = part["literals"][1]["strings"]["bytes"]
-    n = offset.shape[0] - 1
-    if before.shape[0] != n:
-        raise ValueError("bigram strings without their previous labels")
-    # Unigram strings keep their order: the last one before it says how many there were.
-    cdef const int32_t[::1] place = add_strings(builder.literals[0], part["literals"][0]["strings"])
-    seen = array.array("q", [0]) * (n_unigrams + 1)
-    cdef int64_t[::1] most = seen
-    most[0] = unigrams
-    for i in range(n_unigrams):
-        most[i + 1] = max(most[i], <int64_t>place[i] + 1)
-    arena_reserve(builder, &builder.unigrams_before, known + n + 1, sizeof(int64_t))
-    for i in range(n):
-        if not 0 <= before[i] <= n_unigrams or not 0 <= offset[i] <= offset[i + 1] <= text.shape[0]:
-            raise ValueError("bigram strings after unigram strings that do not exist")
-        if own.find(bytes(text[offset[i]:offset[i + 1]])) < 0:
-            (<int64_t*>builder.unigrams_before.data)[known] = most[before[i]]
-            known += 1
     return 0
