@@ -75,17 +75,16 @@ class Corpus:
         weights = array.array("f", bytes(4 * self.layout.n_cells))
         history: dict[str | int | None, int] = {**own_labels, -1: len(own_labels), -2: len(own_labels) + 1, None: -1}
         for attribute, previous, label, weight in model.features_in_bytes():
-            seen = previous if isinstance(previous, tuple) else (previous,)
+            seen = previous if isinstance(previous, tuple) else (None, previous)
             if label not in own_labels or not all(name in history for name in seen):
                 continue
             before, j = [history[name] for name in seen], own_labels[label]
             if attribute is None:
-                cell = self.layout.pair_cell(*before, j)
+                cell = self.layout.pair_cell(before[1], j)
             elif previous is None:
                 cell = self.layout.cell(own_attributes[0].get(attribute, -1), j)
             else:
-                place = self.layout.rich_cell if len(before) == 1 else self.layout.history_cell
-                cell = place(own_attributes[1].get(attribute, -1), *before, j)
+                cell = self.layout.rich_cell(own_attributes[1].get(attribute, -1), *before, j)
             if cell >= 0:
                 weights[cell] = weight
         return weights

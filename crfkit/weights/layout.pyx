@@ -271,14 +271,9 @@ cdef class Layout:
         self.verify()
         return layout_cell(&self.c, attribute, label) if 0 <= attribute < self.c.A and 0 <= label < self.c.L else -1
 
-    def rich_cell(self, int32_t attribute, int32_t previous, int32_t label) -> int:
-        """The cell of a rich bigram feature, or -1."""
-        self.verify()
-        return layout_history_cell(&self.c, attribute, ANY, previous, label) if 0 <= attribute < self.c.B else -1
-
-    def history_cell(self, int32_t attribute, int32_t before, int32_t previous, int32_t label) -> int:
-        """The cell of a feature that looks at the label `previous` and at the one `before` it, or -1. Both are numbers of
-        labels, L and L+1 for positions before the sentence, -1 for any."""
+    def rich_cell(self, int32_t attribute, int32_t before, int32_t previous, int32_t label) -> int:
+        """The cell of a rich bigram feature, which looks at the label `previous` and at the one `before` it, or -1. Both are numbers
+        of labels, L and L+1 for positions before the sentence, -1 for any, as `before` always is without history."""
         self.verify()
         if not 0 <= attribute < self.c.B:
             return -1
@@ -294,7 +289,7 @@ cdef class Layout:
     def features(self, const float[::1] w):
         """Every feature with a weight other than zero, as (kind, attribute, previous label, label, weight): kind
         "U" (previous label -1), "B" for rich bigram attributes, "T" for plain label pairs (attribute -1), "H" for
-        those with history (for the previous label a pair, of what `history_cell` takes)."""
+        those with history (for the previous label a pair, of what `rich_cell` takes)."""
         cdef:
             const LayoutC* c = &self.c
             int32_t a, i, j

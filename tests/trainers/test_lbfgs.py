@@ -46,7 +46,7 @@ def existing_cells(corpus):
     labels = range(corpus.layout.labels)
     cells = [corpus.layout.cell(a, j) for a in range(n_u) for j in labels]
     cells += [corpus.layout.pair_cell(i, j) for i in labels for j in labels]
-    cells += [corpus.layout.rich_cell(b, i, j) for b in range(n_b) for i in labels for j in labels]
+    cells += [corpus.layout.rich_cell(b, -1, i, j) for b in range(n_b) for i in labels for j in labels]
     return [cell for cell in cells if cell >= 0]
 
 

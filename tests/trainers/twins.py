@@ -159,9 +159,9 @@ class Built:
         if kind == "T":
             return self.layout.pair_cell(*rest)
         if kind == "H":
-            return self.layout.history_cell(self.b_new[rest[0]], *rest[1:])
-        if kind == "B":
             return self.layout.rich_cell(self.b_new[rest[0]], *rest[1:])
+        if kind == "B":
+            return self.layout.rich_cell(self.b_new[rest[0]], -1, *rest[1:])
         return self.layout.cell(self.u_new[rest[0]], rest[1])
 
     def to_cells(self, weights: Weights, code: str = "f") -> array.array:

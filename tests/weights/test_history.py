@@ -145,7 +145,7 @@ def test_features_are_those_seen_with_paddings_before_the_sentence():
         b"U2:%y[-2]": {(two, -1, x), (one, -1, y), (x, -1, x), (two, -1, y)},
     }
     every = list(product(range(-1, 4), range(-1, 3), range(2)))
-    assert {name: {f for f in every if layout.history_cell(a, *f) >= 0} for a, name in enumerate(names)} == expected
+    assert {name: {f for f in every if layout.rich_cell(a, *f) >= 0} for a, name in enumerate(names)} == expected
 
 
 def test_percent_signs_do_not_pass_for_history():

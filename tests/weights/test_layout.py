@@ -22,7 +22,7 @@ def every_cell(layout, n_labels):
     n_u, n_b = layout.n_attributes
     labels = range(n_labels)
     cells = {("U", a, j): layout.cell(a, j) for a in range(n_u) for j in labels}
-    cells |= {("B", b, i, j): layout.rich_cell(b, i, j) for b in range(n_b) for i in labels for j in labels}
+    cells |= {("B", b, i, j): layout.rich_cell(b, -1, i, j) for b in range(n_b) for i in labels for j in labels}
     cells |= {("T", i, j): layout.pair_cell(i, j) for i in labels for j in labels}
     return {feature: cell for feature, cell in cells.items() if cell >= 0}
 
@@ -59,7 +59,7 @@ def test_nothing_exists_outside_the_tables(corpus):
     layout = Built(corpus).layout
     (n_u, n_b), n = layout.n_attributes, corpus.n_labels
     assert {layout.cell(a, j) for a, j in ((-1, 0), (n_u, 0), (0, -1), (0, n), (0, n + 7))} == {-1}
-    assert {layout.rich_cell(b, i, j) for b, i, j in ((-1, 0, 0), (n_b, 0, 0), (0, -1, 0), (0, 0, n), (0, n, 0))} == {-1}
+    assert {layout.rich_cell(b, -1, i, j) for b, i, j in ((-1, 0, 0), (n_b, 0, 0), (0, -1, 0), (0, 0, n), (0, n, 0))} == {-1}
     assert {layout.pair_cell(i, j) for i, j in ((-1, 0), (0, -1), (n, 0), (0, n))} == {-1}
 
 
@@ -136,7 +136,7 @@ def test_pruning_keeps_exactly_the_features_with_a_weight(corpus, data):
             assert (i, layout.cell(attribute, j) >= 0) == (-1, True)
             found["U", old_u[first_u[attribute]], j] = weight
         elif kind == "B":
-            assert layout.rich_cell(attribute, i, j) >= 0
+            assert layout.rich_cell(attribute, -1, i, j) >= 0
             found["B", old_b[first_b[attribute]], i, j] = weight
         else:
             assert (attribute, layout.pair_cell(i, j) >= 0) == (-1, True)
@@ -234,7 +234,7 @@ def test_damaged_arrays_are_refused(corpus, data):
         layout = opened(arrays, corpus.n_labels, corpus.has_tau, hot, verify=False)
         if layout.n_cells < 10**6:
             list(layout.features(array.array("f", bytes(4 * layout.n_cells))))
-        layout.cell(0, 0), layout.rich_cell(0, 0, 0), layout.pair_cell(0, 0)
+        layout.cell(0, 0), layout.rich_cell(0, -1, 0, 0), layout.pair_cell(0, 0)
     except ModelFileError:
         assert not good
 
