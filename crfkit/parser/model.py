@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from crfkit import modelfile
 from crfkit.errors import DataError, ModelFileError, OptionError, TemplateError, UnsupportedError
 from crfkit.header import Described, check_fields, misfits_column, template_of
-from crfkit.model import Stored, made, of_file
+from crfkit.model import Stored, made
 from crfkit.options import make
 from crfkit.parallel import in_order, threads_of
 from crfkit.text.faults import list_of
@@ -165,11 +165,6 @@ def build(tables: StateTables, weights: Any, index: Any, header: dict[str, Any])
         "kind": modelfile.PARSER, **header, "crfkit": __version__, "features": len(sections["weights"]), "attributes": len(sections["rows"]) // 2,
     }  # fmt: skip
     return made(ParserModel, header, sections)
-
-
-def load(path_or_bytes: Any, verify: bool = True) -> ParserModel:
-    """Open a model file."""
-    return of_file(ParserModel, modelfile.read(path_or_bytes, verify=verify), verify)
 
 
 class Parser(Described):
