@@ -304,7 +304,7 @@ def load(path_or_bytes: Any, verify: bool = True) -> Model:
 
 def of_file(cls: type[S], file: modelfile.ModelFile, verify: bool = True) -> S:
     """The model of this class that a file holds."""
-    return made(cls, file.header, {name: file.section(name, entry.dtype) for name, entry in file.sections.items()}, file.name, verify)
+    return made(cls, file.header, file.contents(), file.name, verify)
 
 
 def made(cls: type[S], header: dict[str, Any], sections: Mapping[str, Buffer], name: str = "model", verify: bool = True) -> S:

@@ -97,21 +97,14 @@ class ModelFile:
         self.size = size
         self._payload = payload
 
-    def section(self, name: str, dtype: str, shape: tuple[int | None, ...] | None = None) -> memoryview:
-        """The elements of a section as a flat read-only view, aligned to 64 bytes.
+    def section(self, name: str) -> memoryview:
+        """The elements of a section as a flat read-only view, aligned to 64 bytes. Who needs a certain type asks `numbers`."""
+        entry = self.sections[name]
+        return self._payload[entry.offset : entry.offset + entry.length].cast(DTYPES[entry.dtype][0])
 
-        It is an error if the section is missing, of another type, or of another shape than the one given; None in a shape is any size.
-        """
-        entry = self.sections.get(name)
-        if entry is None:
-            raise ModelFileError(f"{self.name}: section {name!r} is missing")
-        if entry.dtype != dtype:
-            raise ModelFileError(f"{self.name}: section {name!r} holds {entry.dtype}, expected {dtype}")
-        if shape is not None and not (len(shape) == len(entry.shape) and all(want in (None, found) for want, found in zip(shape, entry.shape, strict=True))):
-            expected = " x ".join("any" if size is None else str(size) for size in shape)
-            found = " x ".join(map(str, entry.shape))
-            raise ModelFileError(f"{self.name}: section {name!r} has shape {found}, expected {expected}")
-        return self._payload[entry.offset : entry.offset + entry.length].cast(DTYPES[dtype][0])
+    def contents(self) -> dict[str, memoryview]:
+        """All sections by name."""
+        return {name: self.section(name) for name in self.sections}
 
 
 def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:

@@ -148,20 +148,18 @@ class Checkpoint:
         """Restore a new trainer to the state of the run; without a file to resume, the start of a run."""
         if self.file is None:
             return Standing()
-        header, file = self.file.header, self.file
-        vectors = {
-            name.removeprefix("trainer."): file.section(name, entry.dtype)
-            for name, entry in file.sections.items() if name.startswith("trainer.")
-        }  # fmt: skip
+        header, sections = self.file.header, self.file.contents()
+        vectors = {name.removeprefix("trainer."): values for name, values in sections.items() if name.startswith("trainer.")}
         try:
             trainer.restore({**header["trainer"], **vectors})
             standing = _standing(header["standing"])
             if getattr(trainer, "passes", standing.passes) != standing.passes:
                 raise ValueError("passes: others than those of the trainer")
             if standing.best_score is not None:
+                standing.best = array.array("f", modelfile.numbers(sections, "best", "float32"))
                 # A parser's weights are for the features that existed then.
-                shape = (trainer.layout.n_cells if hasattr(trainer, "layout") else None,)
-                standing.best = array.array("f", file.section("best", "float32", shape))
+                if hasattr(trainer, "layout") and len(standing.best) != trainer.layout.n_cells:
+                    raise ValueError("best: weights of another layout")
         except (KeyError, OverflowError, TypeError, ValueError) as error:
             raise ModelFileError(f"{self.source}: damaged: not a valid state of this run ({' '.join(str(error).split())})") from None
         self.file = None  # the mapping is not needed any more

@@ -86,7 +86,7 @@ def test_a_checkpoint_of_numbers_that_are_none_is_damaged(tmp_path, monkeypatch,
     path = str(tmp_path / "run")
     with_workers(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint=path, passes=1)
     file = modelfile.read(path)
-    sections = {key: array.array(file.section(key, entry.dtype).format, file.section(key, entry.dtype).tolist()) for key, entry in file.sections.items()}
+    sections = {key: array.array(values.format, values.tolist()) for key, values in file.contents().items()}
     sections[f"trainer.{name}"][0] = value
     modelfile.write(path, file.header, sections)
     with pytest.raises(errors.ModelFileError, match=r"damaged: .*a number is not finite"):

@@ -114,7 +114,7 @@ def _range(values: array) -> tuple[int, int]:
 @cache
 def _parsed(seed: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
     file = modelfile.read(seed)
-    return file.header, {name: file.section(name, entry.dtype) for name, entry in file.sections.items()}
+    return file.header, file.contents()
 
 
 def model(random: random.Random, seeds: Sequence[bytes]) -> bytes:

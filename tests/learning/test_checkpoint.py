@@ -227,7 +227,7 @@ def test_damaged_checkpoints_are_refused():
         with pytest.raises(ModelFileError):
             learn(small(), rules(), "adf", passes=2, checkpoint="state", resume=True)
     file = modelfile.read(data)
-    sections = {name: file.section(name, entry.dtype) for name, entry in file.sections.items()}
+    sections = file.contents()
     for part, name, value in (
         ("standing", "passes", -1),
         ("standing", "passes", "one"),

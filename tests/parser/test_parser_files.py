@@ -195,7 +195,7 @@ def test_models_that_may_hold_anything(seed, verify):
     """A parser of damaged tables is refused or parses into trees, and never more than that."""
     rng = random.Random(seed)
     file = modelfile.read(MODEL.to_bytes())
-    sections = {name: bytearray(file.section(name, entry.dtype)) for name, entry in file.sections.items()}
+    sections = {name: bytearray(values) for name, values in file.contents().items()}
     types = {name: modelfile.DTYPES[entry.dtype][0] for name, entry in file.sections.items()}
     header = json.loads(json.dumps(file.header))
     for _ in range(rng.choice([1, 1, 2, 5])):
@@ -283,7 +283,7 @@ def test_a_checkpoint_that_names_values_which_do_not_exist_is_damaged(tmp_path):
     path = str(tmp_path / "state")
     learned(passes=1, checkpoint=path)
     file = modelfile.read(path)
-    sections = {name: file.section(name, entry.dtype) for name, entry in file.sections.items()}
+    sections = file.contents()
     for value in (10**6, 2**31 - 1, -1):
         keys = array.array("i", sections["trainer.keys"].tolist())
         keys[0] = value
