@@ -64,10 +64,8 @@ def merge(whole: Any, part: Any, largest: bool = False) -> None:
 def picked(values: Any, cells: Any) -> Any:
     """The values of some cells, which are ascending."""
     numbers, places = np.asarray(values), np.asarray(cells)
-    for first in range(0, len(places), _AT_ONCE):
-        piece = places[first : first + _AT_ONCE + 1]
-        if piece[0] < 0 or piece[-1] >= len(numbers) or (piece[1:] <= piece[:-1]).any():
-            raise ValueError("cells of another layout")
+    if len(places) and (places[0] < 0 or places[-1] >= len(numbers) or (places[1:] <= places[:-1]).any()):
+        raise ValueError("cells of another layout")
     return numbers.take(places).data
 
 
