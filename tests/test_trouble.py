@@ -125,8 +125,9 @@ def test_messages_that_nobody_hears_do_not_stop_it(train, progress, stderr, unbu
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
-def test_a_log_on_a_full_disk(train):
-    result = crfkit("learn", "-a", "adf", "--passes", 3, "--log", "/dev/full", "template", "train", "model")
+@pytest.mark.parametrize("quiet", [[], ["-q"]], ids=["", "-q"])
+def test_a_log_on_a_full_disk(train, quiet):
+    result = crfkit("learn", *quiet, "-a", "adf", "--passes", 3, "--log", "/dev/full", "template", "train", "model")
     assert result.stderr.count("crfkit: warning: /dev/full: the log cannot be written: No space left on device; training goes on") == 1
     assert load("model").labels
 

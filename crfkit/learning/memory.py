@@ -48,13 +48,19 @@ def check_data_dir(path: str | None) -> None:
     if path is None:
         return
     import tempfile
+    from pathlib import Path
 
+    missing: list[Path] = []
     try:
+        missing = [folder for folder in (Path(path), *Path(path).parents) if not folder.exists()]
         os.makedirs(path, exist_ok=True)
         tempfile.TemporaryFile(dir=path).close()
     except FileExistsError:
         raise FileError(f"{path}: is a file, expected a folder for data") from None
     except OSError as error:
+        for folder in missing:
+            with suppress(OSError):
+                folder.rmdir()
         raise FileError(f"{named(path)}: cannot keep data there: {error.strerror}") from None
     except ValueError:  # a zero byte
         raise FileError(f"{path!r}: not a file name") from None

@@ -147,7 +147,7 @@ class Passes:
             try:
                 self.log.write(record)
             except FileError as error:  # no reason to lose the model
-                self.progress.warn(f"{error}; training goes on without it")
+                self.progress.lost(f"{error}; training goes on without it")
                 self.log = None
         self.progress.report(record)
         self.last = record
@@ -162,4 +162,4 @@ class Passes:
             try:
                 self.checkpoint.write(self.trainer, self.standing, over)
             except FileError as error:  # what is learned matters more
-                self.progress.warn(f"{error}; training goes on")
+                self.progress.lost(f"{error}; training goes on")

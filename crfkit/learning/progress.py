@@ -76,7 +76,8 @@ class Progress:
 
     def __init__(self, mode: str = "auto", quiet: bool = False, stream: TextIO | None = None):
         self.stream = stream or sys.stderr
-        self.quiet = quiet or getattr(self.stream, "closed", self.stream is None)
+        self.closed = getattr(self.stream, "closed", self.stream is None)
+        self.quiet = quiet or self.closed
         self.bar_wanted = not self.quiet and (mode == "always" or (mode == "auto" and getattr(self.stream, "isatty", bool)()))
         self.bar: Any = None
         self.warm_up: list[dict[str, Any]] = []  # passes of the preparation, to be reported together
@@ -100,6 +101,12 @@ class Progress:
         """A note that something is not as it should be, if there is anything to say."""
         if text is not None:
             self.note(f"crfkit: warning: {text}")
+
+    def lost(self, text: str) -> None:
+        """A warning that a file that was asked for is not written: --quiet does not hide it."""
+        quiet, self.quiet = self.quiet, self.closed
+        self.warn(text)
+        self.quiet = quiet
 
     def reading(self, tokens: int, sequences: int) -> None:
         """So much more was read."""

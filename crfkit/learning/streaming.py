@@ -138,7 +138,7 @@ def train_stream(reader: Reader, options: Any, stop: StopRequest) -> tuple[Corpu
             with PassLog(run.log) as log:
                 log.write(record)
         except FileError as error:  # no reason to lose the model
-            progress.warn(str(error))
+            progress.lost(str(error))
     progress.chosen(chosen)
     progress.report(record)
     progress.end(None, stop.requested(), {})

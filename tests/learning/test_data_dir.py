@@ -1,5 +1,6 @@
 """Data in files: the same models, less memory, clear errors, nothing left behind."""
 
+import errno
 import json
 import os
 import signal
@@ -110,6 +111,17 @@ def test_the_folder_is_of_no_use(work):
     with pytest.raises(library.CrfkitError, match="not a file name"):
         library.learn("train", template="template", data_dir="no\0name")
     assert not (work / "model").exists()
+
+
+def test_the_disk_has_room_for_folders_only(work, monkeypatch):
+    def full(**_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    (work / "data").mkdir()
+    for folder in ("data", "data/new", "new/er"):
+        assert error("learn", "-q", "--data-dir", folder, "template", "train", "model") == f"{folder}: cannot keep data there: No space left on device"
+    assert (work / "data").exists() and not [*(work / "data").iterdir()] and not (work / "new").exists()
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
