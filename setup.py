@@ -18,9 +18,14 @@ from importlib import import_module
 
 from Cython.Build import cythonize
 from Cython.Compiler import Options
-from setuptools import Extension, setup
+from setuptools import Extension, __version__, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+
+# Without build isolation nobody else looks at it, and what older ones say is a traceback.
+if int(__version__.partition(".")[0]) < 77:
+    sys.exit(f"crfkit is built with setuptools 77 or newer, and this is {__version__}: pip install -U setuptools, or build with isolation")
+
 from setuptools.modified import newer_group
 
 DEBUG = bool(os.environ.get("CRFKIT_DEBUG"))

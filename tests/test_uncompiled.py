@@ -58,6 +58,19 @@ def test_without_one_a_line_says_what_to_do(clone):
 SETUP = Path(__file__).parents[1] / "setup.py"
 
 
+@pytest.mark.skipif(not SETUP.exists(), reason="needs setup.py")
+def test_an_old_setuptools_is_named(tmp_path):
+    """As --no-isolation of `build` and --no-build-isolation of pip leave it to the user."""
+    pytest.importorskip("Cython")
+    pytest.importorskip("setuptools")
+    oldest = re.search(r'"setuptools>=(\d+)"', (SETUP.parent / "pyproject.toml").read_text(encoding="utf-8"))[1]
+    # an older one has no such module
+    older = f"import runpy, setuptools, sys; setuptools.__version__ = '68.2.1'; sys.modules['setuptools.modified'] = None; runpy.run_path({str(SETUP)!r})"
+    done = run(["-c", older], "")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"crfkit is built with setuptools {oldest} or newer, and this is 68.2.1: ") and done.stderr.count("\n") == 1
+
+
 @pytest.mark.skipif(not SETUP.exists() or shutil.which("gcc") is None, reason="needs setup.py and gcc")
 def test_flags_of_distributions(tmp_path):
     """CFLAGS that ask for errors where a format is insecure: ours stand behind them, and must not take the warning away that they need."""
