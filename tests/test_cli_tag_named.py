@@ -67,6 +67,15 @@ def test_labels_fill_in_the_column_that_is_predicted(tmp_path):
         assert "--fill adds no columns" in fill("", option, code=2).stderr
 
 
+def test_eval_finds_the_gold_labels_by_name_in_every_layout(tmp_path):
+    rows = "# columns = pos word\nDT the\nNN dog\n\n"
+    (tmp_path / "train").write_text(rows)
+    crfkit.learn("train", template="U:%x[0,word]\n", label="pos").save("named")
+    for layout in ([], ["-v1"], ["-n2"], ["-n2", "-v1"]):
+        tagged = command("tag", *layout, "named", stdin=rows).stdout
+        assert "\naccuracy: 100.00%" in command("eval", "--label", "pos", stdin=tagged).stdout
+
+
 def test_named_columns_are_filled_in_too(tmp_path):
     rows = "# columns = word pos chunk\nthe {} B-NP\ndog {} I-NP\n\n"
     (tmp_path / "train").write_text(rows.format("DT", "NN"))

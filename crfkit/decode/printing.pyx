@@ -43,7 +43,7 @@ cdef int out_probability(OutC* out, double p) except -1 nogil:
 cdef class Printer:
     """A layout of labelled text.
 
-    verbose (0, 1, 2), nbest (0: none): -v and -n of CRF++; with `cells` its layout is taken without them, too.
+    verbose (0, 1, 2), nbest (0: none): -v and -n of CRF++; with `cells` its layout is taken without them, too, and nothing else is written.
     posterior: labels are decoded by marginals.
     probability: a line gets the marginal probability of its label, and that of the sentence's labels.
     partial: the input says in an extra column which labels are possible.
@@ -52,7 +52,7 @@ cdef class Printer:
     """
 
     cdef HowC how
-    cdef bint probability, cells, fill
+    cdef bint probability, cells, fill, nameless
     cdef int verbose, nbest
     cdef bytes separator            # None: each line's own
     cdef const char* between
@@ -60,6 +60,7 @@ cdef class Printer:
 
     def __init__(self, *, int verbose=0, int nbest=0, bint posterior=False, bint probability=False,
                  bint partial=False, bytes separator=None, bint cells=False, bint fill=False):
+        self.nameless = cells
         cells = cells or verbose > 0 or nbest > 0
         if cells + fill + (probability or separator is not None) > 1 or (nbest and posterior):
             raise ValueError("layouts that exclude each other")
@@ -134,8 +135,8 @@ cdef class Printer:
         return self.print_others(rows, rows.c.tail_start, rows.c.n_text, True, out)
 
     cdef int print_others(self, Rows rows, int64_t start, int64_t stop, bint close, OutC* out) except -1 nogil:
-        """Write lines that are no tokens, except the names of columns, which CRF++ does not have."""
-        if rows.c.form == FORM_COLUMNS:
+        """Write lines that are no tokens; to programs written for CRF++ not the names of columns, which it does not have."""
+        if self.nameless and rows.c.form == FORM_COLUMNS:
             start = max(start, rows.c.head_end)
         return out_lines(&rows.c, start, stop, close, out)
 
