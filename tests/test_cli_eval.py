@@ -311,6 +311,11 @@ def test_debug_shows_the_traceback():
             "crfkit: error: unexpected RuntimeError: two lines (--debug shows where)\n",
         ),
         (PermissionError(13, "Permission denied", "f"), 1, "crfkit: error: f: Permission denied\n"),
+        (
+            ImportError("a.so: failed to map segment from shared object"),
+            1,
+            "crfkit: error: out of memory: there is none for a compiled module\n",
+        ),
     ],
 )
 def test_exceptions_become_one_line_and_an_exit_code(monkeypatch, error, code, message):

@@ -204,6 +204,8 @@ def _describe(error: Exception) -> str:
         return error.message
     if isinstance(error, MemoryError):
         return f"out of memory: {error}" if str(error) else "out of memory"
+    if isinstance(error, ImportError) and "failed to map segment" in str(error):  # numpy's text around it has 30 lines
+        return "out of memory: there is none for a compiled module"
     if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
         return "the system has no room for another thread: lower --threads"
     if isinstance(error, OSError) and error.strerror:
