@@ -12,6 +12,7 @@ import heapq
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, TypeVar, overload
 
 from crfkit import modelfile
@@ -267,6 +268,12 @@ def _earlier(label: str | int | None) -> str:
     if isinstance(label, int):
         return PADDINGS[-1 - label]
     return NO_LABEL if label is None else "\\" + label if label in PADDINGS else escaped(label).replace(" ", "\\s")
+
+
+def ready() -> None:
+    """Import what makes a model, and a file of it. To be called before training: after hours, crfkit may have been replaced or removed."""
+    for name in ("crfkit.features.index", "crfkit.features.packing", "crfkit.weights.precision", "crfkit.weights.pruning", "xxhash"):
+        import_module(name)
 
 
 def build(layout: Layout, weights: array.array, features: Any, header: dict[str, Any]) -> Model:

@@ -109,32 +109,6 @@ def test_a_disk_too_full_for_checkpoints(train):
     assert sorted(os.listdir()) == ["model", "template", "train", "whole"]
 
 
-UNINSTALLED = """
-import sys
-from crfkit.cli import cli
-from crfkit.learning.passes import Passes
-
-class Gone:
-    def find_spec(self, name, *_):
-        raise ImportError(f"{name} is gone")
-
-def one(self, *given, run=Passes._one):
-    run(self, *given)
-    sys.meta_path[:] = [Gone()]
-
-Passes._one = one
-cli()
-"""
-
-
-@pytest.mark.parametrize("given", [["--max-iter", 3], ["-a", "perceptron", "--passes", 2, "--weights", "int8", "--dev", "train", "--checkpoint", "state"]], ids=str)
-def test_crfkit_is_uninstalled_or_replaced_while_it_trains(train, given):
-    """What makes the model was read before."""
-    done = subprocess.run([sys.executable, "-c", UNINSTALLED, "learn", "-q", *map(str, given), "template", "train", "model"], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert load("model").labels
-
-
 @pytest.mark.parametrize("stderr", ["/dev/full", "closed"])
 @pytest.mark.parametrize(("progress", "unbuffered"), [("auto", ""), ("always", "1")])
 def test_messages_that_nobody_hears_do_not_stop_it(train, progress, stderr, unbuffered, monkeypatch):

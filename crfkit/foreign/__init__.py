@@ -8,6 +8,6 @@
 `load` opens any model, `convert` converts between formats.
 """
 
-from .opening import CRFKIT, FORMATS, check_weights, convert, dump, load, load_any, model_bytes, read
+from .opening import CRFKIT, FORMATS, check_weights, convert, dump, load, load_any, model_bytes, read, ready
 
-__all__ = ["CRFKIT", "FORMATS", "check_weights", "convert", "dump", "load", "load_any", "model_bytes", "read"]
+__all__ = ["CRFKIT", "FORMATS", "check_weights", "convert", "dump", "load", "load_any", "model_bytes", "read", "ready"]

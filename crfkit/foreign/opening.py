@@ -53,6 +53,12 @@ def _format(name: str) -> Format:
     return import_module(f".{_MODULES[name]}", __package__)
 
 
+def ready(name: str) -> None:
+    """Import what writes a format, as crfkit.model.ready does."""
+    for module in (f".{_MODULES[name]}", ".darts", "numpy"):
+        import_module(module, __package__)
+
+
 def recognised(start: bytes) -> Format | None:
     """The format of a file with this beginning; None for crfkit's own, and for a file that is not a model."""
     if start.startswith(modelfile.MAGIC):

@@ -13,12 +13,11 @@ import os
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, replace
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import OptionError
 from crfkit.foreign import load
-from crfkit.model import Model, build
+from crfkit.model import Model, build, ready
 from crfkit.modelfile import check_header
 from crfkit.options import TRAINERS, Run
 from crfkit.parallel import threads_of
@@ -46,8 +45,6 @@ if TYPE_CHECKING:
     from .parser import ParserTraining
 
 _MANY = 1_000_000  # attributes of all tokens
-# What makes a model of weights is there before training begins: after hours, its files may have been replaced or removed.
-_TO_SAVE = ("crfkit.features.index", "crfkit.features.packing", "crfkit.weights.precision", "crfkit.weights.pruning", "xxhash")
 _IN_HEADER = ("features", "min_freq", "prune", "seed", "select")
 
 
@@ -81,8 +78,7 @@ class Training:
 
     def models(self) -> Iterator[Any]:
         """The models, as they are trained: one, or one for each value of l1 on the path."""
-        for name in _TO_SAVE:
-            import_module(name)
+        ready()
         if self.parser is not None:
             yield self.parser.model(self.checkpoint)
             return

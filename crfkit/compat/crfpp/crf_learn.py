@@ -69,6 +69,8 @@ def _learn(ctx: click.Context, template: str, train: str, targets: dict[str, str
     parsed = dialects.load(template, dialects.CRFPP)
     for line in parsed.lines:
         line_of(line)
+    for form in targets.values():
+        foreign.ready(form)
     algorithm = ALGORITHMS[given["algorithm"].lower()]
     settings = {
         "Number of thread(s)": threads_of(given["thread"]), "Freq": given["freq"], "eta": f"{given['eta']:.5f}", "C": f"{given['cost']:.5f}",

@@ -23,7 +23,7 @@ from crfkit.learning.passes import Passes
 from crfkit.learning.progress import StopRequest
 from crfkit.learning.reader import Reader
 from crfkit.learning.training import make_trainer
-from crfkit.model import build
+from crfkit.model import build, ready
 from crfkit.options import Run
 from crfkit.replacing import check_writable, replacing
 from crfkit.template import dialects
@@ -70,6 +70,7 @@ def train(given: dict[str, Any], source: Any, say: Callable[[str], Any] | None =
 
 
 def _trained(given: dict[str, Any], source: Any, algorithm: str, made: Any, log: Log, stop: StopRequest, stack: ExitStack) -> bytes:
+    ready()
     dialect = dialects.MAXENT if given["type"] == "maxent" else dialects.WAPITI
     old, template = None, None
     if given["model"]:
