@@ -1,4 +1,5 @@
-"""Where each program begins. While its modules are imported, Ctrl-C ends it at once and without a word: nothing has been done yet."""
+"""Where each program begins. Where its commands do not take Ctrl-C (cli/common.py), as while modules are imported, it ends the program
+at once and without a word: nothing is being done."""
 
 from __future__ import annotations
 
@@ -8,13 +9,9 @@ from importlib import import_module
 
 def _run(module: str) -> None:
     """Call `main` of a module."""
-    usual = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if usual:
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    main = import_module(module).main
-    if usual:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    main()
+    import_module(module).main()
 
 
 def crfkit() -> None:
