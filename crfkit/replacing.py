@@ -180,9 +180,11 @@ def _replacing(path: str | bytes | os.PathLike[Any], target: str) -> Iterator[Bi
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
-    except BaseException:  # Ctrl-C too must leave nothing behind
-        with suppress(OSError):
+    except BaseException:  # Ctrl-C too must leave nothing behind, and may come only now: Python hears of it in the next function of its own
+        try:  # noqa: SIM105 (which has such functions)
             os.unlink(temporary)
+        except OSError:
+            pass
         raise
     # The new file is whole and in its place; a folder that cannot be synchronised (Windows, some network
     # file systems) only means that a power cut in the next seconds brings the old one back.

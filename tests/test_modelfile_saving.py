@@ -222,6 +222,26 @@ def test_write_protection_is_respected(model):
         model.parent.chmod(0o755)
 
 
+def test_ctrl_c_while_a_temporary_file_is_being_removed(tmp_path):
+    """Python hears of it when it calls the next function that is written in Python: here, of another module."""
+
+    def pressed(frame, event, _):
+        if frame.f_code.co_filename != replacing.__file__:
+            raise KeyboardInterrupt
+
+    writing = replacing.replacing.__wrapped__(tmp_path / "model")
+    next(writing).write(b"half")
+    before = sys.gettrace()
+    sys.settrace(pressed)
+    try:
+        writing.throw(ValueError("the other half is missing"))
+    except (ValueError, KeyboardInterrupt):
+        pass
+    finally:
+        sys.settrace(before)
+    assert os.listdir(tmp_path) == []
+
+
 def test_leftovers_of_killed_processes_are_removed(model):
     """A file that is being written stays, and so does what is not ours."""
     folder = model.parent
