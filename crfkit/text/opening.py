@@ -171,6 +171,8 @@ def _pieces(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
             if wait is not None:
                 wait()
             piece = read(size)
+            if not piece and _has_waited(file):
+                piece = read(size)
         if isinstance(piece, str):
             raise DataError("the file is open as text: open it in binary mode", path)
         if piece is None:
@@ -206,6 +208,16 @@ def _wait_for(file: BinaryIO) -> Callable[[], None] | None:
             pass
 
     return wait
+
+
+def _has_waited(file: BinaryIO) -> bool:
+    """Wait for a file that does not block, as programs with an event loop hand theirs on: its buffer gives nothing before there is more, too."""
+    raw: Any = getattr(file, "raw", file)
+    wait = _wait_for(raw)
+    if wait is None or os.get_blocking(raw.fileno()):
+        return False
+    wait()
+    return True
 
 
 def _with_head(pieces: Iterator[bytes]) -> Iterator[bytes]:

@@ -107,9 +107,13 @@ def test_a_sentence_may_be_larger_than_every_block():
 
 @pytest.mark.steady
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_pipe_gives_a_sentence_before_the_next_is_written(packed):
-    """The writer waits until its sentence has been read: a reader that waits for more would never end."""
+@pytest.mark.parametrize("blocking", [True, False])
+@pytest.mark.parametrize("buffering", [-1, 0])
+def test_a_pipe_gives_a_sentence_before_the_next_is_written(packed, blocking, buffering):
+    """The writer waits until its sentence has been read: a reader that waits for more would never end. Nor may one take for the end that
+    a pipe that does not block has nothing yet."""
     reading, writing = os.pipe()
+    os.set_blocking(reading, blocking)
     taken = threading.Semaphore(0)
     late = []
 
@@ -128,7 +132,7 @@ def test_a_pipe_gives_a_sentence_before_the_next_is_written(packed):
     thread = threading.Thread(target=feed)
     thread.start()
     try:
-        with open(reading, "rb") as file:
+        with open(reading, "rb", buffering=buffering) as file:
             blocks = []
             for block in Source(file):
                 blocks.append(block.data)
