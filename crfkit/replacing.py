@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import select
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -209,14 +210,21 @@ def written_to(file: Any) -> Iterator[Any]:
 
 
 def write_all(stream: Any, data: bytes | memoryview) -> None:
-    """Write all bytes: a file without a buffer may take a part of them only, as standard output with PYTHONUNBUFFERED is one."""
+    """Write all bytes: a file without a buffer may take a part of them only, as standard output with PYTHONUNBUFFERED is one. One that does
+    not block, as programs with an event loop leave theirs behind, is waited for."""
     rest = memoryview(data)
     while rest:
-        taken = stream.write(rest)
+        try:
+            taken = stream.write(rest)
+        except BlockingIOError as error:  # from a buffer
+            _wait_for_room(stream)
+            rest = rest[error.characters_written :]
+            continue
         if taken is None:  # an object of the caller's own that has taken all, or a file that has no room yet
-            if isinstance(stream, io.RawIOBase):
-                raise BlockingIOError("takes no bytes yet: open it in blocking mode")
-            return
+            if not isinstance(stream, io.RawIOBase):
+                return
+            _wait_for_room(stream)
+            continue
         if taken <= 0:
             raise OSError("takes no more bytes")
         rest = rest[taken:]
@@ -227,6 +235,25 @@ def write_lines(stream: Any, lines: Iterable[str]) -> None:
     rest = iter(lines)
     while some := "".join(islice(rest, LINES_AT_ONCE)):
         write_all(stream, as_bytes(some))
+
+
+def flush_all(stream: Any) -> None:
+    """Flush, in the same way."""
+    while True:
+        try:
+            return stream.flush()
+        except BlockingIOError:
+            _wait_for_room(stream)
+
+
+def _wait_for_room(stream: Any) -> None:
+    try:
+        poll = select.poll()
+        poll.register(stream.fileno(), select.POLLOUT)
+    except (AttributeError, OSError):  # no file of the system's, or another system
+        raise BlockingIOError("takes no bytes yet: open it in blocking mode") from None
+    while not poll.poll(500):
+        pass
 
 
 def refusal(error: OSError | ValueError) -> str:

@@ -13,7 +13,7 @@ from crfkit import load, modelfile
 from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.decode.printing import Printer
 from crfkit.errors import CrfkitWarning, FileError, OptionError
-from crfkit.replacing import remove_leftovers, replacing, write_all
+from crfkit.replacing import flush_all, remove_leftovers, replacing, write_all
 from crfkit.text.reading import Source
 from crfkit.values import named, shown
 
@@ -86,7 +86,7 @@ def label(
     for text in texts:
         write_all(stream, text)
         if live:
-            stream.flush()
+            flush_all(stream)
     return source.marks.unnamed or source.marks.warning or next(iter(faults), None)
 
 

@@ -1,6 +1,7 @@
 """Writing model files: they appear whole or not at all, whatever happens, and the old one is safe until then."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -220,6 +221,31 @@ def test_write_protection_is_respected(model):
             replacing.check_writable(model.parent / "other")
     finally:
         model.parent.chmod(0o755)
+
+
+@pytest.mark.skipif(not hasattr(select, "poll"), reason="elsewhere it is an error")
+@pytest.mark.parametrize("buffering", [-1, 0])
+def test_an_output_that_does_not_block_is_waited_for(buffering):
+    """Its reader begins when it is full."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    room = os.write(writing, bytes(1 << 24))
+    data, found = bytes(range(251)) * 4000, []
+
+    def read():
+        with open(reading, "rb") as file:
+            found.append(file.read())
+
+    thread = threading.Thread(target=read)
+    try:
+        with open(writing, "wb", buffering=buffering) as file:
+            thread.start()
+            replacing.write_all(file, data)
+            replacing.write_all(file, b"end")
+            replacing.flush_all(file)
+    finally:
+        thread.join()
+    assert found == [bytes(room) + data + b"end"]
 
 
 def test_ctrl_c_while_a_temporary_file_is_being_removed(tmp_path):

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, TextIO
 import click
 
 from crfkit.errors import CrfkitError, FileError, OptionError, one_line
-from crfkit.replacing import replacing, write_all
+from crfkit.replacing import flush_all, replacing, write_all
 from crfkit.signals import taken
 
 DEBUG = "crfkit.debug"
@@ -111,7 +111,7 @@ def standard_output() -> Iterator[BinaryIO]:
         getattr(sys.stdout, "flush", bool)()  # programs may have put something there that has only `write`
         stream: Any = getattr(sys.stdout, "buffer", None) or _AsText()
         yield stream
-        stream.flush()
+        flush_all(stream)
     except (BrokenPipeError, FileError):
         raise
     except OSError as error:

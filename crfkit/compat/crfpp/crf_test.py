@@ -8,7 +8,7 @@ from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS, is_live, opened
 from crfkit.decode.printing import Printer
 from crfkit.errors import OptionError, UnsupportedError
-from crfkit.replacing import refuse_overwriting, write_all
+from crfkit.replacing import flush_all, refuse_overwriting, write_all
 from crfkit.tagfiles import block_size
 from crfkit.tagging import Tagger
 from crfkit.text.reading import Source
@@ -43,7 +43,7 @@ def crf_test(model: str, nbest: int, verbose: int, cost_factor: float, output: s
             for text in tagger.text(blocks, printer, threads=int(answers)):
                 write_all(stream, text)
                 if answers:  # the other end of a pipe may wait for this sentence before it sends the next one
-                    stream.flush()
+                    flush_all(stream)
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from crfkit.cli.common import HELP_FLAGS as HELP
 from crfkit.cli.common import PATH, ErrorsAsLines, is_given, is_live, note, opened
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import OptionError, UnsupportedError
-from crfkit.replacing import check_writable, refuse_overwriting, write_all
+from crfkit.replacing import check_writable, flush_all, refuse_overwriting, write_all
 from crfkit.text.opening import contents
 from crfkit.values import as_bytes
 from crfkit.version import __version__
@@ -166,7 +166,7 @@ def label(source: str, output: str, **given: Any) -> None:
         for text in labelled(tagger, source, given, say):
             write_all(stream, text)
             if live:
-                stream.flush()
+                flush_all(stream)
     say("* Done")
 
 
