@@ -68,12 +68,15 @@ def test_labels_fill_in_the_column_that_is_predicted(tmp_path):
 
 
 def test_eval_finds_the_gold_labels_by_name_in_every_layout(tmp_path):
-    rows = "# columns = pos word\nDT the\nNN dog\n\n"
+    """Lines before the first sentence have fewer columns than there are names."""
+    rows = "# columns = pos word chunk\nDT the B-NP\nNN dog I-NP\n\n"
     (tmp_path / "train").write_text(rows)
     crfkit.learn("train", template="U:%x[0,word]\n", label="pos").save("named")
     for layout in ([], ["-v1"], ["-n2"], ["-n2", "-v1"]):
-        tagged = command("tag", *layout, "named", stdin=rows).stdout
-        assert "\naccuracy: 100.00%" in command("eval", "--label", "pos", stdin=tagged).stdout
+        for text, comments in ((rows, []), (rows.replace("\n", "\n# one\n", 1), ["--comments"])):
+            tagged = command("tag", *comments, *layout, "named", stdin=text).stdout
+            assert tagged.count("# one\n") == len(comments) * (2 if "-n2" in layout else 1)
+            assert "\naccuracy: 100.00%" in command("eval", *comments, "--label", "pos", stdin=tagged).stdout
 
 
 def test_named_columns_are_filled_in_too(tmp_path):

@@ -104,7 +104,7 @@ class Outputs:
         separator, pattern = _separator("\t" if format == "crfsuite" else delimiter)
         self._tallies, self.marks = [], Marks()
         for entry in Source(inputs).inputs:
-            blocks = iter(Source(entry, allow_empty=True, delimited=delimiter is not None))
+            blocks = iter(Source(entry, allow_empty=True, delimited=True))  # a tally knows which lines are tokens
             first = next(blocks, None) or Block(b"")
             tally = Tally(
                 _tables(self._names, strict),
