@@ -28,7 +28,7 @@ CASES = [
 def test_same_bytes_as_one_machine(tmp_path, monkeypatch, algorithm, options, n):
     train = corpus(tmp_path / "train.txt")
     corpus(tmp_path / "dev.txt", 20, 5)
-    options = {"max_iter": 12, **options}
+    options = {"max_iter": 6, **options}
     one = on_one_machine(train, TEMPLATE, algorithm, **options)
     many, workers = with_workers(monkeypatch, train, TEMPLATE, algorithm, n, shards=7, **options)
     assert many == one

@@ -63,7 +63,7 @@ def test_labels_and_attributes_stand_in_the_order_of_the_peer(tmp_path, holdout)
 
 @pytest.mark.parametrize("holdout", [-1, 2])
 @pytest.mark.parametrize("values", [False, True])
-@pytest.mark.parametrize("least", [0, 0.5, 1, 2, 3, 1000])
+@pytest.mark.parametrize("least", [0.5, 2, 1000, *(pytest.param(least, marks=pytest.mark.long) for least in (0, 1, 3))])
 @pytest.mark.parametrize("possible", [{}, {"feature.possible_states": 1}, {"feature.possible_transitions": 1}], ids=str)
 def test_frequencies_are_those_of_the_peer(tmp_path, holdout, values, least, possible):
     params = {"feature.minfreq": least, "epsilon": 1e-7, "delta": 1e-10, "c2": 0.3, **possible}

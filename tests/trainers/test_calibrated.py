@@ -94,7 +94,7 @@ def test_without_penalties_nothing_is_learned_by_heart():
     assert 4 * rates[0] < min(rates[1:])
 
 
-@pytest.mark.parametrize("batch", [1, 8])
+@pytest.mark.parametrize("batch", [1, pytest.param(8, marks=pytest.mark.long)])
 @each_trainer
 def test_noise_of_frequent_attributes_does_not_lower_the_rate_too_much(name, batch):
     """Attributes that occur everywhere make for much noise at first. It goes away as the rate falls, so it is no reason for a rate

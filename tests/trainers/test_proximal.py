@@ -101,6 +101,7 @@ def test_the_optimum_is_that_of_owlqn_alone(many, optimum):
     assert "--epsilon" in trainer.converged
 
 
+@pytest.mark.long
 def test_the_gap_is_true_all_the_way(many, optimum):
     trainer = trainer_of("owlqn", many, l1=1.0, epsilon=1e-5)
     gaps = []
