@@ -82,7 +82,6 @@ cdef void* arena_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil
 cdef void* data_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil
 
 
-cdef void* array_data(object numbers) except? NULL
 cdef object vector(object owner, str form, const void* data, int64_t n)
 cdef int restore_vector(dict state, str name, str form, void* data, int64_t n) except -1
 cdef int restore_vectors(dict state, dict vectors) except -1

@@ -6,7 +6,7 @@ And the numbers in them, for Python to look at.
 import array
 import os
 
-from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES, PyBUF_WRITABLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES
 from libc.stddef cimport size_t
 from libc.stdint cimport int64_t, uintptr_t
 from libc.stdlib cimport calloc, free, realloc
@@ -234,16 +234,6 @@ cdef class Vector:
         buffer.strides = &self.size if flags & PyBUF_STRIDES == PyBUF_STRIDES else NULL
         buffer.suboffsets = NULL
         buffer.internal = NULL
-
-
-cdef void* array_data(object numbers) except? NULL:
-    """Where an array.array that its caller owns, and does not resize, has its numbers. Instead of a memoryview, whose runtime every
-    module would have of its own."""
-    cdef Py_buffer buffer
-    PyObject_GetBuffer(numbers, &buffer, PyBUF_WRITABLE)
-    cdef void* data = buffer.buf
-    PyBuffer_Release(&buffer)
-    return data
 
 
 cdef object vector(object owner, str form, const void* data, int64_t n):

@@ -8,7 +8,7 @@ import array
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from .tuples cimport GramC
-from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, array_data, buffer_free, buffer_reserve, empty_buffer, memcpy, memset
+from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, empty_buffer, memcpy, memset
 from .strings cimport StringTable, strings_get
 from .cells cimport View
 
@@ -237,8 +237,8 @@ cdef class Names:
         features.list_keys()
         # Of each attribute the node and the slot (both are few, so that one number holds them) and the gram.
         self.nodes, self.grams = array.array("i", bytes(4 * n)), array.array("i", [-1]) * n
-        cdef int32_t* its_node = <int32_t*>array_data(self.nodes)
-        cdef int32_t* its_gram = <int32_t*>array_data(self.grams)
+        cdef int32_t[::1] its_node = self.nodes
+        cdef int32_t[::1] its_gram = self.grams
         for i in range(<int32_t>features.space[bigram].literal.n):
             a = features.space[bigram].literal_attr[i]
             if 0 <= a < n:

@@ -13,7 +13,7 @@ from crfkit.features.builder cimport TableBuilder
 from crfkit.features.strings cimport StringTable
 from crfkit.features.walk cimport find_tokens, learn_tokens
 from crfkit.features.workspace cimport Workspace
-from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, array_data, buffer_free, buffer_reserve, empty_buffer, memset
+from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, empty_buffer, memset
 from crfkit.text.rows cimport Rows
 from crfkit.text.scanning cimport is_digit
 from crfkit.text.table cimport RowsC, rows_cell
@@ -161,7 +161,7 @@ cdef class Treebank(Arena):
     def sizes(self) -> list[int]:
         """For each of the `width` values of a token, one more than the largest in the data."""
         found = array.array("q", [0]) * self.width
-        cdef int64_t* size = <int64_t*>array_data(found)
+        cdef int64_t[::1] size = found
         cdef int64_t k
         for k in range(self.n_tokens * self.width):
             size[k % self.width] = max(size[k % self.width], self.values[k] + 1)

@@ -15,7 +15,7 @@ add to one weight at once, and one change is lost; and a score may use some weig
 after it. A weight is a single aligned float, so it is never torn.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.data.ordered cimport Ordered, sentence_at
@@ -24,7 +24,7 @@ from crfkit.loops.numbers cimport isfinite
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC
-from crfkit.memory cimport arena_zeros, array_data, data_zeros, memcpy, memset, vector
+from crfkit.memory cimport arena_zeros, data_zeros, memcpy, memset, vector
 from crfkit.rng cimport RngC, rng_below, rng_seed, rng_shuffle
 from crfkit.weights.cells cimport layout_row, pairs_row
 from crfkit.weights.layout cimport Layout
@@ -312,10 +312,10 @@ cdef class OnlineTrainer(Trainer):
 
     def crf_loss(self) -> float:
         """Negative log-likelihood of all data with the current weights."""
-        cells = self.weights()
+        cdef const float[::1] cells = self.weights()
         if self.ordered is not None:
             self.ordered.begin(self.sequences, self.data.c.n_seq)
-        return self.nll(<const weight_t*>array_data(cells), 1.0, self.sequences, self.data.c.n_seq)
+        return self.nll(&cells[0], 1.0, self.sequences, self.data.c.n_seq)
 
     def measures(self) -> dict:
         """The loss of a CRF, with --crf-loss."""
@@ -324,8 +324,7 @@ cdef class OnlineTrainer(Trainer):
 
 cdef bint is_permutation(const int32_t* order, int64_t n) except -1:
     """Whether this is a permutation of the numbers below n."""
-    flags = bytearray(n + 1)
-    cdef char* seen = flags
+    cdef uint8_t[::1] seen = bytearray(n + 1)
     cdef int64_t k
     for k in range(n):
         if not 0 <= order[k] < n or seen[order[k]]:

@@ -26,7 +26,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fabs, fmax, fmin, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence
-from crfkit.memory cimport arena_zeros, array_data, data_zeros, vector
+from crfkit.memory cimport arena_zeros, data_zeros, vector
 from crfkit.weights.cells cimport layout_cell, layout_row, pairs_row
 from crfkit.weights.history cimport ANY, layout_history_cell
 from crfkit.weights.layout cimport Layout
@@ -74,10 +74,8 @@ cdef class Proximal(DualAscent):
             int32_t t
             float* seen = self.moved            # by feature: its count; borrows memory that is not used yet
             double seen_at, stiffness, total = 0, pulled = 0
-            double* count       # of each row
-            double* square      # and the squared values
-        counts, squares = array.array("d", [0.0]) * (pairs + 1), array.array("d", [0.0]) * (pairs + 1)
-        count, square = <double*>array_data(counts), <double*>array_data(squares)
+            double[::1] count = array.array("d", [0.0]) * (pairs + 1)       # of each row
+            double[::1] square = array.array("d", [0.0]) * (pairs + 1)      # and the squared values
         with nogil:
             for s in range(data.n_seq):
                 sent = dataset_sentence(data, s)

@@ -33,7 +33,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_load_weights
 from crfkit.weights.cells cimport layout_row, pairs_row
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_zeros, array_data, memset, vector
+from crfkit.memory cimport arena_zeros, memset, vector
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
 from crfkit.loops.atomic cimport crfkit_spin_lock, crfkit_spin_unlock
@@ -333,7 +333,8 @@ cdef class Adf(CalibratedTrainer):
     def weights(self):
         """A copy of the weights, multiplied by their scales. The rows are left unchanged, so this changes no later bits."""
         cells = OnlineTrainer.weights(self)
-        cdef weight_t* w = <weight_t*>array_data(cells)
+        cdef float[::1] view = cells if len(cells) else None
+        cdef weight_t* w = &view[0] if len(cells) else NULL
         with nogil:
             self.carry_scales_out(w)
         return cells

@@ -14,7 +14,7 @@ The best r differs by a factor of a thousand between corpora. If none is given, 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t
 
-from crfkit.memory cimport array_data, memset
+from crfkit.memory cimport memset
 from crfkit.data.dataset cimport Dataset
 from crfkit.data.ordered cimport sentence_at
 from crfkit.decode.nbest cimport search_best
@@ -76,6 +76,7 @@ cdef class Arow(ConfidenceTrainer):
         cdef:
             int64_t half, first, last, wrong = 0
             double loss = 0
+            const float[::1] learned
         self.r = r
         for half in range(2):
             first, last = n * half // 2, n * (half + 1) // 2
@@ -86,7 +87,7 @@ cdef class Arow(ConfidenceTrainer):
                     with nogil:
                         self.learn_from(sample + last, n - last + first, &loss)
                 learned = self.weights()
-                wrong += self.wrong_with(<const weight_t*>array_data(learned), sample + first, last - first)
+                wrong += self.wrong_with(&learned[0], sample + first, last - first)
             except TrainingError:
                 return INFINITY         # training diverges
         return wrong

@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport lattice_load_scores, recursions_of
-from crfkit.memory cimport arena_reserve, arena_zeros, array_data, memset, vector
+from crfkit.memory cimport arena_reserve, arena_zeros, memset, vector
 from crfkit.weights.cells cimport layout_cell
 from crfkit.weights.history cimport ANY, layout_history_cell
 from crfkit.weights.layout cimport Layout
@@ -63,11 +63,11 @@ cdef class AveragedTrainer(OnlineTrainer):
     def weights(self):
         """A copy of the weights that would be stored: the average, or the last ones."""
         cells = OnlineTrainer.weights(self)
-        cdef weight_t* w = <weight_t*>array_data(cells)
+        cdef float[::1] view = cells if len(cells) else None
         cdef int64_t k, n = self.instants()
         if self.u != NULL and n:
             for k in range(self.layout.c.n_cells):
-                w[k] = <weight_t>(self.w[k] - self.u[k] / n)
+                view[k] = <float>(self.w[k] - self.u[k] / n)
         return cells
 
 
