@@ -11,7 +11,7 @@ import os
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.data.ambiguity cimport NO_LABEL, labels_seen
-from crfkit.data.sorting cimport sort_ids
+from crfkit.loops.kernels cimport K
 from crfkit.loops.numbers cimport fabs, fmax
 from crfkit.memory cimport BufferC, data_reserve, memcpy, vector
 
@@ -31,7 +31,7 @@ cdef void renumber_rows(int64_t n_tok, int64_t* ptr, int32_t* id, float* value, 
                 end += 1
         start = ptr[t + 1]
         ptr[t + 1] = end
-        sort_ids(id + begin, value + begin if value != NULL else NULL, end - begin)
+        K.sort_ids(end - begin, id + begin, value + begin if value != NULL else NULL)
 
 
 cdef int32_t largest(const int32_t* id, int64_t n) noexcept nogil:

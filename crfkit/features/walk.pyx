@@ -16,8 +16,8 @@ other, each replacing the one before.
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.data.sorting cimport sort_ids
 from crfkit.loops.atomic cimport crfkit_prefetch
+from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport SentenceC
 from crfkit.memory cimport Arena, arena_zeros, data_reserve
 from crfkit.template.patterns cimport BIGRAM, UNIGRAM
@@ -240,11 +240,11 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
                     u_val[n_u] = 1
                 n_u += 1
         if Aim is Finding:
-            sort_ids(u_id + u_start, NULL if all_ones(u_val, u_start, n_u) else u_val + u_start, n_u - u_start)
+            K.sort_ids(n_u - u_start, u_id + u_start, NULL if all_ones(u_val, u_start, n_u) else u_val + u_start)
         u_ptr[k + 1] = n_u
         if b_ptr != NULL:
             if Aim is Finding:
-                sort_ids(b_id + b_start, NULL, n_b - b_start)
+                K.sort_ids(n_b - b_start, b_id + b_start, NULL)
             b_ptr[k + 1] = n_b
     out.c.n_tok += T
     return 0
@@ -288,8 +288,8 @@ cdef inline int follow_patterns(Features f, Workspace s, const RowsC* rows, int6
                     b_id[n_b] = a
                     n_b += 1
         if Aim is Finding:
-            sort_ids(u_id + u_start, NULL, n_u - u_start)
-            sort_ids(b_id + b_start, NULL, n_b - b_start)
+            K.sort_ids(n_u - u_start, u_id + u_start, NULL)
+            K.sort_ids(n_b - b_start, b_id + b_start, NULL)
         u_ptr[t + 1], b_ptr[t + 1] = n_u, n_b
     out.c.n_tok += T
     return 0

@@ -76,6 +76,7 @@ cdef extern from "crf.h" nogil:
         double (*project_step)(int64_t, const float*, double, const float*, const double*, float*) noexcept nogil
         double (*sizes)(int64_t, const float*) noexcept nogil
         void (*dual_sums)(int64_t, double, double, const float*, const double*, double*) noexcept nogil
+        void (*sort_ids)(int64_t, int32_t*, float*) noexcept nogil
         double (*exp)(double) noexcept nogil
         double (*log)(double) noexcept nogil
 

@@ -381,6 +381,8 @@ typedef struct {
     double (*project_step)(int64_t n, const float *old, double step, const float *d, const double *pseudo, float *w);
     double (*sizes)(int64_t n, const float *w);
     void (*dual_sums)(int64_t n, double l1, double l2, const float *w, const double *g, double *out);
+    /* sorts the attributes of a token, ascending, and their values (or NULL) with them */
+    void (*sort_ids)(int64_t n, int32_t *id, float *value);
     double (*exp)(double);
     double (*log)(double);
 } KernelsC;
