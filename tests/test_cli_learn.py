@@ -186,7 +186,7 @@ def test_config_files(train):
     assert (in_force["algorithm"], in_force["average"], in_force["min_freq"]) == ("perceptron", True, 2)
     learn("-q", "--config", "config")
     assert load("model").header["options"]["average"] is False
-    (train.parent / "config").write_text("l2: 1e-3\n")  # for YAML a text
+    (train.parent / "config").write_text("--l2: 1e-3\n")  # for YAML a text
     assert yaml.safe_load(crfkit("learn", "--config", "config", "--print-config").stdout)["l2"] == 0.001
     (train.parent / "config").write_text("# nothing\n")
     learn("-q", "--config", "config")
@@ -196,6 +196,9 @@ def test_config_files(train):
     ("text", "message"),
     [
         ("unheard: 1\n", "config:1: unknown option unheard"),
+        ("--unheard: 1\n", "config:1: unknown option unheard"),
+        ("-a: sgd\n", "config:1: unknown option a"),
+        ("l2: 1\n--l2: 1\n", "config:2: --l2: given twice, first in line 1"),
         ("seed: 1\n<<: {l2: -1}\n", "config: l2: expected a number of at least 0, found -1"),
         ("seed: '3x'\n", "config:1: seed: expected a whole number of 64 bits, found '3x'"),
         ("seed: 1:30\n", "config:1: seed: expected a whole number of 64 bits, found '1:30'"),
@@ -318,6 +321,7 @@ def test_every_option_has_a_line_of_help():
         (("--nonesuch",), "No such option"),
         (("--c2", "1"), "No such option '--c2'; l2 is twice CRFsuite's c2"),
         (("-c", "1"), "No such option '-c'; l2 is 1 / c of CRF++"),
+        (("-C", "m.txt"), "No such option '-C'; crfkit convert reads CRF++'s text models"),
         (("-f", "3"), "No such option '-f'; --min-freq is CRF++'s freq"),
         (("--learning-rate", "1"), "No such option '--learning-rate'; did you mean --rate?"),
         (("--max-iter", 10**22), "--max-iter: expected a whole number from 1 to 2147483647"),

@@ -140,7 +140,7 @@ def test_unknown_names():
         options.make("sgd", {"alg": 1})
     with pytest.raises(OptionError, match=r"^unknown option qqqq$"):
         options.make("sgd", {"qqqq": 1})
-    for name in "C", "lambda_", "crf__c1":  # as in Python
+    for name in "K", "lambda_", "crf__c1":  # as in Python
         with pytest.raises(OptionError, match=f"^unknown option {name}$"):
             options.make("sgd", {name: 1})
 
@@ -181,6 +181,8 @@ def test_every_option_is_listed_once():
         ({"checkpoint_every": 2}, "--checkpoint-every needs --checkpoint: the name of the file"),
         ({"c1": 1}, "unknown option --c1; l1 is CRFsuite's c1"),
         ({"c2": 1}, "unknown option --c2; l2 is twice CRFsuite's c2"),
+        ({"C": 1}, "unknown option --C; l2 is 1 / C of CRF++ and scikit-learn"),
+        ({"cost": 4.0}, "unknown option --cost; l2 is 1 / cost of CRF++"),
         ({"iterations": 1}, "unknown option --iterations; did you mean --passes, or --max-iter of lbfgs, owlqn and sbcd?"),
         ({"max_iterations": 1}, "unknown option --max-iterations; did you mean --passes, or --max-iter of lbfgs, owlqn and sbcd?"),
         ({"n_jobs": 2}, "unknown option --n-jobs; did you mean --threads?"),

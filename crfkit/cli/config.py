@@ -47,7 +47,7 @@ def read_config(path: str, algorithm: str | None) -> Config:
         return Config(path, {}, {})
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
         raise CrfkitError(f"{path}: expected options as `name: value`, one per line")
-    options = {name.replace("-", "_"): value for name, value in found.items() if value is not None}
+    options = {_named(name): value for name, value in found.items() if value is not None}
     config = Config(path, options, lines)
     known = declarations.declared(algorithm or options.get("algorithm"))
     for name, value in options.items():
@@ -103,6 +103,11 @@ def _parsed(path: str) -> tuple[Any, dict[str, int]]:
         raise CrfkitError(f"{path}{where}: not YAML: {problem}") from None
 
 
+def _named(key: str) -> str:
+    """The option that a key is meant for: min_freq, min-freq and --min-freq are the same."""
+    return key.lstrip("-").replace("-", "_")
+
+
 def _judged(name: str, value: Any, option: declarations.Declared | None) -> Any:
     """The value of one option, as far as it can be judged without the others."""
     if option is None and name != "algorithm":
@@ -121,7 +126,7 @@ def _lines(path: str, node: Any) -> dict[str, int]:
     value."""
     lines: dict[str, int] = {}
     for key, _ in node.value if getattr(node, "id", None) == "mapping" else ():
-        name, line = str(key.value).replace("-", "_"), key.start_mark.line + 1
+        name, line = _named(str(key.value)), key.start_mark.line + 1
         if name in lines:
             raise CrfkitError(f"{path}:{line}: {key.value}: given twice, first in line {lines[name]}")
         lines[name] = line

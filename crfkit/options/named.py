@@ -95,6 +95,9 @@ ELSEWHERE = {
     "rho1": "l1 is Wapiti's rho1",
     "rho2": "l2 is Wapiti's rho2",
     "c": "l2 is 1 / c of CRF++",
+    "C": "l2 is 1 / C of CRF++ and scikit-learn",
+    "-C": "crfkit convert reads CRF++'s text models",
+    "cost": "l2 is 1 / cost of CRF++",
     **dict.fromkeys(("f", "freq"), "--min-freq is CRF++'s freq"),
     "m": "--max-iter is CRF++'s maxiter",
     "p": "did you mean --threads?",
@@ -119,7 +122,7 @@ TRAINERS_ELSEWHERE = {"crf": "lbfgs", "crf-l2": "lbfgs", "crf-l1": "owlqn", "rpr
 
 def elsewhere(name: str) -> str | None:
     """What to say to those who know an option from another program, by its name as a flag or in Python."""
-    return ELSEWHERE.get(name.lstrip("-").replace("-", "_"))
+    return ELSEWHERE.get(name) or ELSEWHERE.get(name.lstrip("-").replace("-", "_"))
 
 
 def unknown(name: str) -> OptionError:
