@@ -31,6 +31,7 @@ NAME = "crfpp-text"
 _HEADER = (("version", rb"100"), ("cost-factor", rb"[-+0-9.e]{1,30}"), ("maxid", rb"[0-9]{1,15}"), ("xsize", rb"[0-9]{1,9}"))
 _FEATURE = re.compile(rb"([0-9]{1,15}) (.*)", re.DOTALL)
 _WEIGHT = re.compile(rb"[-+]?(?:[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?|inf|nan)\r?")
+_WHOLE = re.compile(rb"-?[0-9]+\.[0-9]{16}")  # as CRF++ writes a weight: with fewer digits, the file may have been cut
 
 
 def recognises(start: bytes) -> bool:
@@ -42,6 +43,8 @@ def read(data: memoryview) -> Parts:
     """Parse a model from an untrusted file."""
     windows = data[:13] == b"version: 100\r"  # CRF++ for Windows ends all lines so
     lines = bytes(data).split(b"\r\n" if windows else b"\n")
+    if _WHOLE.fullmatch(lines[-1]):  # editors leave out the last line end
+        lines.append(b"")
     if lines[-1]:
         raise ModelFileError(f"{len(lines)}: damaged: the last line has no end")
     header: dict[str, bytes] = {}

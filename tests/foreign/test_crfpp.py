@@ -146,6 +146,14 @@ def test_a_text_model_may_have_the_line_ends_of_windows(model):
         foreign.read(text.replace(b"\n", b"\r\n", 20))
 
 
+def test_a_text_model_may_lack_the_last_line_end(model):
+    text = crfpp_text.write(foreign.read(model.to_bytes()))
+    assert crfpp_text.write(foreign.read(text[:-1])) == text
+    for cut in 2, 10, 16:
+        with pytest.raises(ModelFileError, match="damaged: the last line has no end"):
+            foreign.read(text[:-cut])
+
+
 @given(st.dictionaries(st.binary(min_size=0, max_size=6).filter(lambda name: 0 not in name), st.integers(0, 2**31 - 2), max_size=60))
 def test_the_table_of_names(names):
     from crfkit.foreign.darts import read_names, write_names
