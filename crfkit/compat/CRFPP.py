@@ -327,6 +327,19 @@ class Tagger:
         _within(i, self.size())
         return 0
 
+    # Pickles
+
+    def __getstate__(self) -> dict[str, Any]:
+        """They hold the model, the tokens and their labels. CRF++ does not offer this."""
+        return {**vars(self), "_sentence": None, "_costs": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        if self._read:  # the copy reads the sentence for itself; its labels may be those of a later rank
+            self._read, labels = False, self._result
+            self._look()
+            self._result = labels
+
     # Probabilities and costs
 
     def prob(self, i: int | None = None, j: int | None = None) -> float:

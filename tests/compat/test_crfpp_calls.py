@@ -4,6 +4,7 @@ import contextlib
 import io
 import itertools
 import math
+import pickle
 import random
 import subprocess
 import sys
@@ -270,6 +271,20 @@ def test_taggers_share_a_model(model):
     assert second.Z() == pytest.approx(Brute([["v", "Y"]]).z(), abs=1e-6) and (first.vlevel(), first.nbest()) == (1, 2)
     assert shared.getTemplate().split() == ["U0:%x[0,0]", "U1:%x[-1,0]/%x[0,1]", "B", "B1:%x[0,1]"] and shared.what() == ""
     assert first.set_model(shared) and first.empty()
+
+
+def test_a_pickle_holds_the_sentence_and_its_labels(model):
+    def seen(tagger):
+        return [tagger.y2(i) for i in range(tagger.size())], tagger.prob(), tagger.Z(), tagger.alpha(1, 2), tagger.vlevel()
+
+    tagger = tagger_of(model, SENTENCES[0])
+    tagger.set_penalty(1, 1, -2.5)
+    tagger.parse()
+    assert seen(pickle.loads(pickle.dumps(tagger))) == seen(tagger)
+    assert tagger.next() and tagger.next()
+    again = pickle.loads(pickle.dumps(tagger))
+    assert seen(again) == seen(tagger)
+    assert again.next() and tagger.next() and seen(again) == seen(tagger)
 
 
 def test_models_of_crfkit_without_probabilities_label(tmp_path):
