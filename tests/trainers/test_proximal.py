@@ -120,6 +120,16 @@ def test_owlqn_takes_over_after_the_passes_of_the_warm_up(many, optimum):
     assert values[-1] == pytest.approx(optimum, rel=1e-3)
 
 
+def test_owlqn_takes_over_where_the_ascent_is_stuck():
+    """As with one long sequence, where a step changes the scores of all tokens at once."""
+    random = Random(4)
+    labels = [random.randrange(3) for _ in range(30_000)]
+    unigrams = [[(a, 1.0) for a in {random.randrange(9), 9 + 3 * random.randrange(99) + (y if random.random() < 0.9 else 0)}] for y in labels]
+    one = Built(Corpus([Sample(labels, unigrams, [[] for _ in labels])], 3, 306, u_all=set(range(306)), tau_all=True))
+    trainer = trainer_of("owlqn", one, l1=1.0, period=2)
+    assert end(trainer)[-1] < 9000 and not trainer.ascends  # the optimum is near 8070; the ascent ends at 121,019
+
+
 def test_threads_change_nothing(many):
     ends = [([trainer.run_pass() for _ in range(4)], trainer.weights()) for trainer in (trainer_of("owlqn", many, threads=n) for n in (1, 2))]
     assert ends[0] == ends[1]

@@ -41,6 +41,7 @@ cdef enum:
     PASSES = 5              # of the ascent in an iteration
 
 cdef double NEAR = 0.02     # of the objective: the bound is not computed before the entropy is this near to it
+cdef double FAR = 0.1       # of the objective: an ascent that ends with such a gap has got stuck, as with one long sequence
 
 # Rounding error of F, relative to F.
 cdef double ROUNDING = 1e-12
@@ -133,6 +134,10 @@ cdef class Owlqn(QuasiNewton):
         if self.ascent.screened or self.f - self.ascent.entropy_of_all() <= NEAR * self.f:
             self.bound = fmax(self.bound, self.feasible.bound(self.l1, self.objective.l2))
         self.check_convergence()
+        if self.converged is not None and self.gradient_norm > 0 and self.f - self.bound > FAR * self.f:
+            self.converged = None
+            self.recent.clear()
+            return self.give_up(should_stop)
         return self.report() if self.converged is not None or self.ascended < self.options.warm_up else self.give_up(should_stop)
 
     cdef give_up(self, should_stop):
