@@ -1,6 +1,7 @@
 """Wapiti's model files, which are text.
 
-    #mdl#2#weights          2: a CRF; 0: maxent, a CRF without pairs of labels; 1: memm. Files of old versions do not say.
+    #mdl#2#weights          0: maxent, a CRF without pairs of labels; 1: memm; any other number, or none: a CRF. Wapiti writes 2 for it,
+                            old versions no number, and its Ruby library any number
     #rdr#patterns/columns/0 and the patterns; 1 in the place of 0: every line is a sequence (--me)
     #qrk#labels             and the labels
     #qrk#observations       and these: u... has a weight for each label, b... for each pair of labels, *... both
@@ -30,7 +31,7 @@ NAME = "wapiti"
 MAXENT, MEMM, CRF = 0, 1, 2
 LINE_BY_LINE = "line_by_line"  # an option of parts: every line is a sequence
 
-_MODEL = re.compile(rb"#mdl#(?:([0-9])#)?([0-9]{1,18})\n")
+_MODEL = re.compile(rb"#mdl#(?:(-?[0-9]{1,10})#)?([0-9]{1,18})\n")
 _READER = re.compile(rb"#rdr#([0-9]{1,9})/([0-9]{1,9})(?:/([0-9]))?\n")
 _STRINGS = re.compile(rb"#qrk#([0-9]{1,15})\n")
 _SHORTEST = len("0=0\n")  # of the lines of weights
@@ -91,15 +92,13 @@ class _Text:
 def read(data: memoryview, lines: bool = False) -> Parts:
     """Parse a model from an untrusted file. `lines`: it may be one for sequences of one line (--me)."""
     content = bytes(data)
-    if re.match(rb"#mdl#[0-9#]+\r\n", content):  # Wapiti for Windows ends all lines so; names hold no line ends
+    if re.match(rb"#mdl#[-0-9#]+\r\n", content):  # Wapiti for Windows ends all lines so; names hold no line ends
         content = content.replace(b"\r\n", b"\n")
     text = _Text(content)
     kind, n_weights = text.match(_MODEL, "#mdl#, the kind of model and the number of weights").groups()
     kind = CRF if kind is None else int(kind)
     if kind == MEMM:
         raise ModelFileError("a Wapiti model of type memm, which normalises each token separately, unlike a CRF: train it with --type crf")
-    if kind not in (MAXENT, CRF):
-        raise ModelFileError(f"damaged: unknown kind of model {kind}, expected 0 or 2")
     n_patterns, columns, auto = text.match(_READER, "#rdr# and the numbers of patterns and columns").groups()
     line_by_line = bool(int(auto or 0))
     if line_by_line and (int(n_patterns) or not lines):
@@ -115,11 +114,11 @@ def read(data: memoryview, lines: bool = False) -> Parts:
         if "\0" in pattern_lines or pattern_lines.count("\n") != len(patterns):
             raise ModelFileError("damaged: a line end in a pattern")
         try:
-            template = dialects.parse(pattern_lines, dialects.WAPITI if kind == CRF else dialects.MAXENT)
+            template = dialects.parse(pattern_lines, dialects.MAXENT if kind == MAXENT else dialects.WAPITI)
         except TemplateError as error:
             raise ModelFileError(f"its patterns cannot be read: {error}") from None
     parts = Parts("wapiti", labels, FeatureRows.empty(), FeatureRows.empty(), None, template, int(columns) + 2, {LINE_BY_LINE: True} if line_by_line else {})
-    _share_out(parts, names, numbers, weights, kind == CRF)
+    _share_out(parts, names, numbers, weights, kind != MAXENT)
     if template is None and len(parts.bigrams.names):
         raise ModelFileError("a Wapiti model without patterns has observations of label pairs (b, *); in crfkit's data, attributes are of single labels")
     return parts

@@ -14,7 +14,7 @@ Without an L1 penalty there are no orthants, and this is L-BFGS with that line s
 
 On all but small data a proximal dual ascent finds the optimum many times as fast (proximal.pyx), and its dual variables
 bound the objective from below (feasible.pyx). Then an iteration is a few passes of the ascent and an evaluation of its
-weights. OWL-QN takes over if the gap is still too large after --warm-up passes.
+weights. OWL-QN takes over if the gap is still too large after --warm-up passes, or if the ascent gets stuck.
 """
 
 from libc.stdint cimport int64_t
