@@ -10,6 +10,7 @@ empty folder of its own, and the in-place build is handed to these programs by P
 
 import ctypes
 import gc
+import importlib.machinery
 import importlib.util
 import os
 import signal
@@ -18,9 +19,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parents[1]
+STARTED, C = os.getcwd(), ctypes.CDLL(None)
 BUILT_IN_PLACE = any(ROOT.glob("crfkit/loops/*.so")) or any(ROOT.glob("crfkit/loops/*.pyd"))
 
 sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != ROOT]
@@ -38,8 +39,23 @@ if importlib.util.find_spec("pycrfsuite") is None:
 # Bytecode is kept, if not beside the sources then in pytest's cache: else every program that a test starts would compile crfkit's
 # modules again, and every run all tests.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
-    sys.dont_write_bytecode, sys.pycache_prefix = False, str(ROOT / ".pytest_cache" / "bytecode")
-    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
+    kept = os.environ["PYTHONPYCACHEPREFIX"] = str(ROOT / ".pytest_cache" / "bytecode")
+    ours = {"crfkit", "tests", *(path.stem for folder in ("tests", "benchmarks", "benchmarks/papers") for path in (ROOT / folder).glob("*"))}
+
+    class Bytecode:
+        """That of other packages was written where they were installed; to compile them again would take seconds. So would what pytest
+        does to assertions, which it does to those of its plugins, too."""
+
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            first = name.partition(".")[0]
+            sys.dont_write_bytecode = first not in ours
+            sys.pycache_prefix = None if sys.dont_write_bytecode else kept
+            return importlib.machinery.PathFinder.find_spec(name, path, target) if first == "hypothesis" else None
+
+    sys.meta_path.insert(0, Bytecode)
+
+from hypothesis import settings  # noqa: E402
 
 # Signals that are ignored stay so, in programs that tests start too: under nohup, or in the background of a script.
 for number, handler in (("SIGINT", signal.default_int_handler), ("SIGTERM", signal.SIG_DFL), ("SIGHUP", signal.SIG_DFL)):
@@ -48,7 +64,7 @@ for number, handler in (("SIGINT", signal.default_int_handler), ("SIGTERM", sign
 
 # The examples are the same in every run, and no time is too long. `make test-all` takes the profile `random`, which
 # looks for new ones; instrumented builds take `quick`.
-settings.register_profile("crfkit", deadline=None, derandomize=True, max_examples=15)
+settings.register_profile("crfkit", deadline=None, derandomize=True, max_examples=12)
 settings.register_profile("random", deadline=None, print_blob=True, max_examples=200)
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=10)
 settings.load_profile("crfkit")
@@ -61,15 +77,13 @@ def tmp_path(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def _own_folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture(autouse=True)
-def _own_dice():
-    """CRFsuite's trainers draw by C's rand(), whose state all tests of a process share. Without this, the models that a test compares
-    would depend on the tests before it, and some models have labels that are equally probable."""
-    ctypes.CDLL(None).srand(1)
+def _own_folder(tmp_path):
+    """And dice: CRFsuite's trainers draw by C's rand(), whose state all tests of a process share. Without this, the models that a test
+    compares would depend on the tests before it, and some models have labels that are equally probable."""
+    os.chdir(tmp_path)
+    C.srand(1)
+    yield
+    os.chdir(STARTED)
 
 
 @pytest.fixture
