@@ -5,6 +5,7 @@ says what the raw results carry.
 import itertools
 import json
 import re
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def sentence(request):
     return nodes, pairs, np.arange(LENGTH) < request.param, scores
 
 
-@pytest.mark.parametrize("n", [1, 4, 20])
+@pytest.mark.parametrize("n", [1, pytest.param(4, marks=pytest.mark.long), 20])
 def test_the_best_are_those_of_enumeration(neural, sentence, n):
     nodes, pairs, mask, scores = sentence
     found, values = map(np.asarray, neural.jax.jit(neural.best, static_argnums=3)(nodes, pairs, mask, n))
@@ -51,6 +52,14 @@ def test_the_sum_is_that_of_enumeration(neural, sentence):
     assert float(neural.jax.jit(neural.log_sum)(nodes, pairs, mask)) == pytest.approx(np.log(np.exp(list(scores.values())).sum()), abs=1e-5)
 
 
+@cache
+def gradient_of_sapo():
+    """Compiled once."""
+    from neural_model import jax, loss
+
+    return jax.jit(jax.grad(lambda pairs, nodes, mask, gold: loss("lstm-sapo", nodes, pairs, mask, gold, 3)))
+
+
 def test_the_gradient_of_sapo_is_the_papers_update(neural, sentence):
     nodes, pairs, mask, scores = sentence
     gold = np.zeros(LENGTH, int)
@@ -60,10 +69,20 @@ def test_the_gradient_of_sapo_is_the_papers_update(neural, sentence):
     for weight, labels in [*zip(p, best, strict=True), (-1, gold[:here].tolist())]:
         for a, b in itertools.pairwise(labels):
             right[a, b] += weight
-    found = neural.jax.jit(neural.jax.grad(lambda pairs: neural.loss("lstm-sapo", nodes, pairs, mask, gold, 3)))(pairs)
+    found = gradient_of_sapo()(pairs, nodes, mask, gold)
     assert np.allclose(found, right, atol=1e-5)
 
 
+@pytest.mark.parametrize("top", ["lstm", "lstm-crf", "lstm-sapo"])
+def test_a_sentence_without_tokens_has_no_loss(neural, top):
+    rng = np.random.default_rng(3)
+    nodes, pairs = rng.normal(size=(LENGTH, LABELS)), rng.normal(size=(LABELS, LABELS))
+    loss = neural.jax.value_and_grad(lambda nodes, pairs: neural.loss(top, nodes, pairs, np.zeros(LENGTH, bool), np.zeros(LENGTH, int), 3), (0, 1))
+    value, gradient = neural.jax.jit(loss)(nodes, pairs)
+    assert value == 0 and not any(np.any(part) for part in gradient)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("top", ["lstm", "lstm-crf", "lstm-sapo"])
 def test_sentences_that_fill_up_a_batch_change_nothing(neural, top):
     net = neural.Network(top, [7], LABELS, 0, neural.Sizes(hidden=4, dropout=0.0))
@@ -74,11 +93,12 @@ def test_sentences_that_fill_up_a_batch_change_nothing(neural, top):
 
 
 def test_padding_behind_a_sentence_changes_nothing(neural):
-    net = neural.Network("lstm-crf", [7, 5], LABELS, 0, neural.Sizes(hidden=4))
+    sizes = neural.Sizes(hidden=4)
+    params = neural.jax.jit(lambda key: neural.initial(key, [7, 5], LABELS, sizes))(neural.jax.random.key(0))
     ids = np.ones((1, 6, 2), np.int32)
     mask = np.arange(6)[None] < 3
     other = np.where(mask[:, :, None], ids, 3)
-    potentials_of = neural.jax.jit(lambda ids, mask: neural.potentials(net.params, ids, mask, net.sizes, None)[0, :3])
+    potentials_of = neural.jax.jit(lambda ids, mask: neural.potentials(params, ids, mask, sizes, None)[0, :3])
     potentials = [potentials_of(one, mask) for one in (ids, other)]
     shorter = potentials_of(ids[:, :3], mask[:, :3])
     assert np.allclose(*potentials) and np.allclose(potentials[0], shorter, atol=1e-6)
