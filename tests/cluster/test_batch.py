@@ -2,7 +2,7 @@
 
 import gzip
 import random
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from pathlib import Path
 
@@ -86,6 +86,12 @@ def test_long_and_many_short_sequences(tmp_path, monkeypatch):
         assert with_workers(monkeypatch, "train.txt", "U:%x[0,0]\nB\n", "owlqn", shards=shards, max_iter=5)[0] == one
 
 
+@cache
+def alone():
+    """The model without a worker."""
+    return on_one_machine(corpus(Path("alone.txt"), 200), TEMPLATE, "owlqn", max_iter=2)
+
+
 STEPS = ["look", "begin", "count", "read", "share_layout", "number", "look_around", "share_whole", "group", "evaluate"]
 FORGOTTEN = {"error": "Forgotten", "arguments": ["all"]}
 NONSENSE = [{"nonsense": 1}, {"value": 3}, {"error": "DataError", "arguments": 7}]
@@ -112,9 +118,8 @@ def answers(verb, which):
 )
 def test_a_worker_dies_or_answers_nonsense(tmp_path, monkeypatch, verb, how):
     train = corpus(tmp_path / "train.txt", 200)
-    one = on_one_machine(train, TEMPLATE, "owlqn", max_iter=2)
     many, workers = with_workers(monkeypatch, train, TEMPLATE, "owlqn", 2, answers(verb, {1: how, 4: how}), max_iter=2)
-    assert many == one
+    assert many == alone()
     if not (verb in ("begin", "share_layout", "share_whole", "group") and how == {"value": 3}):
         assert workers.started > 2
 
@@ -232,12 +237,16 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize(("algorithm", "verb"), [("lbfgs", "number"), ("lbfgs", "evaluate"), ("perceptron", "learn")])
+@pytest.mark.parametrize(
+    ("algorithm", "verb", "change"),
+    [
+        *(("lbfgs", "number", change) for change in CHANGES), *(("perceptron", "learn", change) for change in CHANGES), ("lbfgs", "evaluate", "words"),
+        *(pytest.param("lbfgs", "evaluate", change, marks=pytest.mark.long) for change in CHANGES if change != "words"),
+    ],
+)  # fmt: skip
 def test_who_takes_over_must_find_the_same_data(tmp_path, monkeypatch, algorithm, verb, change):
     train = corpus(tmp_path / "train.txt", 500)
     limit = {"max_iter": 3} if algorithm == "lbfgs" else {"passes": 3}
-    same, _ = with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, shards=4, **limit)
     seen = []
 
     def on_step(worker, asked, n):
@@ -249,6 +258,7 @@ def test_who_takes_over_must_find_the_same_data(tmp_path, monkeypatch, algorithm
         return "dies"
 
     if change in ("only the name", "behind"):  # the numbers are the same; the last stretch is another worker's
+        same, _ = with_workers(monkeypatch, corpus(tmp_path / "same.txt", 500), TEMPLATE, algorithm, 2, shards=4, **limit)
         assert with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, on_step, shards=4, **limit)[0] == same
         return
     with pytest.raises(errors.DataError) as error:

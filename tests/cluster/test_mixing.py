@@ -29,7 +29,7 @@ HISTORY = TEMPLATE + "U10:%y[-1]/%x[0,0]\nU11:%y[-2]\nT12:%x[0,1]\nU13:%y[-1]/%y
 
 @pytest.mark.parametrize(("algorithm", "options"), CASES)
 def test_same_bytes_for_any_number_of_workers(tmp_path, monkeypatch, algorithm, options):
-    train = corpus(tmp_path / "train.txt", 200)
+    train = corpus(tmp_path / "train.txt", 80)
     template = HISTORY if algorithm == "lookahead" else TEMPLATE
     options = {"passes": 2, "shards": 5, "dev": corpus(tmp_path / "dev.txt", 20, 3), **options}
     one, _ = with_workers(monkeypatch, train, template, algorithm, 1, **options)
@@ -40,7 +40,7 @@ def test_same_bytes_for_any_number_of_workers(tmp_path, monkeypatch, algorithm, 
 @pytest.mark.parametrize("algorithm", ["sgd", "perceptron", "adf", "mira"])
 @pytest.mark.filterwarnings("ignore:(values of the features reach|the loss)")
 def test_values_and_weights(tmp_path, monkeypatch, algorithm):
-    train = items(tmp_path / "train.txt", 350)
+    train = items(tmp_path / "train.txt", 150)
     models = {with_workers(monkeypatch, train, None, algorithm, n, format="crfsuite", passes=2)[0] for n in (1, 3)}
     assert len(models) == 1
 
@@ -62,7 +62,7 @@ def test_one_rate_for_all_where_one_machine_has_it(tmp_path, monkeypatch, algori
 
 @pytest.mark.parametrize("algorithm", ["perceptron", "adf", pytest.param("sapo", marks=pytest.mark.long), "owlqn"])
 def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm):
-    train = corpus(tmp_path / "train.txt", 200)
+    train = corpus(tmp_path / "train.txt", 80)
     limit = "max_iter" if algorithm == "owlqn" else "passes"
     whole, _ = with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, **{limit: 4})
     with_workers(monkeypatch, train, TEMPLATE, algorithm, 3, checkpoint="run", **{limit: 2})

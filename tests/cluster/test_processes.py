@@ -154,6 +154,7 @@ def test_no_worker_is_left_behind(tmp_path, number):
     assert Path("model").exists() == (number == signal.SIGINT)
 
 
+@pytest.mark.long
 @linux
 @pytest.mark.steady
 def test_errors_are_one_line(tmp_path):
