@@ -44,7 +44,7 @@ def right(model, data):
 
 
 @every_trainer
-@pytest.mark.parametrize("scale", [1e-6, 1e3, 1e6])
+@pytest.mark.parametrize("scale", [1e-6, pytest.param(1e3, marks=pytest.mark.long), 1e6])
 def test_values_of_any_size(algorithm, scale, tmp_path):
     data = values(scale)
     model = learn(io.BytesIO(data), format="crfsuite", algorithm=algorithm, log=tmp_path / "log", **limit(algorithm, 30))
@@ -181,7 +181,7 @@ def test_tokens_that_are_all_the_same(algorithm):
 
 @pytest.mark.parametrize(
     ("algorithm", "labels"),
-    [*((name, 200) for name in options.TRAINERS), *(pytest.param(name, 1000, marks=pytest.mark.long) for name in options.TRAINERS), ("perceptron", 2500)],
+    [*((name, 200) for name in options.TRAINERS), *(pytest.param(name, 1000, marks=pytest.mark.long) for name in options.TRAINERS), ("perceptron", 1500)],
 )
 def test_many_labels(algorithm, labels):
     """Each on a word of its own; there is one token of most of them."""

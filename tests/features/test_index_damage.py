@@ -19,7 +19,7 @@ TEMPLATE = "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nU2:%x[-1,0]/%x[0,0]/%x[1,0]\nU3:%N[
 @pytest.fixture(scope="module")
 def packed():
     rng = random.Random(2)
-    corpus = [[[rng.choice(CELLS), rng.choice(CELLS), "L"] for _ in range(6)] for _ in range(8)]
+    corpus = [[[rng.choice(CELLS), rng.choice(CELLS), "L"] for _ in range(5)] for _ in range(5)]
     sections = pack(built(Template.parse(TEMPLATE), corpus)[0])
     return {name: (memoryview(part).format, bytes(part)) for name, part in sections.items()}, corpus
 

@@ -280,14 +280,14 @@ def test_messages(old, new, message):
 @pytest.mark.parametrize(("weights", "matrices"), [([0], 0), ([0, 1500], 2)])
 def test_pairs_without_weights_take_little_room(weights, matrices):
     """Few labels are named in few bytes, but have many pairs."""
-    labels = "".join(f"{len(str(k))}:{k},\n" for k in range(800))
+    labels = "".join(f"{len(str(k))}:{k},\n" for k in range(400))
     lines = "".join(f"{place}=0x1p+0\n" for place in weights)
-    model = f"#mdl#2#{len(weights)}\n#rdr#2/0/0\n9:u:%x[0,0],\n1:b,\n#qrk#800\n{labels}#qrk#2\n3:u:a,\n1:b,\n{lines}".encode()
+    model = f"#mdl#2#{len(weights)}\n#rdr#2/0/0\n9:u:%x[0,0],\n1:b,\n#qrk#400\n{labels}#qrk#2\n3:u:a,\n1:b,\n{lines}".encode()
     tracemalloc.start()
     printed = list(foreign.dump(model))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert len(printed) == len(weights) and peak < (matrices + 0.5) * 8 * 800**2
+    assert len(printed) == len(weights) and peak < (matrices + 0.5) * 8 * 400**2
     assert write(foreign.read(model)) == model
 
 

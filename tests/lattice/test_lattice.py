@@ -144,7 +144,7 @@ def test_steps_that_are_much_steeper_than_positions(steepest):
 def test_steps_of_their_own_far_above_and_below_the_shared_one(lift, forbidding):
     """Some of their scores are the shared ones, others are lifted, in every step, so that products of sums grow fast."""
     rng = random.Random(7)
-    for _ in range(10):
+    for _ in range(5):
         labels, length = rng.randint(2, 4), rng.randint(3, 6)
         nodes = [[rng.uniform(-2, 2) for _ in range(labels)] for _ in range(length)]
         tau = [[rng.uniform(-2, 2) for _ in range(labels)] for _ in range(labels)]
@@ -169,10 +169,10 @@ def test_a_thousand_steps_of_their_own(lifts):
 
 
 @pytest.mark.parametrize("spread", [0.5, 300.0])
-def test_a_sequence_of_100_000_positions(spread):
-    """Sums grow to tens of millions; nothing overflows, underflows or drifts."""
+def test_a_sequence_of_40_000_positions(spread):
+    """Sums grow to millions; nothing overflows, underflows or drifts."""
     rng = random.Random(3)
-    length = 100_000
+    length = 40_000
     nodes = [[rng.uniform(-spread, spread), rng.uniform(-spread, spread)] for _ in range(length)]
     tau = [[0.5, -1.0], [-0.25, 1.5]]
     lattice = OpenLattice(2)

@@ -63,7 +63,7 @@ def test_the_same_bytes(algorithm, work):
         "-a perceptron --select mi:300",
         "-a sapo --batch-size 7 --dev dev",
         "-a adf --window 5",
-        "-a lbfgs --workers 2 --max-iter 3",
+        pytest.param("-a lbfgs --workers 2 --max-iter 3", marks=pytest.mark.long),  # by processes; below in this one
         "-a mira --shrinking 3",
         "-a lookahead --direction backward",
     ],

@@ -1,6 +1,7 @@
 """The L2 penalty, the passes of `cw`, `perceptron` and `mira`, and the margin of `lookahead`, where none are given."""
 
 from collections import Counter, defaultdict
+from functools import cache
 from math import sqrt
 
 import pytest
@@ -63,18 +64,26 @@ def test_without_unigram_attributes_it_is_the_usual_one():
 
 
 @pytest.mark.parametrize("algorithm", FITTED)
-@pytest.mark.parametrize(("name", "limit", "min_freq"), [("chunking", 20, 1), ("chunking", 40, 1), ("chunking", 20, 2), ("letters", 30, 1)])
+@pytest.mark.parametrize(
+    ("name", "limit", "min_freq"), [("chunking", 20, 1), pytest.param("chunking", 40, 1, marks=pytest.mark.long), ("chunking", 20, 2), ("letters", 30, 1)]
+)
 def test_it_follows_from_what_the_template_finds(algorithm, name, limit, min_freq):
     """The mean number of occurrences, counted again from the strings of attributes."""
     data, rules = sentences(name, limit=limit), Template.of(template({"letters": "letter-to-sound"}.get(name, name)))
-    labels, kept = labels_of_attributes(data, rules, 1), len(labels_of_attributes(data, rules, min_freq))
-    counts = occurrences(data, rules, min_freq, "U")
+    labels, kept, counts = counted(name, limit, min_freq)
     model = learn(data, rules, algorithm, min_freq=min_freq, **({"max_iter": 1, "warm_up": 0} if algorithm == "lbfgs" else {"passes": 1}))
     ambiguous = sum(len(found) > 1 for found in labels)
     assert 0 < ambiguous < len(labels)
     of_a_token, often, many = sum(counts) / sum(map(len, data)), sum(counts) / len(counts), 25 if algorithm == "sapo" else 250
     assert model.header["chosen"]["l2"] == fitting_l2(ambiguous / sqrt(len(labels) * kept), of_a_token, often, many)
     assert model.header["options"]["l2"] is None
+
+
+@cache
+def counted(name, limit, min_freq):
+    """For all trainers: the labels of each attribute, how many are frequent, and how often these occur."""
+    data, rules = sentences(name, limit=limit), Template.of(template({"letters": "letter-to-sound"}.get(name, name)))
+    return labels_of_attributes(data, rules, 1), len(labels_of_attributes(data, rules, min_freq)), occurrences(data, rules, min_freq, "U")
 
 
 def labels_of_attributes(data, rules, min_freq):

@@ -56,7 +56,7 @@ def seen(rows, lines, min_freq=1):
 @pytest.mark.parametrize("min_freq", [1, 2, 3])
 @pytest.mark.parametrize("rules", ["chunking", "chunking-rich"])
 def test_observed_features_are_those_seen_in_the_data(rules, min_freq):
-    rows = sentences("chunking", limit=60)
+    rows = sentences("chunking", limit=30)
     model = learn(rows, template(rules), min_freq=min_freq, max_iter=3)
     expected = seen(rows, template(rules).lines, min_freq)
     assert set(named_weights(model)) <= expected

@@ -267,8 +267,8 @@ def test_no_warm_up_where_it_would_take_many_times_the_memory():
         return warm_up_bytes(wide.dataset, wide.layout, options.Lbfgs(l2=1.0, memory=1))
 
     assert needed(50, 300) > 0
-    assert needed(400, 800) > 0
-    assert needed(400, 900) == 0
+    assert needed(200, 3200) > 0
+    assert needed(200, 3600) == 0
 
 
 @pytest.mark.parametrize("size", [1e-30, 1e15, 1e38])

@@ -14,7 +14,7 @@ from functools import cache
 from io import BytesIO
 
 import pytest
-from commands import BATCH, limit
+from commands import BATCH, limit, write_part
 from trainers.samples import ROOT, options_of, read, sentences, tag, template
 
 import crfkit
@@ -31,8 +31,8 @@ pytestmark = pytest.mark.parametrize("algorithm", options.TRAINERS)
 
 @cache
 def small(algorithm):
-    """A model of 200 sentences with rich edges."""
-    return learn(sentences("chunking", limit=200), template("chunking-rich"), algorithm, **limit(algorithm, 25 if algorithm in BATCH else 6))
+    """A model of 150 sentences with rich edges."""
+    return learn(sentences("chunking", limit=150), template("chunking-rich"), algorithm, **limit(algorithm, 12 if algorithm in BATCH else 4))
 
 
 def accuracy(model, rows):
@@ -52,17 +52,17 @@ def test_the_tagger_agrees_with_the_features_listed(algorithm):
     if algorithm in constants.WITH_HISTORY:
         pytest.skip("not by Viterbi's algorithm")
     tagger = Tagger(small(algorithm))
-    for rows in sentences("chunking", "test", 10):
+    for rows in sentences("chunking", "test", 4):
         tokens = [row[:-1] for row in rows]
         assert tagger.tag(tokens) == tag(small(algorithm), tokens)
 
 
 def test_dev_with_patience_keeps_the_best_weights(algorithm, tmp_path):
     """Training data with some wrong labels, so that more passes do not always help."""
-    train = [[list(row) for row in rows] for rows in sentences("chunking", limit=120)]
+    train = [[list(row) for row in rows] for rows in sentences("chunking", limit=60)]
     for k, rows in enumerate(train):
         rows[k % len(rows)][-1] = train[k - 1][0][-1]
-    dev = [[list(row) for row in rows] for rows in sentences("chunking", "dev", 40)]
+    dev = [[list(row) for row in rows] for rows in sentences("chunking", "dev", 25)]
     log = tmp_path / "log"
     model = learn(train, template("chunking"), algorithm, dev=dev, patience=3, log=log, **limit(algorithm, 60))
     scores = [json.loads(line)["dev_f1"] for line in log.read_text().splitlines()]
@@ -75,14 +75,14 @@ def test_dev_with_patience_keeps_the_best_weights(algorithm, tmp_path):
 
 def test_a_warm_start_is_not_worse(algorithm, tmp_path):
     """One pass from a finished model leaves it about as good, and has a lower loss than a first pass from zero."""
-    rows, rules = sentences("chunking", limit=200), template("chunking")
+    rows, rules = sentences("chunking", limit=60), template("chunking")
 
     def one_pass(**chosen):
         model = learn(rows, rules, algorithm, log=tmp_path / "log", **chosen, **limit(algorithm, 1))
         record = json.loads((tmp_path / "log").read_text())
         return model, record.get("objective", record.get("loss"))
 
-    done = learn(rows, rules, algorithm, **limit(algorithm, 60 if algorithm in BATCH else 20))
+    done = learn(rows, rules, algorithm, **limit(algorithm, 30 if algorithm in BATCH else 8))
     (again, less), (_, more) = one_pass(init=done), one_pass()
     assert accuracy(again, rows) > accuracy(done, rows) - 0.01
     assert less < more
@@ -152,7 +152,7 @@ def test_the_same_bytes_with_any_number_of_threads(algorithm):
         pytest.skip("one thread only, or threads without locks")
 
     def model(n):
-        return learn(sentences("chunking", limit=400), template("chunking-rich"), algorithm, threads=n, **limit(algorithm, 2)).to_bytes()
+        return learn(sentences("chunking", limit=300), template("chunking-rich"), algorithm, threads=n, **limit(algorithm, 2)).to_bytes()
 
     assert model(1) == model(2) == model(3)
 
@@ -178,12 +178,12 @@ for train, rules in (sys.argv[1:3], (sys.argv[3], None)):
         assert len(tagged) == 1
         print(form, algorithm, hashlib.sha256(model).hexdigest(), hashlib.sha256(*tagged).hexdigest())
 """
-FILES = (str(ROOT / "data/chunking.dev.txt"), str(ROOT / "templates/chunking-rich.txt"))
 
 
 @pytest.fixture(scope="module")
-def items(tmp_path_factory):
-    """Attribute lines: values of all sizes, weights of sequences, more labels than the widest vectors hold."""
+def files(tmp_path_factory):
+    """Columns with their template, and attribute lines: values of all sizes, weights of sequences, more labels than the widest
+    vectors hold."""
     source, lines = random.Random(1), []
     for _ in range(60):
         lines.append(f"@weight:{source.choice(['0.5', '1', '7.25', '1e-3'])}")
@@ -192,18 +192,18 @@ def items(tmp_path_factory):
             value, noise = source.gauss(1, 1), source.gauss(0, 1) * 10 ** source.uniform(-3, 4)
             lines.append(f"l{label}\ta{label}:{value:.5g}\tb{source.randrange(9)}:{noise:.5g}\tc{source.randrange(50)}")
         lines.append("")
-    path = tmp_path_factory.mktemp("items") / "train"
-    path.write_text("\n".join(lines) + "\n")
-    return str(path)
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "items").write_text("\n".join(lines) + "\n")
+    return str(write_part(folder / "columns", "chunking", 30, part="dev")), str(ROOT / "templates/chunking-rich.txt"), str(folder / "items")
 
 
 @cache
-def digests(variant, items):
+def digests(variant, files):
     """Of models of columns and of attribute lines trained with these loops, and of text that they tagged, for every
     trainer; None where the processor lacks the loops. By a process of its own, in which Python's sets have an order of
     their own."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *FILES, items],
+        [sys.executable, "-c", PROGRAM, *files],
         env={**os.environ, "CRFKIT_SIMD": variant, "PYTHONHASHSEED": str(len(variant))}, cwd=tempfile.gettempdir(), capture_output=True, text=True,
     )  # fmt: skip
     if done.returncode and "no such variant" in done.stderr:
@@ -217,21 +217,21 @@ def digests(variant, items):
 @pytest.mark.long
 @pytest.mark.parametrize("form", ["columns", "crfsuite"])
 @pytest.mark.parametrize("variant", ["avx2", "avx512"])
-def test_the_same_bytes_with_every_instruction_set(algorithm, variant, form, items):
+def test_the_same_bytes_with_every_instruction_set(algorithm, variant, form, files):
     """Models, and what they tag with any number of threads."""
-    found = digests(variant, items)
+    found = digests(variant, files)
     if found is None:
         pytest.skip(f"this processor has no {variant}")
-    assert found[form, algorithm] == digests("base", items)[form, algorithm]
+    assert found[form, algorithm] == digests("base", files)[form, algorithm]
 
 
 @pytest.mark.filterwarnings("ignore::crfkit.errors.CrfkitWarning")  # so few passes over such values
 @pytest.mark.parametrize("form", ["columns", "crfsuite"])
-def test_the_same_bytes_in_another_process(algorithm, form, items):
+def test_the_same_bytes_in_another_process(algorithm, form, files):
     """And on one thread, where the other one had two."""
-    files = FILES if form == "columns" else (items,)
-    model = learn(*files, algorithm=algorithm, format=form, threads=1, **limit(algorithm, 3)).to_bytes()
-    assert hashlib.sha256(model).hexdigest() == digests("base", items)[form, algorithm][0]
+    train = files[:2] if form == "columns" else files[2:]
+    model = learn(*train, algorithm=algorithm, format=form, threads=1, **limit(algorithm, 3)).to_bytes()
+    assert hashlib.sha256(model).hexdigest() == digests("base", files)[form, algorithm][0]
 
 
 def test_sequences_without_tokens_teach_nothing(algorithm):

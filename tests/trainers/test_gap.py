@@ -167,7 +167,10 @@ def badly_scaled(size, weight):
     return Corpus(samples, 3, 4, u_all={0, 1, 2, 3}, tau_all=True)
 
 
-@pytest.mark.parametrize(("size", "weight"), [*((size, 1.0) for size in (1e-3, 1.0, 100.0, 1000.0, 1e5)), (1.0, 1000.0), (1000.0, 1000.0)])
+@pytest.mark.parametrize(
+    ("size", "weight"),
+    [(1e-3, 1.0), (1.0, 1.0), (1e5, 1.0), (1000.0, 1000.0), *(pytest.param(*one, marks=pytest.mark.long) for one in ((100.0, 1.0), (1000.0, 1.0), (1.0, 1000.0)))],
+)
 def test_the_optimum_is_found_however_large_values_are(size, weight):
     """Compared with SciPy's optimiser on the same problem in other units."""
     optimize = pytest.importorskip("scipy.optimize")

@@ -58,7 +58,7 @@ def test_value_and_gradient_are_those_of_the_twin(corpus, l2, recursions, data):
 @pytest.mark.parametrize("wide", [3.0, 40.0])
 def test_lists_of_many_labels_are_those_of_the_twin(wide):
     """Of lengths from none to many, of labels most of which have no feature at a position; and of pairs that hardly can be."""
-    corpus = many_labels(130, 6, 9)
+    corpus = many_labels(130, 3, 9)
     built, rng = Built(corpus), Random(1)
     weights = {feature: float(rng.choice([0, rng.randint(-8, 8) * wide / 8])) for feature in sorted(corpus.features(), key=str)}
     expected_f, expected = objective(weights, corpus, 0.5)

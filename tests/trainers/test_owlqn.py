@@ -44,7 +44,7 @@ def random_corpus(random, values=True, n_labels=3, n_u=6, n_b=2):
 # --- the twin -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 6))])
 @pytest.mark.parametrize(("l1", "l2"), [(0.3, 0.0), (1.0, 0.5), (0.0, 1.0)])
 def test_every_iteration_is_that_of_the_twin(seed, l1, l2):
     random = Random(seed)
@@ -169,5 +169,5 @@ def test_the_same_optimum_as_crfsuite(c1, c2, tmp_path):
 
 
 def test_new_text_is_tagged_well_by_few_weights():
-    assert accuracy("owlqn") > 0.9
-    assert sum(map(bool, learned("owlqn").weights)) < sum(map(bool, learned("lbfgs", max_iter=5).weights)) / 10
+    assert accuracy("owlqn", max_iter=25) > 0.9
+    assert sum(map(bool, learned("owlqn", max_iter=25).weights)) < sum(map(bool, learned("lbfgs", max_iter=5).weights)) / 10

@@ -157,7 +157,7 @@ def one_sequence(length, attributes=40, values=False):
 
 @pytest.mark.parametrize(("tau", "values"), [(0.0, False), (1.0, True), (8.0, False)])  # chains that forget at once, slowly, never
 def test_passes_over_a_long_sequence_are_those_of_the_twin(tau, values):
-    corpus = one_sequence(60, values=values)
+    corpus = one_sequence(36, values=values)
     built, start = Built(corpus), {feature: tau * (feature[1] == feature[2]) if feature[0] == "T" else 0.0 for feature in corpus.features()}
     trainer = trainer_of("sbcd", built, built.to_cells(start), l1=0.3, l2=0.1)
     twin = Twin(corpus, dict(start), 0.3, 0.1, blocks_of(built), 2.0)
@@ -214,7 +214,7 @@ def test_what_is_logged_is_the_objective_of_the_weights(corpus):
 
 
 def test_going_on_with_another_penalty():
-    corpus = read("chunking", sentences=100)
+    corpus = read("chunking", sentences=50)
     trainer = trainer_of("sbcd", corpus, l1=10.0)
     end(trainer)
     few = sum(w != 0 for w in trainer.weights())
@@ -303,10 +303,10 @@ def test_new_text_is_tagged_well_by_few_weights():
 
 def test_a_warm_start_needs_fewer_passes(tmp_path):
     def passes(**chosen):
-        learn(sentences("chunking", limit=60), template("chunking"), "sbcd", log=tmp_path / "log", **chosen)
+        learn(sentences("chunking", limit=30), template("chunking"), "sbcd", log=tmp_path / "log", **chosen)
         return [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
 
-    first = learn(sentences("chunking", limit=60), template("chunking"), "sbcd")
+    first = learn(sentences("chunking", limit=30), template("chunking"), "sbcd")
     cold, warm = passes(), passes(init=first)
     assert len(warm) < len(cold)
     assert warm[-1]["objective"] == pytest.approx(cold[-1]["objective"], rel=1e-3)
