@@ -140,7 +140,7 @@ def test_log_and_model_agree(train):
 
 @pytest.mark.parametrize("algorithm", options.TRAINERS)
 def test_the_same_bytes_again_and_with_any_number_of_threads(train, algorithm):
-    write_part(train, "chunking", 150)
+    write_part(train, "chunking", 100)
     limit = ("--max-iter", 6) if algorithm in BATCH else ("--passes", 2)
     # without locks, models differ from run to run: tests/trainers/test_threads.py
     cls = trainer_class(algorithm)

@@ -112,7 +112,7 @@ def test_test_corpus_by_threads(run, tmp_path):
     tagger = Tagger(model("chunking"))
     once = [label for rows in tagger.tag_many([[r[:-1] for r in s] for s in sentences("chunking")]) for label in rows]
     expected = with_labels(text.rstrip("\n") + "\n\n", once * 60)
-    for threads in (1, 2, 3, 0):
+    for threads in (1, 3, 0):
         assert run("--threads", threads, "m", "text") == expected
 
 

@@ -115,8 +115,9 @@ def test_a_reader_that_goes_away_is_no_error(run, tmp_path):
         assert process.wait() == 0
 
 
-@pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("options", [(), ("-o", "out")])
+@pytest.mark.parametrize(
+    ("options", "unbuffered"), [((), "1"), (("-o", "out"), ""), *(pytest.param(*one, marks=pytest.mark.long) for one in (((), ""), (("-o", "out"), "1")))]
+)
 def test_a_disk_that_is_full_is_an_error(run, tmp_path, unbuffered, options):
     """With PYTHONUNBUFFERED a write to standard output takes what there is room for, and says so in its result only."""
     resource = pytest.importorskip("resource")

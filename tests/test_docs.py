@@ -151,7 +151,7 @@ def test_what_is_named_exists(page):
     [
         ("crfkit te", ["templates"]),
         ("crfkit learn --warm", ["--warm-up"]),
-        ("crfkit learn --search a", ["astar"]),
+        pytest.param("crfkit learn --search a", ["astar"], marks=pytest.mark.long),
         ("crfkit learn -a s", ["sbcd", "sgd", "sapo"]),
         ("crfkit templates ner", ["ner", "ner-words"]),
     ],
@@ -256,6 +256,7 @@ def test_every_page_is_in_the_navigation():
     assert listed == {str(page.relative_to(ROOT / "docs")) for page in DOCS} | set(brought.values())
 
 
+@pytest.mark.long
 def test_the_site_builds(tmp_path):
     """Strictly: a warning is an error."""
     pytest.importorskip("material", reason="the extra docs is not installed")

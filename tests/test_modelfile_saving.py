@@ -107,11 +107,11 @@ while True:
 @pytest.mark.steady
 def test_killed_while_writing(model):
     """Whenever the writer dies, one of the two models is there, whole."""
-    for kill in range(6):
+    for kill in range(4):
         writer = subprocess.Popen([sys.executable, "-c", WRITER, model], stdout=subprocess.PIPE)
         with writer:
             assert writer.stdout.readline() == b"ready\n"
-            time.sleep(0.006 * kill)
+            time.sleep(0.01 * kill)
             writer.send_signal(signal.SIGKILL)
         read = modelfile.read(model)
         which = read.header["model"]

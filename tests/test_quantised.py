@@ -160,7 +160,7 @@ def test_damaged_weights_are_refused_or_harmless(work):
 def test_converted_to_others_each_attribute_keeps_its_weights(algorithm):
     """Those that are zero now leave rows that are no longer dense, so that attributes come in another order."""
     limit = ("--max-iter", 5, "--warm-up", 5) if algorithm == "owlqn" else ("--passes", 2)
-    write_part(Path("train"), "chunking", 250)
+    write_part(Path("train"), "chunking", 120)
     write_part(Path("test"), "chunking", 40, part="test")
     crfkit("learn", "-q", "-a", algorithm, *limit, "--weights", "int8", ROOT / "templates/chunking.txt", "train", "model")
     labelled = crfkit("tag", "-q", "model", "test").stdout

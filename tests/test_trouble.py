@@ -109,8 +109,13 @@ def test_a_disk_too_full_for_checkpoints(train):
     assert sorted(os.listdir()) == ["model", "template", "train", "whole"]
 
 
-@pytest.mark.parametrize("stderr", ["/dev/full", "closed"])
-@pytest.mark.parametrize(("progress", "unbuffered"), [("auto", ""), ("always", "1")])
+@pytest.mark.parametrize(
+    ("progress", "unbuffered", "stderr"),
+    [
+        ("auto", "", "/dev/full"), ("always", "1", "closed"),
+        *(pytest.param(*one, marks=pytest.mark.long) for one in (("auto", "", "closed"), ("always", "1", "/dev/full"))),
+    ],
+)  # fmt: skip
 def test_messages_that_nobody_hears_do_not_stop_it(train, progress, stderr, unbuffered, monkeypatch):
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     if stderr == "closed":
@@ -139,7 +144,7 @@ def test_a_log_that_outgrows_the_disk_keeps_whole_lines_before_it(train):
     assert [json.loads(line)["pass"] for line in lines[:-1]] == list(range(1, len(lines)))
 
 
-@pytest.mark.parametrize("command", ["tag", "eval", "dump", "learn"])
+@pytest.mark.parametrize("command", ["tag", pytest.param("eval", marks=pytest.mark.long), "dump", "learn"])
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
 def test_results_on_a_full_disk(train, command):
     crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "template", "train", "model")
@@ -150,7 +155,9 @@ def test_results_on_a_full_disk(train, command):
     assert (process.returncode, said) == (1, "crfkit: error: standard output: cannot be written: No space left on device\n")
 
 
-@pytest.mark.parametrize("arguments", [("learn", "--help"), ("--version",), ("--help",), ("templates", "ner")])
+@pytest.mark.parametrize(
+    "arguments", [("learn", "--help"), ("templates", "ner"), *(pytest.param((one,), marks=pytest.mark.long) for one in ("--version", "--help"))]
+)
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
 def test_help_on_a_full_disk(arguments):
     with open("/dev/full", "wb") as full, start(*arguments, stdout=full) as process:
@@ -316,8 +323,13 @@ def test_ctrl_c_between_what_commands_do(handler):
 
 
 @pytest.mark.steady
-@pytest.mark.parametrize("algorithm", ["sgd", "owlqn"])
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code", "algorithm"),
+    [
+        (signal.SIGINT, 130, "sgd"), (signal.SIGTERM, 143, "owlqn"),
+        *(pytest.param(*one, marks=pytest.mark.long) for one in ((signal.SIGINT, 130, "owlqn"), (signal.SIGTERM, 143, "sgd"))),
+    ],
+)  # fmt: skip
 def test_a_signal_while_training_saves_the_model(train, algorithm, number, code):
     endless = ("--passes", 10**7) if algorithm == "sgd" else ("--delta", 0, "--epsilon", 0, "--period", 10**6, "--l1", 1e-6, "--l2", 1e-9, "--max-iter", 10**7)
     write_part(train, "chunking", 300)

@@ -115,6 +115,7 @@ def lower() -> list[str]:
 
 
 @pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed")
+@pytest.mark.long  # without what mypy keeps from run to run
 def test_programs_type_check(tmp_path, pytestconfig):
     (tmp_path / "library.py").write_text(PROGRAM)
     (tmp_path / "estimators.py").write_text(ESTIMATORS)

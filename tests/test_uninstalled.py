@@ -29,7 +29,7 @@ importlib.import_module(sys.argv.pop(1)).main()
 @pytest.mark.parametrize(
     ("program", "given"),
     [
-        ("crfkit.cli", ["learn", "--max-iter", "3", "template", "train"]),
+        pytest.param("crfkit.cli", ["learn", "--max-iter", "3", "template", "train"], marks=pytest.mark.long),
         ("crfkit.cli", ["learn", "-a", "perceptron", "--passes", "2", "--weights", "int8", "--dev", "train", "--checkpoint", "state", "template", "train"]),
         ("crfkit.compat.crfpp.crf_learn", ["-m", "3", "-t", "template", "train"]),
         ("crfkit.compat.wapiti.commands", ["train", "-i", "3", "-p", "patterns", "train"]),
@@ -37,7 +37,7 @@ importlib.import_module(sys.argv.pop(1)).main()
     ids=str,
 )
 def test_the_model_is_saved(tmp_path, program, given):
-    write_part(tmp_path / "train", "chunking", 100)
+    write_part(tmp_path / "train", "chunking", 30)
     Path("template").write_text(SMALL)
     Path("patterns").write_text("*\nu:%x[0,0]\n")
     done = subprocess.run([sys.executable, "-c", RUN, program, *given, "model"], capture_output=True, text=True)

@@ -143,7 +143,7 @@ def test_sgd_l1_logs_no_objective_and_ignores_rho2():
     assert "crfkit: note: sgd-l1 has no l2 penalty: --rho2 is ignored, as in Wapiti; --maxls: crfkit decides by itself\n" in done.stderr
 
 
-@pytest.mark.parametrize("single", [False, True])
+@pytest.mark.parametrize("single", [pytest.param(False, marks=pytest.mark.long), True])
 def test_an_answer_to_each_sentence_at_once(single):
     """For models of --me, to each line."""
     if single:
