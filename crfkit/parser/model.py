@@ -24,7 +24,7 @@ from crfkit.text.rows import Rows
 from crfkit.values import copied, shown
 from crfkit.version import __version__
 
-from .places import DISTANCE, EQUAL, StateFeatures, features_of
+from .places import COUNT, DISTANCE, EQUAL, StateFeatures, features_of
 from .scratch import Scratch, packed_values
 from .statetables import StateTables
 from .trees import TreeColumns, check_ids
@@ -141,7 +141,7 @@ class ParserModel(Stored):
     def _value(self, cell: Any, key: int) -> int | str | None:
         if key == 0:
             return None
-        if cell.kind == DISTANCE:
+        if cell.kind in (DISTANCE, COUNT):
             return key - 1
         if cell.kind == EQUAL:
             return "true" if key == 2 else "false"

@@ -13,17 +13,19 @@ from typing import NamedTuple
 
 from crfkit.errors import TemplateError
 from crfkit.features.plan import ViewPlan
-from crfkit.template.macros import PLACES, Line, Macro
+from crfkit.template.macros import ROOTS, Line, Macro
 from crfkit.template.parsing import Template
 
 MOST_CELLS = 16  # in a line
+MOST_PLACES = 64  # in all lines, those on the way to others included
 
-VALUE, DISTANCE, EQUAL = range(3)
+VALUE, DISTANCE, EQUAL, COUNT = range(4)
+FIRST, LAST, INNER = range(3)  # steps from a token: to its leftmost child, its rightmost one, the next one inwards from itself
 
 
 class Cell(NamedTuple):
-    """One macro of a line: the value of a view at a place, the distance between two places, or whether their cells
-    are equal.
+    """One macro of a line: the value of a view at a place, the distance between two places, whether their cells are
+    equal, or the number of children from a place on inwards.
     """
 
     kind: int
@@ -39,6 +41,8 @@ class StateFeatures(NamedTuple):
     symbols: Template
     lines: tuple[tuple[Cell, ...], ...]
     views: int
+    steps: tuple[tuple[int, int], ...]
+    """The places after ROOTS: each is an earlier place and a step from there."""
     compared: tuple[int, ...]
     """Columns whose cells are compared without a transform; their values follow those of the views."""
 
@@ -58,17 +62,32 @@ def features_of(template: Template) -> StateFeatures:
         if macro.kind == "=":
             compared.setdefault(macro.column, len(compared))
             compared.setdefault(macro.column2, len(compared))
-        elif macro.kind != "d":
+        elif macro.kind not in "dv":
             views.setdefault(ViewPlan.of(macro), macro)
     if not views:  # the tables of an index have at least one
         macro = Macro("x", "%x[s0,0]", column=0)
         views[ViewPlan.of(macro)] = macro
     numbers = {view: number for number, view in enumerate(views)}
 
+    places = {name: number for number, name in enumerate(ROOTS)}
+    steps: list[tuple[int, int]] = []
+
+    def place_of(name: str) -> int:
+        if name not in places:
+            above, _, child = name.rpartition(".")
+            side, rank = child[0], int(child[1:] or 1)
+            outer = f"{above}.{side}{rank - 1}".removesuffix("1")
+            step = (place_of(above), FIRST if side == "l" else LAST) if rank == 1 else (place_of(outer), INNER)
+            steps.append(step)
+            places[name] = len(places)
+        return places[name]
+
     def cell(macro: Macro) -> Cell:
-        place, place2 = PLACES.index(macro.place), PLACES.index(macro.place2 or macro.place)
+        place, place2 = place_of(macro.place), place_of(macro.place2 or macro.place)
         if macro.kind == "d":
             return Cell(DISTANCE, 0, place, 0, place2)
+        if macro.kind == "v":
+            return Cell(COUNT, 0, place, 0, place2)
         if macro.kind == "=":
             return Cell(EQUAL, len(views) + compared[macro.column], place, len(views) + compared[macro.column2], place2)
         return Cell(VALUE, numbers[ViewPlan.of(macro)], place)
@@ -79,5 +98,9 @@ def features_of(template: Template) -> StateFeatures:
         Line(number, name.decode(), "U", (name, b""), (macro._replace(row=0, place="", place2=""),))
         for number, (name, macro) in enumerate(zip(names, views.values(), strict=True), 1)
     )
-    lines = tuple(tuple(map(cell, line.macros)) for line in template.lines)
-    return StateFeatures(Template(symbols, "", template.path), lines, len(views), tuple(compared))
+    lines = []
+    for line in template.lines:
+        lines.append(tuple(map(cell, line.macros)))
+        if len(places) > MOST_PLACES:
+            raise TemplateError(f"the P lines up to here look at more than {MOST_PLACES} places", template.path or "template", line.number)
+    return StateFeatures(Template(symbols, "", template.path), tuple(lines), len(views), tuple(steps), tuple(compared))

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.memory cimport arena_reserve, arena_zeros, memset
-from .states cimport KINDS, LEFT, NOBODY, RIGHT, SHIFT, UndoC, state_allows, state_do, state_ended, state_start, state_undo
+from .states cimport KINDS, LEFT, NOBODY, RIGHT, SHIFT, state_allows, state_do, state_ended, state_start, state_undo
 from .statetables cimport NO_ROW, LineC, StateTables, has_feature, key_home, line_find
 
 
@@ -37,7 +37,7 @@ cdef class Search(Arena):
 
     cdef int start(self, int32_t T, const int32_t* values) except -1 nogil:
         """Begin a sentence, with its values."""
-        arena_reserve(self, &self.tokens, 5 * <int64_t>T, sizeof(int32_t))
+        arena_reserve(self, &self.tokens, 6 * <int64_t>T, sizeof(int32_t))
         state_start(&self.state, T, <int32_t*>self.tokens.data)
         self.values = values
         self.forget()
@@ -150,15 +150,15 @@ cdef class Search(Arena):
 
     cdef double ahead(self, SearchNodeC* node, int32_t kind, int32_t depth) noexcept nogil:
         """The best sum of scores of the `depth` actions after one of this kind."""
-        cdef UndoC step
+        cdef int32_t gone
         cdef double value
         if depth == 0:
             return 0
         if node.child[kind] < 0:
             node.child[kind] = self.new_node()
-        step = state_do(&self.state, kind, 0)
+        gone = state_do(&self.state, kind, 0)
         value = self.explore(node.child[kind], depth - 1)
-        state_undo(&self.state, kind, step)
+        state_undo(&self.state, kind, gone)
         return value
 
     # ------------------------------------------------------------------------------------------ decisions

@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t
 cdef enum:
     SHIFT, LEFT, RIGHT
     KINDS
-    N_PLACES = 10
+    N_ROOTS = 6             # places that are not children: three of the stack, three of the queue
     NOBODY = -1
 
 
@@ -26,15 +26,17 @@ cdef struct StateC:
     int32_t* relation       # [T]
     int32_t* first_child    # [T] leftmost child, or NOBODY
     int32_t* last_child     # [T] rightmost child, or NOBODY
+    int32_t* inner          # [T] of a child, the next one inwards on the same side of the head, or NOBODY
 
 
 cdef inline void state_start(StateC* s, int32_t T, int32_t* room) noexcept nogil:
-    """The initial state for T tokens. `room` has space for 5 T numbers."""
+    """The initial state for T tokens. `room` has space for 6 T numbers."""
     cdef int64_t n = T, t
     s.T, s.depth, s.next = T, 0, 0
-    s.stack, s.head, s.relation, s.first_child, s.last_child = room, room + n, room + 2 * n, room + 3 * n, room + 4 * n
+    s.stack, s.head, s.relation = room, room + n, room + 2 * n
+    s.first_child, s.last_child, s.inner = room + 3 * n, room + 4 * n, room + 5 * n
     for t in range(T):
-        s.head[t] = s.first_child[t] = s.last_child[t] = NOBODY
+        s.head[t] = s.first_child[t] = s.last_child[t] = s.inner[t] = NOBODY
         s.relation[t] = 0
 
 
@@ -46,38 +48,32 @@ cdef inline bint state_ended(const StateC* s) noexcept nogil:
     return s.next == s.T and s.depth <= 1
 
 
-# What is needed to undo an action.
-cdef struct UndoC:
-    int32_t gone        # the token that left the stack
-    int32_t before      # the outermost child that it replaced
-
-
-cdef inline UndoC state_do(StateC* s, int kind, int32_t relation) noexcept nogil:
-    cdef UndoC step
-    cdef int32_t top
-    step.gone = step.before = NOBODY
+cdef inline int32_t state_do(StateC* s, int kind, int32_t relation) noexcept nogil:
+    """Execute an action. Returns the token that leaves the stack, or NOBODY."""
+    cdef int32_t top, gone
     if kind == SHIFT:
         s.stack[s.depth] = s.next
         s.depth += 1
         s.next += 1
-        return step
+        return NOBODY
     top = s.stack[s.depth - 1]
     s.depth -= 1
     if kind == LEFT:
-        step.gone = s.stack[s.depth - 1]
+        gone = s.stack[s.depth - 1]
         s.stack[s.depth - 1] = top
-        step.before = s.first_child[top]
-        s.first_child[top] = step.gone
+        s.inner[gone] = s.first_child[top]
+        s.first_child[top] = gone
     else:
-        step.gone = top
+        gone = top
         top = s.stack[s.depth - 1]
-        step.before = s.last_child[top]
-        s.last_child[top] = step.gone
-    s.head[step.gone], s.relation[step.gone] = top, relation
-    return step
+        s.inner[gone] = s.last_child[top]
+        s.last_child[top] = gone
+    s.head[gone], s.relation[gone] = top, relation
+    return gone
 
 
-cdef inline void state_undo(StateC* s, int kind, UndoC step) noexcept nogil:
+cdef inline void state_undo(StateC* s, int kind, int32_t gone) noexcept nogil:
+    """Undo the last action, from which `gone` came."""
     cdef int32_t top
     if kind == SHIFT:
         s.depth -= 1
@@ -85,22 +81,19 @@ cdef inline void state_undo(StateC* s, int kind, UndoC step) noexcept nogil:
         return
     top = s.stack[s.depth - 1]
     if kind == LEFT:
-        s.first_child[top] = step.before
-        s.stack[s.depth - 1] = step.gone
+        s.first_child[top] = s.inner[gone]
+        s.stack[s.depth - 1] = gone
         s.stack[s.depth] = top
     else:
-        s.last_child[top] = step.before
-        s.stack[s.depth] = step.gone
-    s.head[step.gone] = NOBODY
+        s.last_child[top] = s.inner[gone]
+        s.stack[s.depth] = gone
+    s.head[gone] = NOBODY
     s.depth += 1
 
 
-cdef inline void state_places(const StateC* s, int32_t* place) noexcept nogil:
-    """The tokens at the places that templates can name (crfkit.template.macros.PLACES), or NOBODY."""
+cdef inline void state_roots(const StateC* s, int32_t* place) noexcept nogil:
+    """The tokens at the places that are not children (crfkit.template.macros.ROOTS), or NOBODY."""
     cdef int32_t k
     for k in range(3):
         place[k] = s.stack[s.depth - 1 - k] if k < s.depth else NOBODY
         place[3 + k] = s.next + k if k < s.T - s.next else NOBODY
-    for k in range(2):
-        place[6 + 2 * k] = s.first_child[place[k]] if place[k] >= 0 else NOBODY
-        place[7 + 2 * k] = s.last_child[place[k]] if place[k] >= 0 else NOBODY

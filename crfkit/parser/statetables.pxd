@@ -7,11 +7,16 @@ from .states cimport StateC
 
 cdef enum:
     MOST_CELLS = 16
+    MOST_PLACES = 64
     NO_ROW = -1
 
 
 cdef struct PlacedCellC:
     int32_t kind, view, place, view2, place2
+
+
+cdef struct StepC:              # a place that is a child: the place from where it is found, and how
+    int32_t place, kind
 
 
 cdef struct LineC:              # a line of the template, and its table
@@ -66,6 +71,8 @@ cdef class StateTables(Arena):
     cdef readonly int32_t n_views, n_relations, n_actions
     cdef int32_t width          # number of values of a token: of views, and of columns that are compared
     cdef readonly int32_t n_lines, most_cells
+    cdef int32_t n_places       # those of the state, then those of `step`
+    cdef StepC* step
     cdef LineC* line
     cdef readonly int64_t n_rows
     cdef int64_t n_cells        # length of `action`, gaps between rows included

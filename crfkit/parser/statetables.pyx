@@ -4,8 +4,8 @@
     row      of an attribute: (first, n), the range of its weights
     action   [cells] the action of each weight; weights that are not stored are zero
 
-The key of a cell is 0 if its place is empty. Otherwise it is 1 + the number of the value, or 1 + the distance, or, for
-cells that are compared, 1 if they differ and 2 if they are equal.
+The key of a cell is 0 if its place is empty. Otherwise it is 1 + the number of the value, or 1 + the distance, or 1 + the
+number of children, or, for cells that are compared, 1 if they differ and 2 if they are equal.
 
 Tables grow while a parser is trained (trainer.pyx). Those of a model are mapped from its file and read-only.
 """
@@ -15,20 +15,42 @@ import array
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 
 from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_swap, empty_buffer, memcpy, memset
-from .states cimport N_PLACES, StateC, state_places
+from .states cimport N_ROOTS, NOBODY, StateC, state_roots
 
 from crfkit.errors import ModelFileError
 
-from .places import DISTANCE as _DISTANCE
-from .places import EQUAL as _EQUAL
+from crfkit.template.macros import MOST_COUNTED as _MOST_COUNTED
 
-cdef int32_t DISTANCE = _DISTANCE
-cdef int32_t EQUAL = _EQUAL
+from . import places
+
+cdef int32_t VALUE = places.VALUE
+cdef int32_t DISTANCE = places.DISTANCE
+cdef int32_t EQUAL = places.EQUAL
+cdef int32_t COUNT = places.COUNT
+cdef int32_t FIRST = places.FIRST
+cdef int32_t LAST = places.LAST
+cdef int32_t MOST_COUNTED = _MOST_COUNTED
 
 
 cdef inline bint is_value(const PlacedCellC* cell) noexcept nogil:
-    """Whether a cell has the value of a view, not a distance or a comparison."""
-    return cell.kind != DISTANCE and cell.kind != EQUAL
+    """Whether a cell has the value of a view, not a number or a comparison."""
+    return cell.kind == VALUE
+
+
+cdef inline int32_t stepped(const StateC* s, int32_t token, int32_t kind) noexcept nogil:
+    """The token that a step leads to, or NOBODY."""
+    if token < 0:
+        return NOBODY
+    return s.first_child[token] if kind == FIRST else s.last_child[token] if kind == LAST else s.inner[token]
+
+
+cdef inline uint32_t counted(const StateC* s, int32_t child) noexcept nogil:
+    """The number of children from this one on inwards, at most MOST_COUNTED."""
+    cdef uint32_t n = 0
+    while child >= 0 and n < <uint32_t>MOST_COUNTED:
+        child = s.inner[child]
+        n += 1
+    return n
 
 
 cdef inline int32_t* free_slot(int32_t* slot, const int32_t* key, int32_t arity, int64_t n_slots) noexcept nogil:
@@ -73,6 +95,14 @@ cdef class StateTables(Arena):
         self.n_views, self.n_relations, self.n_actions = features.views, n_relations, 1 + 2 * n_relations
         self.width = features.views + len(features.compared)
         self.n_lines = len(features.lines)
+        self.n_places = N_ROOTS + len(features.steps)
+        if self.n_places > MOST_PLACES:
+            raise ValueError(f"{self.n_places} places")
+        self.step = <StepC*>arena_zeros(self, len(features.steps), sizeof(StepC))
+        for i, (place, kind) in enumerate(features.steps):
+            if not 0 <= place < N_ROOTS + i:
+                raise ValueError(f"a step from place {place}")
+            self.step[i] = StepC(place, kind)
         self.line = <LineC*>arena_zeros(self, self.n_lines, sizeof(LineC))
         cell = <PlacedCellC*>arena_zeros(self, sum(map(len, features.lines)), sizeof(PlacedCellC))
         self.most_cells = 1
@@ -83,6 +113,8 @@ cdef class StateTables(Arena):
                 raise ValueError(f"{line.arity} cells in a line")
             self.most_cells = max(self.most_cells, line.arity)
             for one in cells:
+                if not 0 <= min(one.place, one.place2) <= max(one.place, one.place2) < self.n_places:
+                    raise ValueError(f"place {one.place}")
                 cell[0] = PlacedCellC(one.kind, one.view, one.place, one.view2, one.place2)
                 cell += 1
         if sections is not None:
@@ -90,12 +122,14 @@ cdef class StateTables(Arena):
 
     cdef void keys(self, const StateC* state, const int32_t* values, uint32_t* key) noexcept nogil:
         """Compute the keys of all lines, [lines][most_cells], in a state; see has_feature. `values`: of the sentence, [T][width]."""
-        cdef int32_t place[N_PLACES]
-        cdef const int32_t* at[N_PLACES]
+        cdef int32_t place[MOST_PLACES]
+        cdef const int32_t* at[MOST_PLACES]
         cdef int32_t i, k, value
         cdef const PlacedCellC* cell
-        state_places(state, place)
-        for i in range(N_PLACES):
+        state_roots(state, place)
+        for i in range(N_ROOTS, self.n_places):
+            place[i] = stepped(state, place[self.step[i - N_ROOTS].place], self.step[i - N_ROOTS].kind)
+        for i in range(self.n_places):
             at[i] = values + <int64_t>place[i] * self.width
         for i in range(self.n_lines):
             for k in range(self.line[i].arity):
@@ -107,6 +141,8 @@ cdef class StateTables(Arena):
                     key[k] = 1 + (value if value >= 0 else -value)
                 elif cell.kind == EQUAL:
                     key[k] = 1 + (at[cell.place][cell.view] == at[cell.place2][cell.view2])
+                elif cell.kind == COUNT:
+                    key[k] = 1 + counted(state, place[cell.place])
                 else:
                     value = at[cell.place][cell.view]
                     if value < 0:
@@ -269,7 +305,7 @@ cdef class StateTables(Arena):
         cdef int32_t k
         for k in range(self.line[number].arity):
             cell = &self.line[number].cell[k]
-            limit = 2 if cell.kind == EQUAL else 0x7FFFFFFE if cell.kind == DISTANCE else sizes[cell.view]
+            limit = sizes[cell.view] if cell.kind == VALUE else 2 if cell.kind == EQUAL else 0x7FFFFFFE if cell.kind == DISTANCE else 1 + MOST_COUNTED
             if not 0 <= key[k] <= limit:
                 return False
         return True

@@ -20,7 +20,7 @@ from crfkit.loops.numbers cimport isfinite
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, restore_vector, vector
 from crfkit.rng cimport RngC, rng_seed, rng_shuffle
 from .search cimport ActionChoiceC, Search
-from .states cimport LEFT, NOBODY, SHIFT, UndoC, state_do, state_ended, state_undo
+from .states cimport LEFT, NOBODY, SHIFT, state_do, state_ended, state_undo
 from .statetables cimport MOST_CELLS, RowC, StateTables, has_feature
 from .trees cimport Treebank, correct_kind, count_children
 
@@ -235,7 +235,7 @@ cdef class MarginPerceptron(Arena):
     cdef int update(self, const int32_t* actions, int32_t n, double gain) except -1 nogil:
         """Add `gain` to the weights of all features of the states in which these actions are taken, one after another."""
         cdef:
-            UndoC[16] steps
+            int32_t[16] gone
             const uint32_t* key
             int32_t i, k
         for k in range(n):
@@ -245,9 +245,9 @@ cdef class MarginPerceptron(Arena):
                 if has_feature(&self.tables.line[i], key):
                     self.change(self.tables.add(i, key), actions[k], gain)
                 key += self.tables.most_cells
-            steps[k] = state_do(&self.search.state, self.search.kind_of(actions[k]), 0)
+            gone[k] = state_do(&self.search.state, self.search.kind_of(actions[k]), 0)
         for k in range(n - 1, -1, -1):
-            state_undo(&self.search.state, self.search.kind_of(actions[k]), steps[k])
+            state_undo(&self.search.state, self.search.kind_of(actions[k]), gone[k])
         return 0
 
     # ------------------------------------------------------------------------------------------ resuming

@@ -248,8 +248,8 @@ cdef int projective(const int32_t* head, int32_t T) except -1:
     cdef int32_t t
     cdef int kind
     try:
-        buffer_reserve(&room, 6 * <int64_t>T, sizeof(int32_t))
-        waiting = <int32_t*>room.data + 5 * <int64_t>T
+        buffer_reserve(&room, 7 * <int64_t>T, sizeof(int32_t))
+        waiting = <int32_t*>room.data + 6 * <int64_t>T
         count_children(head, T, waiting)
         state_start(&s, T, <int32_t*>room.data)
         while not state_ended(&s):

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
-# The places of P lines: the top three of the stack, the queue, and outermost children.
-PLACES = ("s0", "s1", "s2", "q0", "q1", "q2", "s0.l", "s0.r", "s1.l", "s1.r")
+# The places of P lines: the stack from its top, the queue, and from words of the stack any path down to children.
+ROOTS = ("s0", "s1", "s2", "q0", "q1", "q2")
+PLACE = re.compile(r"q[0-2]|s[0-2](?:\.[lr][2-9]?){0,4}")
+MOST_COUNTED = 4  # children: %v does not tell more from each other
 
 
 class Macro(NamedTuple):
     """One macro of a line. Fields that its kind does not use keep their defaults."""
 
-    kind: str  # x cell, t regex test, m regex match, p prefix, s suffix, S shape, N normalised, = equality, y label, d distance
+    kind: str  # x cell, t regex test, m regex match, p prefix, s suffix, S shape, N normalised, = equality, y label, d distance, v number of children
     text: str  # as written, for messages
     row: int = 0  # relative to the token
     column: int = -1  # -1: a column named in `column_name` and not yet resolved, or none (kind y)
@@ -23,7 +26,7 @@ class Macro(NamedTuple):
     collapse: bool = False  # %C: a shape with runs of one character collapsed
     column_name: str | None = None
     column2_name: str | None = None
-    place: str = ""  # in a P line: one of PLACES, in place of a row
+    place: str = ""  # in a P line: a PLACE, instead of a row
     place2: str = ""
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import groupby
 
-from .macros import Line, Macro
+from .macros import MOST_COUNTED, Line, Macro
 
 Sentence = Sequence[Sequence[str]]
 
@@ -21,12 +21,12 @@ _PADDING = re.compile(r"_B[+-][1-9][0-9]*")
 
 
 def expand(
-    line: Line, rows: Sentence, t: int, labels: Sequence[str] | None = None, places: Mapping[str, int | None] | None = None
+    line: Line, rows: Sentence, t: int, labels: Sequence[str] | None = None, places: Callable[[str], int | None] | None = None
 ) -> str | None:
     """The feature string of a line at token `t` of a sentence; None if a macro has no value there.
 
     `rows` holds the columns of each token. `labels` are the labels so far, for lines with %y. For P lines, `places`
-    gives the token at each place of a parser, and `t` is ignored.
+    finds the token at a place of a parser, and `t` is ignored.
     """
     text = line.literals[0].decode()
     for macro, literal in zip(line.macros, line.literals[1:], strict=True):
@@ -52,13 +52,15 @@ def _value(macro: Macro, rows: Sentence, t: int, labels: Sequence[str] | None) -
     return _lower(value) if macro.lower and value is not None else value
 
 
-def _placed(macro: Macro, rows: Sentence, places: Mapping[str, int | None]) -> str | None:
+def _placed(macro: Macro, rows: Sentence, places: Callable[[str], int | None]) -> str | None:
     """The value of a macro of a P line at its places; the padding if one is empty."""
-    here, there = places[macro.place], places[macro.place2 or macro.place]
+    here, there = places(macro.place), places(macro.place2 or macro.place)
     if here is None or there is None:
         return "_B-1"
     if macro.kind == "d":
         return str(abs(there - here))
+    if macro.kind == "v":
+        return str(1 + sum(places(f"{macro.place}{k}") is not None for k in range(2, MOST_COUNTED + 1)))
     return _value(macro._replace(row2=there - here), rows, here, None)
 
 

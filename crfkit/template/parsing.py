@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from crfkit.errors import FileError, OptionError, TemplateError
 from crfkit.values import as_text, named, shown
 
-from .macros import PLACES, Line, Macro
+from .macros import PLACE, Line, Macro
 from .regex_syntax import compile_pattern
 
 _FIELDS = {"r": "row", "c": "column", "R": "row2", "C": "column2", "l": "length", "p": "pattern"}
@@ -56,6 +56,7 @@ MACROS: Mapping[str, _Form] = {
     "=": _Form("=", "rcRC"),
     "y": _Form("y", "r"),
     "d": _Form("d", "rR"),
+    "v": _Form("v", "r"),
 }
 
 _KINDS = {"U": "U", "u": "U", "B": "B", "b": "B", "*": "UB", "T": "T", "P": "P"}
@@ -257,7 +258,7 @@ def _name(path: str | None) -> str:
 
 def _columns(macro: Macro) -> list[tuple[str | None, int]]:
     """Name and number of each column that a macro reads."""
-    if macro.kind in "yd":
+    if macro.kind in "ydv":
         return []
     first = (macro.column_name, macro.column)
     return [first, (macro.column2_name, macro.column2)] if macro.kind == "=" else [first]
@@ -355,13 +356,16 @@ class _LineParser:
         parses = self.line[0] == "P"
         if parses and form.kind == "y":
             raise self.error(f"'{text}' in a P line: a parser does not label tokens")
-        if form.kind == "d" and not parses:
-            raise self.error(f"'{text}' in a line that starts with {self.line[0]}: %d belongs into P lines")
+        if form.kind in "dv" and not parses:
+            raise self.error(f"'{text}' in a line that starts with {self.line[0]}: %{form.kind} belongs into P lines")
         for code, argument in zip(form.arguments, arguments, strict=True):
             name = _FIELDS[code]
             if parses and code in "rR":
-                if argument not in PLACES:
-                    raise self.error(f"'{argument}' in '{text}' is not a place; P lines look at {' '.join(PLACES)}")
+                if not PLACE.fullmatch(argument):
+                    known = "s0 s1 s2 q0 q1 q2, and children such as s0.l s0.r2 s1.l.r"
+                    raise self.error(f"'{argument}' in '{text}' is not a place; P lines look at {known}")
+                if form.kind == "v" and argument[-1] not in "lr":
+                    raise self.error(f"'{text}' does not say which children to count; expected a place such as s0.l or s0.r")
                 values["place" if code == "r" else "place2"] = argument
             elif code == "p":
                 values[name] = self.pattern(text, argument)

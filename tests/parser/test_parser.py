@@ -31,6 +31,8 @@ P06:%=[s0,upos,s1,upos]/%x[q2,upos]
 P07:%=[s0,form,q0,upos]
 P08:%t[s1.l,form,"^b"]/%s[s0.r,form,1]
 P09
+P10:%x[s0.l2,upos]/%x[s1.r.l,form]/%v[s0.r]
+P11:%v[s1.l]/%d[s0,s2.r]/%x[s2.l,upos]/%=[s2,form,s0.r2.r,form]
 """
 NAMES = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
@@ -116,6 +118,25 @@ def test_learning_and_parsing_are_those_of_the_twin(depth, average, labels):
                 assert parsed == [(head, relation if head else "root") for head, relation in of_twin]
             else:
                 assert parsed == [head for head, _ in of_twin]
+
+
+MACROS = st.one_of(
+    st.from_regex(r"%x\[[sq][0-2],(form|upos)\]", fullmatch=True),
+    st.from_regex(r"%x\[s[0-2](\.[lr][2-3]?){1,3},form\]", fullmatch=True),
+    st.from_regex(r"%v\[s[0-2](\.[lr][2-3]?)?\.[lr]\]", fullmatch=True),
+    st.from_regex(r"%d\[s[0-2]\.[lr][2-3]?,[sq][0-1]\]", fullmatch=True),
+    st.from_regex(r"%=\[s[0-2]\.[lr][2-3]?,form,s[0-1]\.[lr],upos\]", fullmatch=True),
+)
+
+
+@given(st.integers(0, 10**9), st.lists(st.lists(MACROS, max_size=3), min_size=1, max_size=4), st.integers(0, 2))
+def test_features_of_any_places_are_those_of_the_twin(seed, lines, depth):
+    text = "".join(f"P{k}:" + "/".join(line) + "\n" for k, line in enumerate(lines))
+    data = corpus(seed, 1, 10)
+    model = crfkit.learn(data, text, "lookahead", format="conllu", depth=depth, margin=1e6, passes=1, average=False)
+    twin = Twin(resolved(text), None, depth, 1e6)
+    twin.learn(data[0], tree_of(data[0], False))
+    assert {(name, (action, None)): weight for name, _, action, weight in model.features()} == twin.weights(False)
 
 
 @given(st.integers(0, 10**9), st.integers(1, 12))

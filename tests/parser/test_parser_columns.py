@@ -63,18 +63,18 @@ def test_small_weights_are_dropped():
 
 
 def test_weights_are_taken_over_line_by_line():
-    """Of places without a token, of distances and of comparisons; not of lines that the new template lacks."""
-    lines = ["P1:%=[s0,form,q0,upos]", "P2:%d[s0,s1]", "P3:%x[s1.l,form]", "P4:%x[s0,form]"]
+    """Of places without a token, of distances, of numbers of children and of comparisons; not of lines that the new template lacks."""
+    lines = ["P1:%=[s0,form,q0,upos]", "P2:%d[s0,s1]", "P3:%x[s1.l,form]", "P5:%v[s0.l]", "P4:%x[s0,form]"]
     first = crfkit.learn(corpus(5, 8), "\n".join(lines), "lookahead", format="conllu", passes=2, average=False)
     weights = {feature[:3]: feature[3] for feature in first.features()}
     (one,) = corpus(3, 1, 1)  # a single word, so that nothing is learned from it
     words = sorted({row[1] for rows in corpus(5, 8) for row in rows})
     known = [[["1", word, *one[0][2:]]] for word in words]
-    template = "\n".join(["P0:%x[q1,form]", *lines[2::-1]])
+    template = "\n".join(["P0:%x[q1,form]", *lines[3::-1]])
     again = crfkit.learn(known, template, "lookahead", format="conllu", passes=1, average=False, init=first)
     expected = {name: weight for name, weight in weights.items() if not name[0].startswith("P4")}
     assert {feature[:3]: feature[3] for feature in again.features()} == expected
-    assert {"P1:true", "P1:false", "P1:_B-1", "P2:1", "P2:_B-1", "P3:_B-1"} <= {name[0] for name in expected}
+    assert {"P1:true", "P1:false", "P1:_B-1", "P2:1", "P2:_B-1", "P3:_B-1", "P5:1", "P5:_B-1"} <= {name[0] for name in expected}
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,7 @@ def test_weights_are_taken_over_line_by_line():
     [
         ("P:%x[s0,deprel]", "%x[s0,deprel] uses column 'deprel', which the parser predicts"),
         ("P:%=[s0,form,q0,head]", "%=[s0,form,q0,head] uses column 'head', which the parser predicts"),
+        ("P:%x[s0.l9.l9.l9.l9,form]%x[s1.r9.r9.r9.r9,form]", "the P lines up to here look at more than 64 places"),
         ("P:%x[s0,form] @minfreq=2", "a P line takes no @observed, @all or @minfreq"),
     ],
 )

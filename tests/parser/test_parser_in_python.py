@@ -41,7 +41,7 @@ def test_copies_keep_the_class_and_what_it_adds():
 
 
 def test_relations_are_counted_where_there_are_any():
-    for options, said in (({}, "tokens, 9 lines; "), ({"labels": True}, f"tokens, {len(MODEL.header['relations'])} relations, ")):
+    for options, said in (({}, "tokens, 11 lines; "), ({"labels": True}, f"tokens, {len(MODEL.header['relations'])} relations, ")):
         with redirect_stderr(io.StringIO()) as printed:
             learned(progress=True, **options)
         assert said in printed.getvalue() and ("relation" in printed.getvalue()) == bool(options)

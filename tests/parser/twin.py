@@ -35,15 +35,18 @@ class State:
         head, child = (s0, s1) if side == "left" else (s1, s0)
         return State(self.n, (*rest, head), self.start, (*self.arcs, (head, child, relation)))
 
-    def places(self):
-        """The words at the places that P lines can name."""
-        found = {f"s{k}": self.stack[-1 - k] if k < len(self.stack) else None for k in range(3)}
-        found |= {f"q{k}": self.start + k if self.start + k < self.n else None for k in range(3)}
-        for top in ("s0", "s1"):
-            children = [child for head, child, _ in self.arcs if head == found[top]]
-            found[top + ".l"] = min((c for c in children if c < found[top]), default=None)
-            found[top + ".r"] = max((c for c in children if c > found[top]), default=None)
-        return found
+    def place(self, name):
+        """The word at a place that P lines can name, or None."""
+        kind, number, steps = name[0], int(name[1]), name.split(".")[1:]
+        if kind == "q":
+            return self.start + number if self.start + number < self.n else None
+        word = self.stack[-1 - number] if number < len(self.stack) else None
+        for side, *rank in steps:
+            children = [child for head, child, _ in self.arcs if head == word and (child < word) == (side == "l")]
+            children.sort(reverse=side == "r")
+            k = int("".join(rank) or 1)
+            word = children[k - 1] if word is not None and k <= len(children) else None
+        return word
 
     def heads(self):
         """(head, relation) of each word, numbers from 1."""
@@ -77,8 +80,7 @@ class Twin:
     def features(self, rows, state):
         """The feature strings of a state."""
         if state.strings is None:
-            places = state.places()
-            strings = (expand(line, rows, 0, places=places) for line in self.template.lines)
+            strings = (expand(line, rows, 0, places=state.place) for line in self.template.lines)
             state.strings = [text for text in strings if text is not None]
         return state.strings
 

@@ -171,8 +171,15 @@ def test_the_first_line_with_history_is_found():
         ("U:%x[0,0] @minfreq=-1", "'@minfreq=-1': expected"),
         ("U:%x[0,0] @minfreq=2 @minfreq=3", "expected one @minfreq"),
         ("U:%x[0,0] @all @observed", "'@all' after '@observed'"),
-        ("P:%x[0,form]", "t:1: '0' in '%x[0,form]' is not a place; P lines look at s0 s1 s2 q0 q1 q2 s0.l s0.r s1.l s1.r"),
+        ("P:%x[0,form]", "t:1: '0' in '%x[0,form]' is not a place; P lines look at s0 s1 s2 q0 q1 q2, and children such as s0.l s0.r2 s1.l.r"),
         ("U:%x[s0,form]", "t:1: 's0' in '%x[s0,form]' is not a number"),
+        *(
+            (f"P:%x[{place},1]", f"t:1: '{place}' in '%x[{place},1]' is not a place")
+            for place in ("s3", "q3", "q0.l", "s0.l1", "s0.l10", "s0.", "s0.l.l.l.l.l")
+        ),
+        ("P\nP:%v[s0]", "t:2: '%v[s0]' does not say which children to count; expected a place such as s0.l or s0.r"),
+        ("P:%v[s0.l2]", "t:1: '%v[s0.l2]' does not say which children to count"),
+        ("U:%v[0]", "t:1: '%v[0]' in a line that starts with U: %v belongs into P lines"),
         ("U:%d[0,1]", "t:1: '%d[0,1]' in a line that starts with U: %d belongs into P lines"),
         ("P:%d[s0,3]", "t:1: '3' in '%d[s0,3]' is not a place"),
         ("P:%y[-1]", "t:1: '%y[-1]' in a P line: a parser does not label tokens"),
