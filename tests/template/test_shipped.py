@@ -29,11 +29,12 @@ def sentences(corpus: str) -> list[list[list[str]]]:
 
 
 def test_every_template_has_its_corpus():
-    assert {path.stem for path in (ROOT / "templates").glob("*.txt")} == {*CORPUS_OF, "parsing"}
+    assert {path.stem for path in (ROOT / "templates").glob("*.txt")} == {*CORPUS_OF, "parsing", "parsing-best"}
 
 
-def test_the_template_of_a_parser():
-    template = load("parsing")
+@pytest.mark.parametrize("name", ["parsing", "parsing-best"])
+def test_the_template_of_a_parser(name):
+    template = load(name)
     assert template.parses
     assert template.column_names == {"form", "xpos"}
     literals = [line.literals[0] for line in template.lines]
