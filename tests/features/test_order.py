@@ -1,0 +1,34 @@
+"""The order in which a token's attributes are given changes nothing, to the last bit."""
+
+import functools
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import crfkit
+
+NAMES = [f"a{k}" for k in range(90)]  # from 65 on they are sorted in another way
+VALUES = [0.1, 0.93, 2.9e-5]  # sums depend on the order of such numbers
+
+
+def drawn(dice, n, values):
+    return [(name, dice.choice(VALUES) if values else 1.0) for name in dice.sample(NAMES, n)]
+
+
+@functools.cache
+def tagger(values):
+    """Of tokens with many attributes, each of which says a little."""
+    dice = random.Random(3)
+    data = [[(drawn(dice, 30, values), dice.choice("xyz")) for _ in range(3)] for _ in range(30)]
+    return crfkit.learn(data, algorithm="sgd", rate=0.1, passes=2, format="crfsuite").tagger()
+
+
+@pytest.mark.parametrize("values", [False, True])
+@given(st.integers(1, len(NAMES)), st.randoms(use_true_random=False))
+def test_attributes_in_any_order_score_the_same(values, n, dice):
+    items = drawn(dice, n, values)
+    items += items[: n // 3]  # some come twice
+    found = {tagger(values).marginals([order]).tobytes() for order in (items, dice.sample(items, len(items)), sorted(items), sorted(items, reverse=True))}
+    assert len(found) == 1
