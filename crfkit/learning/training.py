@@ -35,7 +35,7 @@ from .corpus import Corpus, read_corpus
 from .development import DevSet
 from .divergence import Divergence, value_warning
 from .fitting import REASONS, chooses_l2, fitted
-from .judging import check_stream
+from .judging import check_stream, not_default
 from .memory import check_data_dir, check_memory, expected_memory
 from .passes import Passes
 from .progress import Progress, StopRequest
@@ -67,8 +67,9 @@ class Training:
                 raise OptionError("sample_weight is of no use to a parser, which a template with P lines makes: leave it out")
             check_options(self.template, algorithm, options, run)
             self.parser = ParserTraining(self.train, self.template, options, run, progress, stop)
-        elif getattr(options, "labels", False):
-            raise OptionError("--labels is for parsers: for templates with P lines")
+        elif algorithm == "lookahead":
+            for name in not_default(options, "labels", "oracle"):
+                raise OptionError(f"{name} is for parsers: for templates with P lines")
         self.initial = None if run.init is None or self.parser is not None else _model_of(run.init)
         self.streams = streaming.is_wanted(self.train, algorithm, options)
         if self.streams:

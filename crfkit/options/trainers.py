@@ -261,6 +261,12 @@ class Lookahead:
     )
     average: bool = _average()
     labels: bool = option(False, "For parsers (P lines): also learn the relations of arcs, from the column deprel.")
+    oracle: str = option(
+        "either",
+        "For parsers: a left arc can wait while its head has children in the queue, so both left and shift are correct. Learn the one that "
+        "scores higher (either), or always left (first).",
+        choices=("either", "first"),
+    )
 
 
 TRAINERS: dict[str, type] = {

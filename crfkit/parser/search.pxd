@@ -18,7 +18,8 @@ cdef struct SearchNodeC:
 cdef struct ActionChoiceC:
     int32_t action
     double value            # sum of its score and those of the best actions after it
-    double correct          # the same of the correct action
+    int32_t correct         # the correct action
+    double correct_value    # the same sum of it, less the margin
 
 
 cdef class Search(Arena):
@@ -46,7 +47,7 @@ cdef class Search(Arena):
     cdef void score_actions(self, int32_t number) noexcept nogil
     cdef double explore(self, int32_t number, int32_t depth) noexcept nogil
     cdef double ahead(self, SearchNodeC* node, int32_t kind, int32_t depth) noexcept nogil
-    cdef void choose(self, int32_t correct, double margin, ActionChoiceC* choice) noexcept nogil
+    cdef void choose(self, int32_t correct, bint can_wait, double margin, ActionChoiceC* choice) noexcept nogil
     cdef int32_t best_actions(self, int32_t action, int32_t* actions) noexcept nogil
     cdef void execute(self, int32_t action) noexcept nogil
     cdef void run(self) noexcept nogil

@@ -15,6 +15,9 @@ from crfkit.memory cimport arena_reserve, arena_zeros, memset
 from .states cimport KINDS, LEFT, NOBODY, RIGHT, SHIFT, state_allows, state_do, state_ended, state_start, state_undo
 from .statetables cimport NO_ROW, LineC, StateTables, has_feature, key_home, line_find
 
+cdef enum:
+    PART_OF_MARGIN = 3      # what a left arc that can wait needs over shift: the third part (docs/defaults.md)
+
 
 cdef class Search(Arena):
     """The search of one thread. Its owner sets `w`, the weights in the order of the tables' `action`."""
@@ -163,34 +166,41 @@ cdef class Search(Arena):
 
     # ------------------------------------------------------------------------------------------ decisions
 
-    cdef void choose(self, int32_t correct, double margin, ActionChoiceC* choice) noexcept nogil:
+    cdef void choose(self, int32_t correct, bint can_wait, double margin, ActionChoiceC* choice) noexcept nogil:
         """Choose the action with the highest value, the first of equal ones. `margin` is subtracted from the value of the correct
-        action (NOBODY: not known).
+        action (NOBODY: not known). If that is a left arc that can wait, shift is correct instead if its value is higher, and else
+        the arc needs only a part of the margin over shift.
         """
         cdef:
             SearchNodeC* node = &self.node[self.root]
             const float* score = self.scores + <int64_t>self.root * self.tables.n_actions
-            int32_t kind, a, first, last, R = self.tables.n_relations
-            double ahead, value
-        choice.action, choice.value, choice.correct = NOBODY, -INFINITY, -INFINITY
+            double[3] ahead     # of each kind of action
+            int32_t kind, a, first, last, also = NOBODY, R = self.tables.n_relations
+            double value, of_correct = 0, allowance = 0
         if not node.known:
             self.score_actions(self.root)
         for kind in range(KINDS):
+            if state_allows(&self.state, kind):
+                ahead[kind] = self.ahead(node, kind, self.depth)
+        if correct >= 0:
+            of_correct = score[correct] + ahead[self.kind_of(correct)]
+        if can_wait:
+            value = score[0] + ahead[SHIFT]
+            if value > of_correct:
+                correct, also, of_correct = 0, correct, value
+            else:
+                allowance = margin - margin / PART_OF_MARGIN
+        choice.action, choice.value, choice.correct, choice.correct_value = NOBODY, -INFINITY, correct, of_correct - margin
+        for kind in range(KINDS):
             if not state_allows(&self.state, kind):
                 continue
-            ahead = self.ahead(node, kind, self.depth)
             first, last = node.best[kind], node.best[kind] + 1
-            if correct == first and kind != SHIFT:
+            if kind != SHIFT and (first == correct or first == also):
                 first, last = (1, 1 + R) if kind == LEFT else (1 + R, 1 + 2 * R)
             for a in range(first, last):
-                value = score[a] + ahead
-                if a == correct:
-                    value -= margin
-                    choice.correct = value
-                if value > choice.value:
+                value = choice.correct_value if a == correct else score[a] + ahead[kind] - (allowance if a == 0 else 0)
+                if a != also and value > choice.value:
                     choice.action, choice.value = a, value
-            if choice.correct == -INFINITY and correct >= 0 and self.kind_of(correct) == kind:
-                choice.correct = score[correct] + ahead - margin
         if choice.action == NOBODY:  # weights of a damaged model may be NaN
             choice.action = 0 if state_allows(&self.state, SHIFT) else 1
 
@@ -216,5 +226,5 @@ cdef class Search(Arena):
         """Parse the sentence; afterwards `state` has its heads."""
         cdef ActionChoiceC choice
         while not state_ended(&self.state):
-            self.choose(NOBODY, 0, &choice)
+            self.choose(NOBODY, False, 0, &choice)
             self.execute(choice.action)

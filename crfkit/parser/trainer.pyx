@@ -51,7 +51,9 @@ cdef class MarginPerceptron(Arena):
     cdef int32_t* number                # of each weight; the first of a free row has the next free row of that size
     cdef int32_t[SIZES] free_rows
     cdef int32_t* order
-    cdef int32_t* waiting
+    cdef bint either                    # while a left arc can wait, shift may be the correct action
+    cdef int32_t* waiting               # see count_children
+    cdef int32_t* last_child
     cdef int32_t* right
     cdef int32_t* wrong
     cdef BufferC w_buf, late_buf, number_buf
@@ -60,6 +62,7 @@ cdef class MarginPerceptron(Arena):
         cdef int32_t i
         self.data, self.tables, self.options = data, tables, options
         self.margin = USUAL_MARGIN if options.margin is None else options.margin
+        self.either = options.oracle == "either"
         self.search = Search(tables, options.depth)
         self.root_relation = data.root_relation()
         if data.n_sequences > 0x7FFFFFFF:
@@ -67,6 +70,7 @@ cdef class MarginPerceptron(Arena):
         rng_seed(&self.rng, <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF))
         self.order = <int32_t*>arena_zeros(self, data.n_sequences, sizeof(int32_t))
         self.waiting = <int32_t*>arena_zeros(self, data.longest, sizeof(int32_t))
+        self.last_child = <int32_t*>arena_zeros(self, data.longest, sizeof(int32_t))
         self.right = <int32_t*>arena_zeros(self, options.depth + 1, sizeof(int32_t))
         self.wrong = <int32_t*>arena_zeros(self, options.depth + 1, sizeof(int32_t))
         for i in range(data.n_sequences):
@@ -204,33 +208,37 @@ cdef class MarginPerceptron(Arena):
             const int32_t* relation = self.data.relation + first
             ActionChoiceC choice
             int kind
-        count_children(head, T, self.waiting)
+            bint can_wait       # a left arc, as its head has children in the queue
+        count_children(head, T, self.waiting, self.last_child)
         self.search.start(T, self.data.values + first * self.data.width)
         while not state_ended(&self.search.state):
             kind = correct_kind(&self.search.state, head, self.waiting)
-            correct = self.correct_action(kind, relation)
-            self.search.choose(correct, self.margin, &choice)
+            can_wait = self.either and kind == LEFT and self.last_child[self.top()] >= self.search.state.next
+            self.search.choose(self.action_of(kind, relation), can_wait, self.margin, &choice)
+            correct = choice.correct
             if choice.action != correct:
                 n = self.search.best_actions(correct, self.right)
                 self.update(self.right, n, 1)
                 n = self.search.best_actions(choice.action, self.wrong)
                 self.update(self.wrong, n, -1)
-                loss[0] += choice.value - choice.correct
+                loss[0] += choice.value - choice.correct_value
                 self.search.forget()
             self.decisions += 1
             self.search.execute(correct)
+            if correct != 0:
+                self.waiting[self.top()] -= 1
         return 0
 
-    cdef int32_t correct_action(self, int kind, const int32_t* relation) noexcept nogil:
-        """The correct action, given its kind. Its head then lacks one child fewer."""
-        cdef int32_t depth = self.search.state.depth
-        cdef const int32_t* stack = self.search.state.stack
+    cdef int32_t top(self) noexcept nogil:
+        return self.search.state.stack[self.search.state.depth - 1]
+
+    cdef int32_t action_of(self, int kind, const int32_t* relation) noexcept nogil:
+        """The correct action, given its kind."""
         if kind == SHIFT:
             return 0
-        self.waiting[stack[depth - 1 if kind == LEFT else depth - 2]] -= 1
         if kind == LEFT:
-            return 1 + relation[stack[depth - 2]]
-        return 1 + self.tables.n_relations + relation[stack[depth - 1]]
+            return 1 + relation[self.search.state.stack[self.search.state.depth - 2]]
+        return 1 + self.tables.n_relations + relation[self.top()]
 
     cdef int update(self, const int32_t* actions, int32_t n, double gain) except -1 nogil:
         """Add `gain` to the weights of all features of the states in which these actions are taken, one after another."""

@@ -28,8 +28,8 @@ cdef void copy_values(Workspace workspace, int32_t n_views, int32_t* values, int
 cdef int correct_kind(const StateC* state, const int32_t* head, const int32_t* waiting) noexcept nogil
 
 
-# Count the children of each token.
-cdef void count_children(const int32_t* head, int32_t T, int32_t* waiting) noexcept nogil
+# How many children each token has, and which is the last one, NOBODY if it has none.
+cdef void count_children(const int32_t* head, int32_t T, int32_t* n, int32_t* last) noexcept nogil
 
 
 cdef class TreeColumns:

@@ -248,9 +248,9 @@ cdef int projective(const int32_t* head, int32_t T) except -1:
     cdef int32_t t
     cdef int kind
     try:
-        buffer_reserve(&room, 7 * <int64_t>T, sizeof(int32_t))
+        buffer_reserve(&room, 8 * <int64_t>T, sizeof(int32_t))
         waiting = <int32_t*>room.data + 6 * <int64_t>T
-        count_children(head, T, waiting)
+        count_children(head, T, waiting, waiting + T)
         state_start(&s, T, <int32_t*>room.data)
         while not state_ended(&s):
             kind = correct_kind(&s, head, waiting)
@@ -265,9 +265,11 @@ cdef int projective(const int32_t* head, int32_t T) except -1:
         buffer_free(&room)
 
 
-cdef void count_children(const int32_t* head, int32_t T, int32_t* waiting) noexcept nogil:
+cdef void count_children(const int32_t* head, int32_t T, int32_t* n, int32_t* last) noexcept nogil:
     cdef int32_t t
-    memset(waiting, 0, T * sizeof(int32_t))
+    for t in range(T):
+        n[t], last[t] = 0, NOBODY
     for t in range(T):
         if head[t] >= 0:
-            waiting[head[t]] += 1
+            n[head[t]] += 1
+            last[head[t]] = t

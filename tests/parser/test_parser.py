@@ -8,7 +8,7 @@ import pytest
 from commands import invoked, text_of
 from hypothesis import given
 from hypothesis import strategies as st
-from parser.twin import State, Twin, correct_action
+from parser.twin import State, Twin, can_wait, correct_action
 
 import crfkit
 from crfkit.cli import cli
@@ -77,13 +77,13 @@ def resolved(text=TEMPLATE):
     return Template.parse(text, columns={name: number for number, name in enumerate(NAMES)})
 
 
-def trained(data, depth, margin, labels, passes, average):
+def trained(data, depth, margin, labels, passes, average, oracle="either"):
     """The trainer after some passes, and its twin."""
-    _, options, _ = judge("lookahead", {"depth": depth, "margin": margin, "labels": labels, "passes": passes, "average": average, "format": "conllu"})
+    _, options, _ = judge("lookahead", {"depth": depth, "margin": margin, "labels": labels, "passes": passes, "average": average, "oracle": oracle, "format": "conllu"})
     trees = Trees(data, Template.parse(TEMPLATE), labels, Progress.silent())
     trainer = ParserTrainer(trees.bank, StateTables(trees.features, max(len(trees.relations), 1)), options)
     relations = trees.relations if labels else None
-    twin = Twin(resolved(), relations, depth, margin)
+    twin = Twin(resolved(), relations, depth, margin, oracle)
     losses = []
     for _ in range(passes):
         losses.append(trainer.run_pass()["loss"])
@@ -138,6 +138,40 @@ def test_features_of_any_places_are_those_of_the_twin(seed, lines, depth):
     twin = Twin(resolved(text), None, depth, 1e6)
     twin.learn(data[0], tree_of(data[0], False))
     assert {(name, (action, None)): weight for name, _, action, weight in model.features()} == twin.weights(False)
+
+
+@pytest.mark.filterwarnings("ignore::crfkit.errors.CrfkitWarning")  # of a single word nothing is learned
+@pytest.mark.parametrize("depth", [0, 1])
+@given(st.integers(0, 10**9))
+def test_left_arcs_that_may_not_wait(depth, seed):
+    data = corpus(seed, 3, 10)
+    model = crfkit.learn(data, TEMPLATE, "lookahead", format="conllu", depth=depth, margin=5.0, passes=1, average=False, oracle="first")
+    _, twin, _ = trained(data, depth, 5.0, False, 1, False, "first")
+    assert {(name, (action, None)): weight for name, _, action, weight in model.features()} == twin.weights(False)
+
+
+def builds(state, heads):
+    """Whether any series of actions leads from this state to the tree."""
+    if any(heads[child] != head + 1 for head, child, _ in state.arcs):
+        return False
+    if state.ended:
+        return [head for head, _ in state.heads()] == heads
+    return any(builds(state.after(action), heads) for action in state.actions([None]))
+
+
+@given(st.integers(0, 10**9), st.integers(1, 6))
+def test_which_actions_are_correct(seed, n):
+    """Compared with all series of actions: besides `correct_action` only shift may be correct, while a left arc can wait."""
+    rng = random.Random(seed)
+    heads = random_tree(rng, n)
+    tree = [(head, None) for head in heads]
+    state = State(n)
+    while not state.ended:
+        correct = {correct_action(state, tree)}
+        if ("left", None) in correct and can_wait(state, tree):
+            correct.add(("shift", None))
+        assert correct == {action for action in state.actions([None]) if builds(state.after(action), heads)}
+        state = state.after(rng.choice(sorted(correct)))
 
 
 @given(st.integers(0, 10**9), st.integers(1, 12))

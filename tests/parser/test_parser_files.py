@@ -137,8 +137,9 @@ def test_options_that_make_no_sense(options, message):
 
 
 def test_options_of_taggers_and_unknown_columns_are_refused():
-    with pytest.raises(OptionError, match="labels is for parsers"):
-        crfkit.learn([[["a", "X"], ["b", "Y"]]], "U:%x[0,0]\nB", "lookahead", labels=True)
+    for option in ({"labels": True}, {"oracle": "first"}):
+        with pytest.raises(OptionError, match=f"{next(iter(option))} is for parsers"):
+            crfkit.learn([[["a", "X"], ["b", "Y"]]], "U:%x[0,0]\nB", "lookahead", **option)
     with pytest.raises(TemplateError, match="uses column 'head', which the parser predicts"):
         crfkit.learn(corpus(0), "P:%x[s0,head]", "lookahead", format="conllu")
     with pytest.raises(TemplateError, match="names column 'nothing'"):

@@ -68,11 +68,17 @@ def correct_action(state, tree):
     return ("shift", None) if state.start < state.n else None
 
 
+def can_wait(state, tree):
+    """Whether the tree can still be built if its next left arc is not made yet: if the head gets more children later."""
+    return any(head == state.stack[-1] + 1 for head, _ in tree[state.start :])
+
+
 class Twin:
     """The weights, the search and the updates."""
 
-    def __init__(self, template, relations, depth, margin):
+    def __init__(self, template, relations, depth, margin, oracle="either"):
         self.template, self.relations, self.depth, self.margin = template, relations or [None], depth, margin
+        self.oracle = oracle
         self.w, self.late = defaultdict(float), defaultdict(float)
         self.decisions = 0
         self.loss = 0.0
@@ -97,24 +103,31 @@ class Twin:
                 best = (value, (action, *ahead))
         return best if best[1] else (0.0, ())
 
-    def choose(self, rows, state, correct=None):
-        """Figure 3, lines 8 to 16: the action with the best actions ahead, and those of the correct one."""
-        best, right = (-math.inf, ()), (-math.inf, ())
+    def choose(self, rows, state, correct=None, tree=()):
+        """Figure 3, lines 8 to 16: the action with the best actions ahead, and those of the correct one. With a tree, shift may be
+        the correct one, too, if a left arc can wait.
+        """
+        found = {}
         for action in state.actions(self.relations):
             value, ahead = self.search(rows, state.after(action), self.depth)
-            value += self.score(rows, state, action)
-            if action == correct:
-                value -= self.margin
-                right = (value, (action, *ahead))
-            if value > best[0]:
-                best = (value, (action, *ahead))
-        return best, right
+            found[action] = (value + self.score(rows, state, action), (action, *ahead))
+        if correct is not None and correct[0] == "left" and can_wait(state, tree):
+            shift = ("shift", None)
+            if found[shift][0] > found[correct][0]:
+                del found[correct]
+                correct = shift
+            else:
+                found[shift] = (found[shift][0] - (self.margin - self.margin / 3), found[shift][1])
+        if correct is not None:
+            found[correct] = (found[correct][0] - self.margin, found[correct][1])
+        return max(found.values(), key=lambda one: one[0]), found.get(correct)
 
     def learn(self, rows, tree):
         state = State(len(rows))
         while not state.ended:
             correct = correct_action(state, tree)
-            best, right = self.choose(rows, state, correct)
+            best, right = self.choose(rows, state, correct, tree if self.oracle == "either" else ())
+            correct = right[1][0]
             if best[1][0] != correct:
                 for gain, actions in ((1, right[1]), (-1, best[1])):
                     after = state
