@@ -161,6 +161,9 @@ class OfEstimator(TypedDict, total=False):
     labels: bool | None
     'For parsers (P lines): also learn the relations of arcs, from the column deprel.'
 
+    oracle: Literal['either', 'first'] | None
+    'For parsers: a left arc can wait while its head has children in the queue, so both left and shift are correct. Learn the one that scores higher (either), or always left (first).'
+
 class OfLearn(OfEstimator, total=False):
     format: Literal['columns', 'conllu', 'crfsuite']
     "Data format: CoNLL columns, CoNLL-U, or CRFsuite's attribute lines. The last takes no TEMPLATE."
