@@ -5,6 +5,9 @@ begins with it and looks `depth` actions ahead (search.pyx). The value of the co
 `margin`. If it does not, the features on the best path from the correct action gain 1, and those on the best path from
 the other action lose 1. Features on both paths do not change.
 
+While the head of a left arc has children in the queue, shift leads to the tree, too: the arc can wait for them. With the
+oracle `either`, the one with the higher value is then the correct action, and training goes on from there.
+
 A feature is created when its weight changes for the first time, because until then the weight is zero. So the search
 may meet any state, and only features that were updated take memory. A full row is copied to a place twice as large.
 Each weight keeps the number that it got when it was created; `weights` are in the order of these numbers.

@@ -140,14 +140,12 @@ def test_features_of_any_places_are_those_of_the_twin(seed, lines, depth):
     assert {(name, (action, None)): weight for name, _, action, weight in model.features()} == twin.weights(False)
 
 
-@pytest.mark.filterwarnings("ignore::crfkit.errors.CrfkitWarning")  # of a single word nothing is learned
-@pytest.mark.parametrize("depth", [0, 1])
-@given(st.integers(0, 10**9))
-def test_left_arcs_that_may_not_wait(depth, seed):
-    data = corpus(seed, 3, 10)
-    model = crfkit.learn(data, TEMPLATE, "lookahead", format="conllu", depth=depth, margin=5.0, passes=1, average=False, oracle="first")
-    _, twin, _ = trained(data, depth, 5.0, False, 1, False, "first")
-    assert {(name, (action, None)): weight for name, _, action, weight in model.features()} == twin.weights(False)
+@pytest.mark.parametrize("oracle", ["either", "first"])
+@given(st.integers(0, 10**9), st.integers(0, 1), st.booleans())
+def test_left_arcs_that_may_wait_or_not(oracle, seed, depth, labels):
+    trainer, twin, _ = trained(corpus(seed, 4, 10), depth, 24.0, labels, 2, False, oracle)
+    weights = trainer.learned()["weights"]
+    assert sorted(weight for weight in weights if weight) == sorted(twin.weights(False).values())
 
 
 def builds(state, heads):
