@@ -262,7 +262,7 @@ def by_default(records: list[dict[str, Any]]) -> list[str]:
             before, after = (fmean(score(unpacked(run["counts"])) for run in runs[depth]) for depth in PLAIN)
             scores = [shown(runs[depth], name) for name in ("counts", "without") for depth in PLAIN]
             when = "may wait" if oracle == "either" else "at once"
-            rows.append([f"`templates/{TEMPLATES[features].name}`", when, *scores[:2], f"{after - before:.2f}", told(p), *scores[2:]])
+            rows.append([f"`templates/{TEMPLATES[features].name}`", when, *scores[:2], f"{after - before:.2f}", told(p).removeprefix("= "), *scores[2:]])
     return ["## Default options", "", DEFAULT.strip(), "", *markdown(heads, rows), ""] if rows else []
 
 
