@@ -9,6 +9,7 @@ import pytest
 import report
 import study
 import tasks
+import together
 from claims import better, costs, fewer
 from outcome import Row
 from protocol import CONTRADICTED, MISSING, REPRODUCED, TIE, Search
@@ -251,3 +252,23 @@ def test_an_output_that_is_made_again_adds_no_line(monkeypatch):
 def test_scores_are_added_up_the_same_by_every_python():
     """Python 3.12's sum() of floats is exacter than that of 3.11: ten times 0.1 is less than 1 there."""
     assert choice({"algorithm": "sgd", "scores": [[0.1]] * 10}) == (0.1, 1, 0.1)
+
+
+BENJAMINI_HOCHBERG = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0]
+"""The example of their paper, in which four of fifteen stay."""
+
+
+def test_all_tests_together():
+    assert together.limit(BENJAMINI_HOCHBERG[::-1]) == 0.0095
+    assert together.limit([0.04] * 3) == 0.04 and together.limit([0.04, 0.9]) == 0 and together.limit([]) == 0
+
+
+def test_the_index_tells_what_would_become_a_tie():
+    rows = [[f"claim {k}", "task", "", f"1.00 and 2.00, p = {p:.4f}", REPRODUCED if p < 0.05 else TIE] for k, p in enumerate(BENJAMINI_HOCHBERG)]
+    costs = ["faster", "task", "", "1 s and 2 s", REPRODUCED]
+    text = "\n".join(together.lines([("a paper", "page", rows[:7]), ("another", "other", [*rows[7:], costs])]))
+    assert "15 tests" in text and "4 of the 9 stay, with p up to 0.009" in text
+    assert re.findall(r"claim (\d+) ", text) == ["4", "5", "6", "7", "8"]
+    rows[0][3] += ", seeds disagree"
+    assert together.chance(rows[0]) == 1 and together.chance(["", "", "", "1 and 2, p < 0.001", ""]) == 0.001 and together.chance(costs) is None
+    assert together.lines([("a paper", "page", [costs])]) == []

@@ -34,7 +34,8 @@ and the standard deviation. `lbfgs` does not depend on a seed and is trained onc
 Runs are paired by seed. p is the median of the five pairs. *Reproduced*: p < 0.05, and the mean is higher as the paper claims. *Contradicted*: p < 0.05, and the
 mean is lower. *Tie*: anything else. For a claim that two things are the same, *reproduced*: the means differ by at most 0.1 points, and p >= 0.05; *contradicted*: p < 0.05, and they differ
 by more; *tie*: anything else. For a claim that something is better, a pair of seeds counts as p = 1 if its difference has the opposite sign of the difference of the means.
-(This was added after one verdict, "seeds disagree", was seen to rest on pairs of both signs.) Many claims are tested, without a correction for multiple tests: of twenty true ties, one is expected to look significant.
+(This was added after one verdict, "seeds disagree", was seen to rest on pairs of both signs.) Many claims are tested, each by
+itself: of twenty true ties, one is expected to look significant. [The index](index.md#all-tests-together) tells which verdicts would become ties if all tests were taken together.
 
 **Verdicts on costs.** Processor seconds of a pass are the fastest of nine. The two trainers take turns, three passes each time. (At first the median over all passes of the final models counted, as in the column of the tables. This
 was replaced after four such ratios had been seen, because the models had been trained at different times, under different loads. The limits below did not change.) Seconds in all are processor seconds of training, with reading and

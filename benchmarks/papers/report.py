@@ -113,6 +113,8 @@ Each claim of the papers has one verdict on each task:
 * *Contradicted*: the difference has the opposite sign, and p < 0.05.
 * *Tie*: anything else. If there is a difference, the test part is too small to show it.
 
+Each verdict stands for itself. [Taken together](#all-tests-together), a few would be ties.
+
 [Below](#every-table-and-figure-of-the-papers) is a list of all tables and figures of the papers, and where ours stand beside them. `make results` makes all of it anew: it runs what is missing in the raw results, hours if that is
 everything, from corpora in the folder that `CRFKIT_CORPORA` names.
 

@@ -17,6 +17,7 @@ import exhibits
 import lookahead
 import report
 import sapo
+import together
 from runs import Raw, Runs
 from study import Paper, main, outcomes
 
@@ -39,7 +40,7 @@ def index(folder: Path, quick: bool = False) -> Path:
     for name, title in OTHERS.items():
         if (folder / f"{name}.md").exists():
             sections.append((title, name, importlib.import_module(name).index_rows(folder)))
-    return report.index(sections, [*exhibits.lines(sections), "", *report.side_by_side(found), "", *report.defaults(found)], folder)
+    return report.index(sections, [*exhibits.lines(sections), "", *together.lines(sections), *report.side_by_side(found), "", *report.defaults(found)], folder)
 
 
 if __name__ == "__main__":
