@@ -16,6 +16,7 @@ cdef class Rows(Table):
     cdef object block                   # keeps the text alive
     cdef public bint loose              # text need not be UTF-8, and columns are split at both tabs and blanks
     cdef public bint spelled            # a str from Python may stand for the list of its characters, as in python-crfsuite
+    cdef int64_t counted, counted_to    # lines, and up to which byte: who asks for the line of each sentence has all counted once
     cdef bint[2] marked                 # whether a token began with '#': the first of a sentence, a later one
 
     cdef int parse_text(self, const char* text, int64_t n, int64_t skip, int32_t n_cols) except -1 nogil

@@ -252,6 +252,7 @@ cdef class Rows(Table):
         cdef int32_t n_cols = block.columns.n_cols
         cdef int status
         self.block, self.c.comments, self.loose = block, block.comments, block.loose
+        self.counted = self.counted_to = 0
         with nogil:
             status = self.parse_text(text, n, skip, n_cols)
         if status:
@@ -331,7 +332,11 @@ cdef class Rows(Table):
             raise IndexError(f"token {token} of {self.c.n_tok}")
         if self.block is None:
             raise ValueError("the rows do not come from a file")
-        return self.block.first_line + self.block.data.count(b"\n", 0, self.c.line_start[token])
+        if self.c.line_start[token] < self.counted_to:
+            self.counted = self.counted_to = 0
+        self.counted += self.block.data.count(b"\n", self.counted_to, self.c.line_start[token])
+        self.counted_to = self.c.line_start[token]
+        return self.block.first_line + self.counted
 
     def where(self, int64_t token):
         """The path and line of a token; (None, None) if it does not come from a file."""
