@@ -67,7 +67,7 @@ def checked(header: dict[str, Any]) -> dict[str, Any]:
     if header["algorithm"] != "crfsuite" and any(misfits_column(label) for label in labels):  # CRFsuite's may be anything
         raise ModelFileError("a label in the header is empty, or contains a tab or a line end")
     names, label = header["column_names"], header["label_column"]
-    if names is not None and not (all(isinstance(name, str) for name in names) and len(set(names)) == len(names)):
+    if names is not None and not (names and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)):
         raise ModelFileError("the header's names of columns are not different names")
     if label is not None and not 0 <= label < len(names or ()):
         raise ModelFileError("the header names a column of labels that does not exist")
@@ -101,9 +101,9 @@ def template_of(header: Mapping[str, Any]) -> Template | None:
         return None
     try:
         if header.get("dialect") is not None:
-            return replace(dialects.parse(text, header["dialect"]), by_string=header.get("by_string") is True)
-        names = {name: number for number, name in enumerate(column_names or ())}
-        template = Template.parse(text, columns=names)
+            template = dialects.parse(text, header["dialect"])
+        else:
+            template = Template.parse(text, columns={name: number for number, name in enumerate(column_names or ())})
     except (TemplateError, TypeError, ValueError) as error:
         raise ModelFileError(f"the template in the header cannot be read: {error}") from None
     if column_names is not None and max(template.columns, default=-1) >= len(column_names):

@@ -236,3 +236,21 @@ def test_a_map_of_a_file_is_bytes(tmp_path):
     for gone in (mapped, released):
         with pytest.raises(FileError, match=r"^model in memory: cannot be read: .*(closed|released)"):
             crfkit.load(gone)
+
+
+@pytest.mark.parametrize(
+    ("template", "changes", "message"),
+    [
+        ("U:%x[0,0]\nB\n", {"labels": ["X", "X"]}, "labels are not different names"),
+        ("U:%x[0,0]\nB\n", {"column_names": ["w", "w"]}, "names of columns are not different names"),
+        ("U:const\nB\n", {"column_names": [], "columns": 0}, "names of columns are not different names"),
+        ("U:%x[0,0]\nB\n", {"label_column": 2}, "a column of labels that does not exist"),
+        ("U:%x[0,0]\nU:%x[0,1]\n", {"column_names": ["w"]}, "uses a column without a name"),
+        ("U:%x[0,0]\nU:%x[0,1]\n", {"column_names": ["w"], "dialect": "crf++"}, "uses a column without a name"),
+        ("U:%x[0,0]\nB\n", {"dialect": "crf+++"}, "the template in the header cannot be read: .*unknown language"),
+    ],
+)
+def test_headers_that_no_model_has(template, changes, message):
+    model = crfkit.learn([[["a", "b", "X"], ["c", "d", "Y"]]], template, "perceptron", passes=1)
+    with pytest.raises(ModelFileError, match=message):
+        crfkit.load(modelfile.dumps({**model.header, **changes}, model.sections))
