@@ -66,6 +66,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
 _NAME = r"[^\W\d][^\s,\[\]\"]*"
 _ARGUMENT = re.compile(r'[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*([],])|([^][",]*)([],])')
 _TEXT = r"\n|%[A-Za-z=]+\[|\A\Z"  # rather than a path
+_MACRO = r'%%|%.\[(?:"(?:[^"\\\n]|\\.)*"|[^]"\n])*\]'
 _LONGEST = 1 << 24  # bytes: no model has room for more
 _ANNOTATION = r"[ \t]@[A-Za-z][\w-]*(?:=\S*)?[ \t]*\Z"
 
@@ -190,13 +191,14 @@ class Template:
 
     def numbered(self) -> Template:
         """This template with numbers written in the place of the column names that have one, for data that do not name their columns."""
-        text = self.text
+        written: dict[str, str] = {}
         for macro in self.macros:
-            written = macro.text
+            text = macro.text
             for name, column in _columns(macro):
                 if name is not None and column >= 0:
-                    written = re.sub(rf"(,[ \t]*){re.escape(name)}(?=[ \t]*[],])", rf"\g<1>{column}", written, count=1)
-            text = text.replace(macro.text, written)
+                    text = re.sub(rf"(,[ \t]*){re.escape(name)}(?=[ \t]*[],])", rf"\g<1>{column}", text, count=1)
+            written[macro.text] = text
+        text = re.sub(_MACRO, lambda found: written.get(found[0], found[0]), self.text)
         return Template.parse(text, self.path)
 
     def check(self, n_columns: int, names: Sequence[str] | None = None, label: int | None = None) -> None:

@@ -239,6 +239,8 @@ def test_numbers_written_for_names():
         'U1:word,%t[0,word,",word,"]': 'U1:word,%t[0,0,",word,"]',
         "U2:%=[0,word,1,pos]%=[0,pos,1,pos]%=[0,1,1,wo]": "U2:%=[0,0,1,2]%=[0,2,1,2]%=[0,1,1,1]",
         "U3:%p[0,wo,2] @all": "U3:%p[0,1,2] @all",
+        "U4:%%x[0,wo]%%%x[0,wo]": "U4:%%x[0,wo]%%%x[0,1]",
+        '# %x[ and "%t[\nU5:%x[0,wo]': '# %x[ and "%t[\nU5:%x[0,1]',
     }.items():
         assert Template.parse(text, columns=names).numbered() == Template.parse(written)
         assert Template.parse(text).numbered() == Template.parse(text)
