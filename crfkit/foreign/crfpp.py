@@ -21,17 +21,10 @@ from .crfpp_parts import assembled, columns_in_use, taken_apart
 from .crfpp_text import text_lines
 from .parts import Parts, Places
 
-NAME = "crfpp"
+START = struct.pack("<I", 100)  # the version
 
-_HEADER = struct.Struct("<IidIII")
+_HEADER = struct.Struct("<4sidIII")
 _LENGTH = struct.Struct("<I")
-_VERSION = 100
-_START = struct.pack("<I", _VERSION)
-
-
-def recognises(start: bytes) -> bool:
-    """Whether a file with this beginning is a binary CRF++ model."""
-    return start.startswith(_START)
 
 
 def read(data: memoryview) -> Parts:
@@ -81,6 +74,6 @@ def write(parts: Parts) -> bytes:
     template += bytes(-(len(labels) + len(template)) % 4)
     names = write_names(features)
     kind, cost = parts.options.get("type", 0), parts.options.get("cost_factor", 1.0)
-    header = _HEADER.pack(_VERSION, kind, cost, len(weights), columns_in_use(parts), len(names))
+    header = _HEADER.pack(START, kind, cost, len(weights), columns_in_use(parts), len(names))
     blocks = [_LENGTH.pack(len(labels)), labels, _LENGTH.pack(len(template)), template, names, weights.astype("<f4").tobytes()]
     return header + b"".join(blocks)

@@ -26,17 +26,12 @@ from .parts import Parts, Places
 if TYPE_CHECKING:
     import numpy
 
-NAME = "crfpp-text"
+START = b"version: 100"
 
 _HEADER = (("version", rb"100"), ("cost-factor", rb"[-+0-9.e]{1,30}"), ("maxid", rb"[0-9]{1,15}"), ("xsize", rb"[0-9]{1,9}"))
 _FEATURE = re.compile(rb"([0-9]{1,15}) (.*)", re.DOTALL)
 _WEIGHT = re.compile(rb"[-+]?(?:[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?|inf|nan)\r?")
 _WHOLE = re.compile(rb"-?[0-9]+\.[0-9]{16}")  # as CRF++ writes a weight: with fewer digits, the file may have been cut
-
-
-def recognises(start: bytes) -> bool:
-    """Whether a file with this beginning is a CRF++ text model."""
-    return start.startswith(b"version: 100")
 
 
 def read(data: memoryview) -> Parts:

@@ -24,8 +24,7 @@ from .parts import FeatureRows, Parts
 if TYPE_CHECKING:
     import numpy
 
-NAME = "crfsuite"
-MAGIC = b"lCRF"
+START = b"lCRF"
 
 _HEADER = struct.Struct("<4sI4s4I5I")
 _CHUNK = struct.Struct("<4sII")
@@ -34,11 +33,6 @@ _VERSION = 100
 _MANY = 30_000  # attributes: from here on their names are read on one thread, their weights on another
 _FIELDS = ("size", "type", "version", "num_features", "num_labels", "num_attrs")
 _OFFSETS = ("off_features", "off_labels", "off_attrs", "off_labelrefs", "off_attrrefs")
-
-
-def recognises(start: bytes) -> bool:
-    """Whether a file with this beginning is a CRFsuite model."""
-    return start.startswith(MAGIC)
 
 
 def read(data: memoryview) -> Parts:
@@ -60,7 +54,7 @@ def read(data: memoryview) -> Parts:
         for before in range(n_labels):
             for at in range(ptr[before], ptr[before + 1]):
                 pairs[before * n_labels + after[at]] = weights[at]
-    return Parts(NAME, labels, unigrams, FeatureRows.empty(), pairs)
+    return Parts("crfsuite", labels, unigrams, FeatureRows.empty(), pairs)
 
 
 def _header(data: memoryview) -> dict[str, int]:
@@ -69,7 +63,7 @@ def _header(data: memoryview) -> dict[str, int]:
         raise ModelFileError(f"damaged: truncated to {len(data)} bytes")
     magic, *values = _HEADER.unpack_from(data)
     header = dict(zip((*_FIELDS, *_OFFSETS), values, strict=True))
-    if magic != MAGIC or header["type"] != b"FOMC":
+    if magic != START or header["type"] != b"FOMC":
         raise ModelFileError("not a first-order model of CRFsuite, the only kind that it writes")
     if header["version"] != _VERSION:
         raise ModelFileError(f"a CRFsuite model of version {header['version']}, expected {_VERSION}")
@@ -141,7 +135,7 @@ def write(parts: Parts) -> bytes:
     size = offsets[-1] + len(chunks[-1])
     if size > 0xFFFFFFFF:
         raise UnsupportedError(f"a CRFsuite model of {size} bytes: its offsets end at 4 GB")
-    return _HEADER.pack(MAGIC, size, b"FOMC", _VERSION, 0, n, len(rows.names), *offsets) + b"".join(chunks)
+    return _HEADER.pack(START, size, b"FOMC", _VERSION, 0, n, len(rows.names), *offsets) + b"".join(chunks)
 
 
 def _references(magic: bytes, sizes: numpy.ndarray, first: int, empty: int, start: int) -> bytes:

@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 class Format(Protocol):
     """The interface of a format's module."""
 
-    NAME: str
-
-    def recognises(self, start: bytes) -> bool:
-        """Whether a file with this beginning has the format."""
+    START: bytes  # by which its files are recognised
 
     def read(self, data: memoryview) -> Parts:
         """Parse a file; ModelFileError says what is wrong with it."""
@@ -57,13 +54,6 @@ def ready(name: str) -> None:
     """Import what writes a format, as crfkit.model.ready does."""
     for module in (f".{_MODULES[name]}", ".darts", "numpy"):
         import_module(module, __package__)
-
-
-def recognised(start: bytes) -> Format | None:
-    """The format of a file with this beginning; None for crfkit's own, and for a file that is not a model."""
-    if start.startswith(modelfile.MAGIC):
-        return None
-    return next((found for found in map(_format, _MODULES) if found.recognises(start)), None)
 
 
 _MOST, _LARGEST = 4, 1 << 23  # models that are kept, and the bytes of the file of one
@@ -115,7 +105,8 @@ class _Foreign(NamedTuple):
 def _opened(source: Any) -> tuple[Held, _Foreign | None]:
     """The bytes of a model, and the model if it is of another program: None for crfkit's own, and for a file that crfkit's reader will refuse."""
     found = held(source)
-    form = recognised(found.start)
+    foreign = () if found.start.startswith(modelfile.MAGIC) else map(_format, _MODULES)
+    form = next((form for form in foreign if found.start.startswith(form.START)), None)
     return found, None if form is None else _Foreign(found, form)
 
 

@@ -28,6 +28,7 @@ from .parts import FeatureRows, Parts, Places, labels_of
 from .translating import translated
 
 NAME = "wapiti"
+START = b"#mdl#"
 MAXENT, MEMM, CRF = 0, 1, 2
 LINE_BY_LINE = "line_by_line"  # an option of parts: every line is a sequence
 
@@ -37,11 +38,6 @@ _STRINGS = re.compile(rb"#qrk#([0-9]{1,15})\n")
 _SHORTEST = len("0=0\n")  # of the lines of weights
 _LENGTH = re.compile(rb"([0-9]{1,10}):")
 _WEIGHT = re.compile(rb"([0-9]{1,18})=([-+]?(?:0x[0-9a-f]{1,40}(?:\.[0-9a-f]{0,40})?(?:p[-+]?[0-9]{1,5})?|[0-9.]{1,40}(?:e[-+]?[0-9]{1,5})?|inf|nan))\n")
-
-
-def recognises(start: bytes) -> bool:
-    """Whether a file with this beginning is a Wapiti model."""
-    return start.startswith(b"#mdl#")
 
 
 class _Text:
@@ -117,7 +113,7 @@ def read(data: memoryview, lines: bool = False) -> Parts:
             template = dialects.parse(pattern_lines, dialects.MAXENT if kind == MAXENT else dialects.WAPITI)
         except TemplateError as error:
             raise ModelFileError(f"its patterns cannot be read: {error}") from None
-    parts = Parts("wapiti", labels, FeatureRows.empty(), FeatureRows.empty(), None, template, int(columns) + 2, {LINE_BY_LINE: True} if line_by_line else {})
+    parts = Parts(NAME, labels, FeatureRows.empty(), FeatureRows.empty(), None, template, int(columns) + 2, {LINE_BY_LINE: True} if line_by_line else {})
     _share_out(parts, names, numbers, weights, kind != MAXENT)
     if template is None and len(parts.bigrams.names):
         raise ModelFileError("a Wapiti model without patterns has observations of label pairs (b, *); in crfkit's data, attributes are of single labels")
@@ -127,7 +123,7 @@ def read(data: memoryview, lines: bool = False) -> Parts:
 def read_file(data: bytes, path: str) -> Parts:
     """The model of a file, which may be one for single lines; ModelFileError says what is wrong with it."""
     try:
-        if not recognises(data):
+        if not data.startswith(START):
             raise ModelFileError("expected a model of Wapiti, which begins with #mdl#")
         return read(memoryview(data), lines=True)
     except ModelFileError as error:

@@ -190,7 +190,7 @@ def _as_wapiti(path: str) -> Parts:
     from crfkit.foreign import wapiti
 
     data, name = contents(path)
-    if not wapiti.recognises(data):
+    if not data.startswith(wapiti.START):
         try:
             data = foreign.model_bytes(foreign.read(name if os.path.isfile(name) else data), wapiti.NAME)
         except UnsupportedError as error:

@@ -25,7 +25,7 @@ Say = Callable[[str], None]
 
 def tagger_of(path: str, exact: bool) -> Tagger:
     """The tagger of a model whose data are columns; `exact`: scores in double precision, for printing them."""
-    if os.path.isfile(path) and wapiti.recognises(beginning(path, 16)):
+    if os.path.isfile(path) and beginning(path, 16).startswith(wapiti.START):
         tagger = Tagger(model_of(wapiti.read_file(*contents(path)), path, exact))
     else:
         tagger = Tagger(load(path, exact=exact))
