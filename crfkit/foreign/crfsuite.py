@@ -8,10 +8,10 @@ chunks.pyx has the chunks. All offsets have 32 bits: a file has less than 4 GB.
 
 from __future__ import annotations
 
-import array
 import struct
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain, pairwise, repeat
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import ModelFileError, UnsupportedError
@@ -19,7 +19,7 @@ from crfkit.features.strings import StringTable
 from crfkit.parallel import in_order
 from crfkit.values import as_bytes, as_text
 
-from .parts import FeatureRows, Parts
+from .parts import FeatureRows, Parts, pair_table
 
 if TYPE_CHECKING:
     import numpy
@@ -49,11 +49,8 @@ def read(data: memoryview) -> Parts:
     names, rows = in_order(lambda work: work(), attributes, 1 if n_attributes < _MANY else 2)
     unigrams = FeatureRows(names, *rows)
     ptr, after, weights = read_rows(data, header["off_features"], header["off_labelrefs"], b"LFRF", n_labels, n_labels)
-    pairs = array.array("d", bytes(8 * n_labels**2)) if len(after) else None
-    if pairs is not None:
-        for before in range(n_labels):
-            for at in range(ptr[before], ptr[before + 1]):
-                pairs[before * n_labels + after[at]] = weights[at]
+    before = chain.from_iterable(repeat(label, end - begin) for label, (begin, end) in enumerate(pairwise(ptr)))
+    pairs = pair_table(zip(before, after, weights, strict=True), n_labels) if len(after) else None
     return Parts("crfsuite", labels, unigrams, FeatureRows.empty(), pairs)
 
 
@@ -96,10 +93,9 @@ def dump(data: memoryview) -> Iterator[str]:
     for before, after, weight in parts.pair_weights():
         yield f"  (1) {parts.labels[before]} --> {parts.labels[after]}: {weight:f}\n"
     yield "}\n\nSTATE_FEATURES = {\n"
-    rows = parts.unigrams
-    for attribute, name in enumerate(names):
-        for at in range(rows.ptr[attribute], rows.ptr[attribute + 1]):
-            yield f"  (0) {name} --> {parts.labels[rows.label[at]]}: {rows.weight[at]:f}\n"
+    for number, name in enumerate(names):
+        for _, after, weight in parts.unigrams.features(number):
+            yield f"  (0) {name} --> {parts.labels[after]}: {weight:f}\n"
     yield "}\n\n"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, repeat
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,9 @@ from crfkit.weights.layout import MAX_LABELS, Layout
 
 if TYPE_CHECKING:
     from crfkit.template.parsing import Template
+
+
+Features = list[tuple[int, int, float]]  # of one attribute: (label before, or 0, label, weight)
 
 
 @dataclass
@@ -68,8 +71,13 @@ class FeatureRows:
         """Rows without attributes."""
         return cls(StringTable(), array.array("q", [0]), array.array("H"), array.array("d"))
 
-    def append(self, name: bytes, features: Iterable[tuple[int, int, float]], bigram: bool) -> None:
-        """Add an attribute with its features (label before, label, weight)."""
+    def features(self, number: int) -> Features:
+        """The features of an attribute."""
+        span = slice(self.ptr[number], self.ptr[number + 1])
+        return list(zip(self.previous[span] or repeat(0), self.label[span], self.weight[span], strict=False))
+
+    def append(self, name: bytes, features: Features, bigram: bool) -> None:
+        """Add an attribute."""
         self.names.intern_bytes(name)
         for previous, label, weight in features:
             self.label.append(label)
@@ -127,6 +135,14 @@ class Parts:
         for place, weight in enumerate(self.pairs or ()):
             if weight:
                 yield *divmod(place, len(self.labels)), weight
+
+
+def pair_table(features: Iterable[tuple[int, int, float]], labels: int) -> array.array[float]:
+    """Weights of pairs of labels as `Parts.pairs` has them."""
+    table = array.array("d", bytes(8 * labels**2))
+    for before, label, weight in features:
+        table[before * labels + label] = weight
+    return table
 
 
 def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:

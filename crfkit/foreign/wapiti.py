@@ -24,7 +24,7 @@ from crfkit.template import dialects
 from crfkit.template.pattern_syntax import plain_pattern
 from crfkit.values import as_bytes, as_text
 
-from .parts import FeatureRows, Parts, Places, labels_of
+from .parts import FeatureRows, Features, Parts, Places, labels_of, pair_table
 from .translating import translated
 
 NAME = "wapiti"
@@ -177,9 +177,7 @@ def _share_out(parts: Parts, names: StringTable, numbers: array.array[int], weig
         chosen.remove(number)
         row = FeatureRows.placed(of_pairs, [number], numbers, weights, n, True)
         if any(row.weight):
-            parts.pairs = array.array("d", bytes(8 * n * n))
-            for before, label, weight in zip(row.previous, row.label, row.weight, strict=True):
-                parts.pairs[before * n + label] = weight
+            parts.pairs = pair_table(row.features(0), n)
     parts.bigrams = FeatureRows.placed(of_pairs, chosen, numbers, weights, n, True)
 
 
@@ -196,16 +194,12 @@ def plain_name(parts: Parts) -> bytes | None:
     return None if plain is None else as_bytes(plain)
 
 
-Features = list[tuple[int, int, float]]
-
-
 def observations(parts: Parts) -> Iterator[tuple[bytes, bool, Features]]:
     """Each observation, in the order of the file: its name, whether it is of pairs of labels, and its features (previous, label, weight)."""
     found: dict[tuple[bytes, bool], Features] = {}
     for bigram, row in enumerate((parts.unigrams, parts.bigrams)):
         for number, name in enumerate(row.names):
-            span = range(row.ptr[number], row.ptr[number + 1])
-            found[name, bool(bigram)] = [(row.previous[at] if bigram else 0, row.label[at], row.weight[at]) for at in span]
+            found[name, bool(bigram)] = row.features(number)
     plain = plain_name(parts)
     if plain is not None and parts.pairs is not None:
         found[plain, True] = list(parts.pair_weights())

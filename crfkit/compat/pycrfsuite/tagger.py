@@ -211,10 +211,9 @@ class Tagger:
         attributes = [name.decode(errors="surrogateescape") for name in parts.unigrams.names]
         info.labels = {label: str(number) for number, label in enumerate(parts.labels)}
         info.attributes = {name: str(number) for number, name in enumerate(attributes)}
-        rows = parts.unigrams
         for number, name in enumerate(attributes):
-            for at in range(rows.ptr[number], rows.ptr[number + 1]):
-                info.state_features[name, parts.labels[rows.label[at]]] = round(rows.weight[at], 6)
+            for _, label, weight in parts.unigrams.features(number):
+                info.state_features[name, parts.labels[label]] = round(weight, 6)
         for before, label, weight in parts.pair_weights():
             info.transitions[parts.labels[before], parts.labels[label]] = round(weight, 6)
         return info

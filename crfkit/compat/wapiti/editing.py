@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import groupby
@@ -10,8 +9,8 @@ from operator import itemgetter
 from typing import Any
 
 from crfkit.errors import DataError
-from crfkit.foreign.parts import FeatureRows, Parts
-from crfkit.foreign.wapiti import Features, observations, plain_name
+from crfkit.foreign.parts import FeatureRows, Features, Parts, pair_table
+from crfkit.foreign.wapiti import observations, plain_name
 from crfkit.values import as_bytes
 
 Changes = dict[tuple[bytes, bool], dict[tuple[int, int], float]]
@@ -71,9 +70,7 @@ def edited(parts: Parts, changes: Changes, compact: bool = False) -> tuple[Parts
         places[name] = len(places)
         for bigram, features in kept:
             if features and bigram and name == plain:
-                pairs = array.array("d", bytes(8 * n * n))
-                for previous, label, weight in features:
-                    pairs[previous * n + label] = weight
+                pairs = pair_table(features, n)
             elif features:
                 (bigrams if bigram else unigrams).append(name, features, bigram)
     return replace(parts, unigrams=unigrams, bigrams=bigrams, pairs=pairs, places=places), observations_removed, features_removed
