@@ -10,7 +10,7 @@ from crfkit.memory cimport arena_reserve, buffer_reserve
 from crfkit.template.regex cimport Regex
 from .strings cimport string_hash, strings_find, strings_get
 from crfkit.template.transforms cimport (
-    text_bound, text_is_padding, text_lower, text_normalise, text_prefix, text_shape, text_suffix,
+    text_bound, text_is_padding, text_lower, text_prefix, text_shape, text_suffix,
 )
 
 
@@ -65,10 +65,8 @@ cdef class View(Arena):
             n = text_suffix(s, n, self.length, out.data)
         elif self.kind == c"S":
             n = text_shape(s, n, self.collapse, out.data)
-        elif self.kind == c"N":
-            n = text_normalise(s, n, out.data)
-        elif self.lower:
-            n = text_lower(s, n, out.data)
+        elif self.lower or self.kind == c"N":
+            n = text_lower(s, n, c"#" if self.kind == c"N" else 0, out.data)
         else:  # the part that matched, as it is
             result[0] = s
             return n

@@ -42,8 +42,11 @@ cdef uint32_t text_char(const char* s, int64_t n, int64_t i, int* size) noexcept
     return c if c <= 0x10FFFF else 0xFFFD
 
 
-cdef inline int put(uint32_t c, char* out) noexcept nogil:
-    """Write one character; returns its number of bytes."""
+cdef inline int put(uint32_t c, uint32_t was, const char* s, int size, char* out) noexcept nogil:
+    """Write a character in the place of another one, the `size` bytes at s; returns its number of bytes."""
+    if c == was:
+        memcpy(out, s, size)
+        return size
     if c < 0x80:
         out[0] = <char> c
         return 1
@@ -73,29 +76,16 @@ cdef int text_is_padding(const char* s, int64_t n) noexcept nogil:
     return True
 
 
-cdef int64_t map_characters(const char* s, int64_t n, uint32_t digit, char* out) noexcept nogil:
-    """Lower-case all letters and, unless `digit` is 0, replace all digits by it."""
+cdef int64_t text_lower(const char* s, int64_t n, uint32_t digit, char* out) noexcept nogil:
     cdef int64_t i = 0, o = 0
     cdef int size
     cdef uint32_t c, mapped
     while i < n:
         c = text_char(s, n, i, &size)
         mapped = digit if digit and Py_UNICODE_ISDECIMAL(c) else Py_UNICODE_TOLOWER(c)
-        if mapped == c:
-            memcpy(out + o, s + i, size)
-            o += size
-        else:
-            o += put(mapped, out + o)
+        o += put(mapped, c, s + i, size, out + o)
         i += size
     return o
-
-
-cdef int64_t text_lower(const char* s, int64_t n, char* out) noexcept nogil:
-    return map_characters(s, n, 0, out)
-
-
-cdef int64_t text_normalise(const char* s, int64_t n, char* out) noexcept nogil:
-    return map_characters(s, n, c"#", out)
 
 
 cdef int64_t text_prefix(const char* s, int64_t n, int64_t length, char* out) noexcept nogil:
@@ -137,11 +127,7 @@ cdef int64_t text_shape(const char* s, int64_t n, int collapse, char* out) noexc
         else:
             mapped = c
         if not (collapse and mapped == last):
-            if mapped == c:
-                memcpy(out + o, s + i, size)
-                o += size
-            else:
-                o += put(mapped, out + o)
+            o += put(mapped, c, s + i, size, out + o)
         last = mapped
         i += size
     return o
