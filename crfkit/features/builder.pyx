@@ -199,6 +199,7 @@ cdef class TableBuilder(Features):
         self.replace_ids(False, u_new)
         self.replace_ids(True, b_new)
         self.space[0].n, self.space[1].n = self.dataset.n_u, self.dataset.n_b
+        self.find_constants()
 
     def observations(self):
         """All strings that Wapiti's patterns made in what this builder itself has read, in order of first occurrence. Some have no attribute."""
@@ -230,10 +231,6 @@ cdef class TableBuilder(Features):
         for i in range(self.space[bigram].literal.n):
             if attr[i] >= 0:
                 attr[i] = new_id[attr[i]]
-        for k, constant in enumerate(self.plan.constants):
-            attr = self.constant_attr + k
-            if constant.bigram == bigram and attr[0] >= 0:
-                attr[0] = new_id[attr[0]]
         return 0
 
 

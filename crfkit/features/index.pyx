@@ -7,7 +7,7 @@ mapped; `verify` checks everything at once, so that damage is an error rather th
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
 
-from .tables cimport Features, NodeC, find_literal
+from .tables cimport Features, NodeC
 from .tuples cimport packed_find, packed_home
 from .strings cimport StringTable, strings_get
 from .cells cimport FLAGGED, VIEW_EQUAL, VIEW_TEXT, View, has_separator
@@ -47,7 +47,9 @@ cdef class Index(Features):
         self.adopt_plan()
         self.map_views(verify)
         self.map_nodes()
-        self.map_literals()
+        for i, name in enumerate(("literal.u", "literal.b")):
+            self.space[i].literal_attr = <const int32_t*>self.data(f"{name}.attributes", 4, self.space[i].literal.n)
+        self.find_constants()
         if verify:
             self.verify()
         self.pad()
@@ -109,16 +111,6 @@ cdef class Index(Features):
                 node.n = len(self.mapped[-1]) // (4 * node.stride)
                 if node.n > 0x7FFFFFFF:
                     raise ModelFileError(f"index: {node.n} entries in node.{i}.grams")
-        return 0
-
-    cdef int map_literals(self) except -1:
-        cdef int32_t i, k
-        for i, name in enumerate(("literal.u", "literal.b")):
-            self.space[i].literal_attr = <const int32_t*>self.data(
-                f"{name}.attributes", 4, self.space[i].literal.n)
-        for k in range(self.n_constants):
-            self.constant_attr[k] = find_literal(
-                &self.space[<bint>self.plan.constants[k].bigram], self.constant[k].s, self.constant[k].n)
         return 0
 
     cdef int verify(self) except -1:

@@ -71,7 +71,9 @@ def add_tables(TableBuilder builder not None, dict part not None) -> dict:
     labels = add_strings(builder.label_table, part["labels"])
     if len(builder.label_table) > MOST_LABELS:
         raise DataError(f"more than {MOST_LABELS} different labels; is the last column the label?")
-    return {"labels": labels, "u": add_attributes(builder, False, part, grams), "b": add_attributes(builder, True, part, grams)}
+    of_u, of_b = [add_attributes(builder, bigram, part, grams) for bigram in (False, True)]
+    builder.find_constants()
+    return {"labels": labels, "u": of_u, "b": of_b}
 
 
 def followed(const int32_t[::1] numbers not None, const int32_t[::1] new not None) -> array.array:
@@ -213,11 +215,6 @@ cdef add_attributes(TableBuilder builder, bint bigram, dict part, list grams):
         number[a] = own[0]
     for k in range(builder.n_nodes):
         fill_rows(builder, k, bigram, part["nodes"][k], grams[k], &number[0] if n else NULL)
-    for k, constant in enumerate(builder.plan.constants):
-        if constant.bigram == bigram:
-            i = (<StringTable>builder.literals[bigram]).find(constant.literals[0])
-            if i >= 0:
-                builder.constant_attr[k] = builder.space[bigram].literal_attr[i]
     return numbered
 
 

@@ -83,6 +83,7 @@ cdef class Features(Arena):
 
     cdef int adopt_plan(self) except -1
     cdef int adopt_nodes(self) except -1
+    cdef int find_constants(self) except -1
     cdef int pad(self) except -1
     cdef int list_keys(self) except -1
     cdef bint exists(self, const NodeC* node, int64_t g) noexcept nogil

@@ -102,6 +102,13 @@ cdef class Features(Arena):
             text += 1
         return 0
 
+    cdef int find_constants(self) except -1:
+        """Find the attributes of lines without macros by their strings."""
+        cdef int32_t k
+        for k, slot in enumerate(self.plan.constants):
+            self.constant_attr[k] = find_literal(&self.space[<bint>slot.bigram], self.constant[k].s, self.constant[k].n)
+        return 0
+
     def shared(self):
         """The bigram attributes of lines without macros that also depend on labels before the sentence: every token
         has them."""
