@@ -8,7 +8,7 @@ from cpython cimport array
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport memchr
-from .items cimport PlaceC, fill_sentence, finish, label_of, plain_text
+from .items cimport PlaceC, fill_sentence, label_of, plain_text
 from .rows cimport Rows
 from .table cimport FORM_CRFSUITE, RowsC, rows_attr, rows_label
 from .scanning cimport TextC, copy_bytes
@@ -136,7 +136,7 @@ cdef int copy_sequence(Rows rows, Rows source, int64_t s, list labels) except -1
         rows.c.attr_ptr[rows.c.n_tok] = b
     rows.c.n_attr, rows.n_arena, rows.last_end, rows.weight = b, end, end, c.seq_weight[s]
     rows.end_sequence()
-    finish(rows)
+    rows.finish()
     return 0
 
 

@@ -22,6 +22,3 @@ cdef bint plain_text(text, TextC* found) noexcept
 
 # A label as bytes. It must fit into a column, unless it is `free`: then only zero bytes are refused.
 cdef bytes label_of(label, const PlaceC* place, bint free)
-
-# Make rows readable after their arena has grown.
-cdef void finish(Rows rows) noexcept

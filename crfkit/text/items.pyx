@@ -60,7 +60,7 @@ def fill_items(Rows rows not None, sentences, bint labelled=False, int64_t befor
     except BaseException:
         rows.reset()
         raise
-    finish(rows)
+    rows.finish()
 
 
 cdef int fill_sentence(Rows rows, sentence, int64_t number) except -1:
@@ -72,7 +72,7 @@ cdef int fill_sentence(Rows rows, sentence, int64_t number) except -1:
     except BaseException:
         rows.reset()
         raise
-    finish(rows)
+    rows.finish()
 
 
 def read_sentence(sentence):
@@ -89,12 +89,6 @@ cdef int start(Rows rows) except -1:
         raise ValueError("only the form of CRFsuite has attributes")
     rows.reset()
     rows.c.n_cols = 1
-
-
-cdef void finish(Rows rows) noexcept:
-    rows.block = None
-    rows.c.text = rows.c.arena
-    rows.c.n_text = rows.c.tail_start = rows.n_arena
 
 
 cdef int add_sentence(Rows rows, sentence, bint labelled, PlaceC* place) except -1:

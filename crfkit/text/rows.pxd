@@ -26,5 +26,6 @@ cdef class Rows(Table):
     cdef int add_weight(self, int64_t start, int64_t stop) except -1 nogil
     cdef int add_name(self, int64_t start, int64_t stop, bint escaped, int64_t* at, int32_t* n) except -1 nogil
     cdef int end_paragraph(self) except -1 nogil
+    cdef void finish(self) noexcept
     cdef int add_row(self, row, int64_t sentence, int64_t token) except -1
     cdef int fail(self, const char* kind, int64_t offset, int64_t found=*, int64_t expected=*) noexcept nogil

@@ -281,10 +281,14 @@ cdef class Rows(Table):
         except BaseException:
             self.reset()
             raise
+        self.c.label_col = self.label if self.label >= 0 else max(self.c.n_cols - 1, 0)
+        self.finish()
+
+    cdef void finish(self) noexcept:
+        """Make rows readable after their arena has grown."""
         self.block = None
         self.c.text = self.c.arena
         self.c.n_text = self.c.tail_start = self.n_arena
-        self.c.label_col = self.label if self.label >= 0 else max(self.c.n_cols - 1, 0)
 
     cdef int add_row(self, row, int64_t sentence, int64_t token) except -1:
         cdef tuple cells = columns_of(row, sentence, token)
