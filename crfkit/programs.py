@@ -4,6 +4,7 @@ at once and without a word: nothing is being done."""
 from __future__ import annotations
 
 import signal
+from functools import partial
 from importlib import import_module
 
 
@@ -14,26 +15,8 @@ def _run(module: str) -> None:
     import_module(module).main()
 
 
-def crfkit() -> None:
-    """crfkit."""
-    _run("crfkit.cli")
-
-
-def crf_learn() -> None:
-    """crfkit-crf-learn."""
-    _run("crfkit.compat.crfpp.crf_learn")
-
-
-def crf_test() -> None:
-    """crfkit-crf-test."""
-    _run("crfkit.compat.crfpp.crf_test")
-
-
-def crfsuite() -> None:
-    """crfkit-crfsuite."""
-    _run("crfkit.compat.crfsuite")
-
-
-def wapiti() -> None:
-    """crfkit-wapiti."""
-    _run("crfkit.compat.wapiti.commands")
+crfkit = partial(_run, "crfkit.cli")
+crf_learn = partial(_run, "crfkit.compat.crfpp.crf_learn")
+crf_test = partial(_run, "crfkit.compat.crfpp.crf_test")
+crfsuite = partial(_run, "crfkit.compat.crfsuite")
+wapiti = partial(_run, "crfkit.compat.wapiti.commands")
