@@ -49,14 +49,5 @@ def _refuse_constant(name: str) -> None:
 
 
 def _deeper_than(limit: int, document: Any) -> bool:
-    level = [[document]]
-    for _ in range(limit + 1):
-        if not level:
-            break
-        level = [
-            child
-            for node in level
-            for child in (node.values() if type(node) is dict else node)
-            if type(child) in (dict, list)
-        ]
-    return bool(level)
+    children = document.values() if type(document) is dict else document if type(document) is list else ()
+    return limit < 0 or any(_deeper_than(limit - 1, child) for child in children if type(child) in (dict, list))
