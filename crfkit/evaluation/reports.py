@@ -70,11 +70,9 @@ def side_by_side(all_scores: Sequence[Scores]) -> str:
     def cells(counts: Sequence[Count]) -> str:
         return "".join("{:>{}}".format("{:.2f}  {:6.2f}  {:6.2f}".format(*percent(c)), width) for c in counts)
 
-    rows.append(right("overall", 17) + ":" + cells([scores.chunks for scores in all_scores]))
-    rows += [
-        right(name, 17) + ":" + cells([s.types.get(name, Count()) for s in all_scores]) for name in types
-    ]
-    rows.append(right("accuracy", 17) + ":" + "".join(f"{100 * s.accuracy:{width}.2f}" for s in all_scores))
+    rows.append(right("overall") + ":" + cells([scores.chunks for scores in all_scores]))
+    rows += [right(name) + ":" + cells([s.types.get(name, Count()) for s in all_scores]) for name in types]
+    rows.append(right("accuracy") + ":" + "".join(f"{100 * s.accuracy:{width}.2f}" for s in all_scores))
     return "\n".join(rows) + "\n"
 
 

@@ -104,7 +104,6 @@ def _places(prefix: str) -> Iterable[int]:
 class Scheme:
     """A scheme's prefixes (O included) and its two tables; `strict` is empty where a scheme has no strict reading."""
 
-    name: str
     prefixes: str
     lenient: bytes
     strict: bytes = b""
@@ -122,38 +121,17 @@ SEGMENT_PREFIXES = "OBIESLUMW"
 _CONLLEVAL, _IOBES = _table(_conlleval), _table(_iobes)
 
 SCHEMES = {
-    scheme.name: scheme
-    for scheme in (
-        Scheme(
-            "bio", "OBI", _CONLLEVAL,
-            _strict_table(start=".B*", inside="BI= II=", end="IO* II! IB* BO* BI! BB*"),
-        ),
-        # B only where a chunk immediately follows another of its type: elsewhere it is malformed.
-        Scheme(
-            "iob1", "OBI", _CONLLEVAL,
-            _strict_table(start="OI* II! BI* IB= BB=", inside="BI= II=", end="IO* II! IB* BO* BI! BB="),
-        ),
-        # E only where another chunk of its type follows immediately; it may be a chunk of one token.
-        Scheme(
-            "ioe1", "OIE", _CONLLEVAL,
-            _strict_table(start="OI* II! EI* OE* IE! EE*", inside="II= IE=", end="II! IO* IE! EI= EE="),
-        ),
-        Scheme(
-            "ioe2", "OIE", _CONLLEVAL,
-            _strict_table(start="OI* OE* EI* EE* II! IE!", inside="IE= II=", end="E.*"),
-        ),
-        Scheme(
-            "iobes", "OBIES", _IOBES,
-            _strict_table(start=".B* .S*", inside="BI= BE= II= IE=", end="S.* E.*"),
-        ),
-        Scheme(
-            "bilou", "OBILU", _IOBES,
-            _strict_table(start=".B* .U*", inside="BI= BL= II= IL=", end="U.* L.*"),
-        ),
-        # Labels without chunks: every token that is not O is a one-token chunk (read with prefix B).
-        Scheme("none", "OB", _CONLLEVAL),
-    )
-}  # fmt: skip
+    "bio": Scheme("OBI", _CONLLEVAL, _strict_table(start=".B*", inside="BI= II=", end="IO* II! IB* BO* BI! BB*")),
+    # B only where a chunk immediately follows another of its type: elsewhere it is malformed.
+    "iob1": Scheme("OBI", _CONLLEVAL, _strict_table(start="OI* II! BI* IB= BB=", inside="BI= II=", end="IO* II! IB* BO* BI! BB=")),
+    # E only where another chunk of its type follows immediately; it may be a chunk of one token.
+    "ioe1": Scheme("OIE", _CONLLEVAL, _strict_table(start="OI* II! EI* OE* IE! EE*", inside="II= IE=", end="II! IO* IE! EI= EE=")),
+    "ioe2": Scheme("OIE", _CONLLEVAL, _strict_table(start="OI* OE* EI* EE* II! IE!", inside="IE= II=", end="E.*")),
+    "iobes": Scheme("OBIES", _IOBES, _strict_table(start=".B* .S*", inside="BI= BE= II= IE=", end="S.* E.*")),
+    "bilou": Scheme("OBILU", _IOBES, _strict_table(start=".B* .U*", inside="BI= BL= II= IL=", end="U.* L.*")),
+    # Labels without chunks: every token that is not O is a one-token chunk (read with prefix B).
+    "none": Scheme("OB", _CONLLEVAL),
+}
 
 
 def candidates(scheme: str, strict: bool) -> list[str]:

@@ -170,15 +170,15 @@ def share(part: int, whole: int) -> float:
     return 100 * part / whole if whole else 0.0
 
 
-def right(name: str, width: int) -> str:
-    """Pad to a width in bytes, as conlleval does."""
-    return " " * (width - len(name.encode())) + name
+def right(name: str) -> str:
+    """Pad to 17 bytes, as conlleval does."""
+    return " " * (17 - len(name.encode())) + name
 
 
 def row(name: str, count: Count) -> str:
     """The line of a type."""
     precision, recall, f1 = percent(count)
-    return f"{right(name, 17)}: precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}  {count.found:d}\n"
+    return f"{right(name)}: precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}  {count.found:d}\n"
 
 
 def summary(accuracy: float, count: Count) -> str:
