@@ -10,6 +10,7 @@ scheme `auto` is decided when all labels are known: until then the counts of eve
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Iterable, Sequence, Set
@@ -163,7 +164,7 @@ def read_lexicon(path: Any) -> frozenset[bytes]:
 def _name(entry: Any) -> str:
     if hasattr(entry, "read"):
         return name_of(entry, "<stream>")
-    return "<stdin>" if isinstance(entry, str) and entry == "-" else str(entry)
+    return "<stdin>" if isinstance(entry, str) and entry == "-" else os.fsdecode(entry)
 
 
 def _places(form: str, label: str | None, first: Block) -> dict[str, int]:

@@ -194,7 +194,7 @@ def convert(
         try:
             data = model_bytes(_with_template(parts, template), to)
         except UnsupportedError as error:
-            raise UnsupportedError(f"{os.fspath(source)}: {error.message}") from None
+            raise UnsupportedError(f"{own.name}: {error.message}") from None
     if weights is not None:
         data = load(data).quantised(weights).to_bytes()
     with replacing(target) as file:

@@ -1,6 +1,7 @@
 """The Python side of evaluation: schemes, what they make of odd labels, and significance."""
 
 import io
+import os
 from itertools import product
 
 import numpy
@@ -358,3 +359,9 @@ def test_impossible_questions_to_outputs_are_refused(ask, error, message):
 
 def test_one_file_needs_no_list():
     assert Outputs(io.BytesIO(b"a B B\n")).scores[0].tokens == 1
+
+
+def test_a_path_in_bytes_is_named_as_text(tmp_path):
+    path = tmp_path / "out"
+    path.write_text("a B B\n")
+    assert Outputs(os.fsencode(path)).scores[0].path == str(path)

@@ -176,6 +176,8 @@ def test_a_model_with_a_template_cannot_become_one():
     crfkit.learn([[["a", "X"], ["b", "Y"]]] * 3, template=crfkit_template("U:%x[0,0]\nB\n")).save("ours")
     with pytest.raises(UnsupportedError, match="ours: a CRFsuite model has no template") as caught:
         foreign.convert("ours", "theirs", "crfsuite")
+    with open("ours", "rb") as file, pytest.raises(UnsupportedError, match=r"^ours: a CRFsuite model has no template"):
+        foreign.convert(file, "theirs", "crfsuite")
     assert "(--format crfsuite)" in caught.value.message and "(format='crfsuite')" in str(caught.value)
 
 
