@@ -91,5 +91,3 @@ cdef class Table(Arena):
     cdef int grow_sequences(self) except -1 nogil
     cdef int grow_attributes(self) except -1 nogil
     cdef int grow_arena(self, int64_t extra) except -1 nogil
-    cdef list cells(self, int64_t t)
-    cdef list pairs(self, int64_t t)

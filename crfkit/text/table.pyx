@@ -119,35 +119,17 @@ cdef class Table:
     def sentences(self):
         """The cells of the sequences' tokens, as bytes; in the form of CRFsuite the labels."""
         cdef int64_t s, t
-        return [[self.cells(t) for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1])]
+        cdef int32_t column
+        return [[[cell_of(&self.c, t, column) for column in range(self.c.n_cols)] for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1])]
                 for s in range(self.c.n_seq)]
-
-    cdef list cells(self, int64_t t):
-        cdef int32_t column, n
-        cdef const char* cell
-        cells = []
-        for column in range(self.c.n_cols):
-            cell = rows_cell(&self.c, t, column, &n)
-            cells.append(cell[:n])
-        return cells
 
     def attributes(self):
         """In the form of CRFsuite, the tokens' (name, value) pairs, sequence by sequence."""
-        cdef int64_t s, t
+        cdef int64_t s, t, a
         if self.c.form != FORM_CRFSUITE:
             raise ValueError("only the form of CRFsuite has attributes")
-        return [[self.pairs(t) for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1])]
-                for s in range(self.c.n_seq)]
-
-    cdef list pairs(self, int64_t t):
-        cdef int64_t a
-        cdef int32_t n
-        cdef const char* name
-        pairs = []
-        for a in range(self.c.attr_ptr[t], self.c.attr_ptr[t + 1]):
-            name = rows_attr(&self.c, a, &n)
-            pairs.append((name[:n], self.c.attr_value[a]))
-        return pairs
+        return [[[(name_of(&self.c, a), self.c.attr_value[a]) for a in range(self.c.attr_ptr[t], self.c.attr_ptr[t + 1])]
+                 for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1])] for s in range(self.c.n_seq)]
 
     def weigh(self, weights):
         """Give the sequences these weights."""
@@ -159,3 +141,15 @@ cdef class Table:
         """The weights of the sequences."""
         cdef int64_t s
         return [self.c.seq_weight[s] for s in range(self.c.n_seq)]
+
+
+cdef bytes cell_of(const RowsC* rows, int64_t token, int32_t column):
+    cdef int32_t n
+    cdef const char* cell = rows_cell(rows, token, column, &n)
+    return cell[:n]
+
+
+cdef bytes name_of(const RowsC* rows, int64_t attr):
+    cdef int32_t n
+    cdef const char* name = rows_attr(rows, attr, &n)
+    return name[:n]
