@@ -71,16 +71,15 @@ def parsed_blocks(
         return
     if is_rows(data):
         rows = Rows(form, LAST)
-        if form == "crfsuite":
-            for first in range(0, len(data), SENTENCES_AT_ONCE):
-                fill_items(rows, data[first : first + SENTENCES_AT_ONCE], labelled=True, before=first)
-                if isinstance(data, Weighted):
-                    rows.weigh(data.weights[first : first + SENTENCES_AT_ONCE])
-                yield rows, Columns(rows.n_columns)
-        else:
-            rows.fill(data)
+        some = SENTENCES_AT_ONCE if form == "crfsuite" else len(data)
+        for first in range(0, len(data), some):
+            part = data[first : first + some]
+            if form == "crfsuite":
+                fill_items(rows, part, labelled=True, before=first)
+            else:
+                rows.fill(part)
             if isinstance(data, Weighted):
-                rows.weigh(data.weights)
+                rows.weigh(data.weights[first : first + some])
             yield rows, Columns(rows.n_columns)
         return
     parsed = None
