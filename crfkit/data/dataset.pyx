@@ -178,7 +178,7 @@ cdef class Dataset:
 
     def extend(self, Dataset more not None):
         """Append the sequences of another data set whose attributes and labels have the same numbers."""
-        cdef int64_t n_tok = self.c.n_tok, s
+        cdef int64_t n_tok = self.c.n_tok
         self.need_labels(0)
         more.need_labels(0)
         if more is self or (more.c.b_ptr == NULL) != (self.c.b_ptr == NULL):

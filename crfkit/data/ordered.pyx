@@ -210,7 +210,7 @@ cdef class Ordered(Arena):
     cdef int gather(self, const int32_t* which, int64_t n) except -1 nogil:
         """The window holds these sequences, a few, which may be any."""
         cdef:
-            int64_t k, size, most = 0, n_tok = 0, n_u = 0, n_b = 0
+            int64_t k, most = 0, n_tok = 0, n_u = 0, n_b = 0
             SentenceC sent
         for k in range(n):
             sent = dataset_sentence(&self.data.c, which[k])
