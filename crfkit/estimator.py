@@ -94,9 +94,7 @@ class Estimator:
         return y
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn 1.6 and newer asks. It counts as no classifier, since those have one label for each
-        element of X.
-        """
+        """What scikit-learn 1.6 and newer asks. It counts as no classifier, since those have one label for each element of X."""
         from sklearn.utils import Tags, TargetTags
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=True), no_validation=True)
@@ -110,9 +108,7 @@ _OF_FILES = {
 
 
 class Labellings(list):
-    """A list with an entry for each sentence. NumPy takes an entry for one element, however long: cross_val_predict
-    needs that.
-    """
+    """A list with an entry for each sentence. NumPy takes an entry for one element, however long: cross_val_predict needs that."""
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         import numpy
@@ -159,11 +155,9 @@ class CRF(Estimator):
     def _unknown(self, name: str) -> OptionError:
         if name in CRF._defaults():  # which a subclass does not take
             return super()._unknown(name)
-        return (
-            OptionError(f"{name} is no parameter of {type(self).__name__}: {_OF_FILES[name]}")
-            if name in _OF_FILES
-            else unknown(name)
-        )
+        if name in _OF_FILES:
+            return OptionError(f"{name} is no parameter of {type(self).__name__}: {_OF_FILES[name]}")
+        return unknown(name)
 
     def fit(
         self,
@@ -262,9 +256,8 @@ class CRF(Estimator):
 
     @classmethod
     def load(cls, file: Any, **given: Any) -> Self:
-        """An estimator from a model file: its path, an open file, or its bytes. The parameters are those that the
-        model was trained with, and those given. A model from a path of l1 has one of its values, as `l1`.
-        """
+        """An estimator from a model file: its path, an open file, or its bytes. The parameters are those that the model was trained with,
+        and those given. A model from a path of l1 has one of its values, as `l1`."""
         from .foreign import load
 
         model = load(file)
@@ -309,9 +302,8 @@ def _sentences(given: Any, name: str) -> list[Any]:
 
 
 def _labelled(X: Any, y: Any, of_x: str, of_y: str, pairs: bool) -> list[Iterator[Any]]:
-    """Sentences with their labels, as `learn` takes them: pairs of an item and its label, or rows with the label
-    last. They are made when they are read: Python's collector of garbage is slow with all of them at once.
-    """
+    """Sentences with their labels, as `learn` takes them: pairs of an item and its label, or rows with the label last. They are made when
+    they are read: Python's collector of garbage is slow with all of them at once."""
     sentences, labels = _sentences(X, of_x), _sentences(y, of_y)
     if len(sentences) != len(labels):
         raise DataError(f"found {len(sentences)} sentences in {of_x}, but the labels of {len(labels)} in {of_y}")

@@ -203,9 +203,7 @@ cdef void file_free(BufferC* b) noexcept nogil:
 
 
 cdef int transfer(BufferC* b, bint writing, char* data, int64_t n, int64_t at) except -1 nogil:
-    """Copy n bytes to a file or from it without its mapping: what is large and used once is better read and written
-    so.
-    """
+    """Copy n bytes to a file or from it without its mapping: what is large and used once is better read and written so."""
     cdef int failed = crfkit_transfer(b.file, writing, data, n, at)
     if failed:
         with gil:

@@ -151,13 +151,7 @@ class Model(Stored):
             self.index: Index = Index(self.template, sections, verify=verify, backward=self.search is not None and self.search.backward)
             tables: list[Any] = [modelfile.numbers(self.sections, f"layout.{name}", dtype) for name, dtype in LAYOUT_ARRAYS.items()]
             tables.append(self._history())
-            self.layout: Layout = Layout(
-                len(header["labels"]),
-                header["has_tau"],
-                header["hot"],
-                *tables,
-                verify=verify,
-            )
+            self.layout: Layout = Layout(len(header["labels"]), header["has_tau"], header["hot"], *tables, verify=verify)
             self.weights = self._weights()
             if len(self.weights) != self.layout.n_cells:
                 raise ModelFileError(f"{len(self.weights)} weights, expected {self.layout.n_cells}")

@@ -91,9 +91,8 @@ def _serve(jobs: SimpleQueue[_Job | None], at_work: Any) -> None:
 
 
 def _in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
-    """On threads of our own. The handler of a signal may raise an exception anywhere here, and these locks and queues can be left
-    at any point; the pools of concurrent.futures may then never end. They also end with the main thread, whoever else is at work.
-    """
+    """On threads of our own. The handler of a signal may raise an exception anywhere here, and these locks and queues can be left at any
+    point; the pools of concurrent.futures may then never end. They also end with the main thread, whoever else is at work."""
     jobs: SimpleQueue[_Job | None] = SimpleQueue()
     waiting: deque[_Job] = deque()
     at_work: list[Any] = []

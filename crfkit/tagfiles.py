@@ -154,9 +154,7 @@ class Service:
         self.tagger: Any = None
 
     def tag(self, model: str, name: str, target: str, options: dict[str, Any]) -> str | None:
-        """Label a file, and write the result to another one, which appears when it is whole; what there is to warn
-        of.
-        """
+        """Label a file, and write the result to another one, which appears when it is whole; what there is to warn of."""
         if self.opened != (model, options):
             with warnings_as_notes(options["quiet"]):
                 self.tagger, self.opened = load(model, constraints=options["constraints"]), (model, options)
@@ -166,9 +164,7 @@ class Service:
 
 
 def targets_of(names: Sequence[str], folder: str) -> list[str]:
-    """Where the result for each file goes: a file of its name, without the ending of compressed ones. The folder is
-    made.
-    """
+    """Where the result for each file goes: a file of its name, without the ending of compressed ones. The folder is made."""
     found = [os.path.join(folder, os.path.basename(name).removesuffix(".gz")) for name in names]
     for target, files in Counter(found).items():
         if files > 1:

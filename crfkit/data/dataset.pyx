@@ -98,10 +98,8 @@ cdef int fill_with_ones(Dataset data, BufferC* values, int64_t n) except -1:
 
 
 cdef class Dataset:
-    """The sequences of a corpus. The arrays given are copied; None stands for what DatasetC has as NULL. With a
-    `folder` they lie in files there (crfkit/memory.pxd), as does all that trainers derive of them for each token
-    and sequence.
-    """
+    """The sequences of a corpus. The arrays given are copied; None stands for what DatasetC has as NULL. With a `folder` they lie in files
+    there (crfkit/memory.pxd), as does all that trainers derive of them for each token and sequence."""
 
     def __init__(self, seq_ptr=(0,), u_ptr=(0,), u_id=(), u_val=None, b_ptr=None, b_id=None,
                  label=None, seq_weight=None, *, int32_t n_u=0, int32_t n_b=0, labels=(), folder=None):

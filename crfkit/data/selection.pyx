@@ -42,9 +42,7 @@ cdef double information(const double* with_label, const double* of_label, int64_
 
 cdef void count_group(const DatasetC* c, bint bigram, const int32_t* place, int64_t first, int64_t n, int64_t L, double* count,
                       int64_t* last) noexcept nogil:
-    """count[place - first][label] of the attributes with the places first .. first + n; last: one number for each
-    of these.
-    """
+    """count[place - first][label] of the attributes with the places first .. first + n; last: one number for each of these."""
     cdef:
         const int64_t* ptr = c.b_ptr if bigram else c.u_ptr
         const int32_t* ids = c.b_id if bigram else c.u_id
@@ -97,9 +95,8 @@ def mutual_information(Dataset data not None, bint bigram=False, const uint8_t[:
 
 
 def keep_best(scores, rules, int64_t n):
-    """Set the rules to 0 of all attributes but the n of the highest scores: of those of the first kind and of those
-    of the second one together, and of equal scores the first ones. What has the rule 0 already does not count.
-    """
+    """Set the rules to 0 of all attributes but the n of the highest scores: of those of the first kind and of those of the second one
+    together, and of equal scores the first ones. What has the rule 0 already does not count."""
     import numpy
 
     together = numpy.frombuffer(b"".join(rules), numpy.uint8).copy()

@@ -110,9 +110,8 @@ class Attachment:
 
 
 def evaluate_heads(predicted: Any, gold: Any = None) -> Attachment:
-    """Score the CoNLL-U trees in `predicted` (a path, '-', or an open file) against those in `gold`, or by default against
-    the gold trees that `predicted` contains.
-    """
+    """Score the CoNLL-U trees in `predicted` (a path, '-', or an open file) against those in `gold`, or by default against the gold trees
+    that `predicted` contains."""
     trees, carried = _trees(predicted)
     path = trees[0].path
     if gold is not None:
@@ -182,9 +181,8 @@ def _trees(data: Any) -> tuple[list[Tree], list[bytes] | None]:
 
 
 class GoldTrees:
-    """The trees that texts had before they were parsed, one line per sentence. If gold trees already follow the last
-    sentence of a text, they are kept: the trees in its columns are then a parser's.
-    """
+    """The trees that texts had before they were parsed, one line per sentence. If gold trees already follow the last sentence of a text,
+    they are kept: the trees in its columns are then a parser's."""
 
     def __init__(self) -> None:
         self._lines: list[bytes] = []

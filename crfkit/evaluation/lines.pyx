@@ -105,9 +105,7 @@ cdef class Lines:
         return 0
 
     cdef bint is_aside(self, const char* at, const char* stop) noexcept nogil:
-        """Is the line no token in its form: a comment of CoNLL-U, or a number like 1-2 or 1.1; a weight of
-        CRFsuite's?
-        """
+        """Is the line no token in its form: a comment of CoNLL-U, or a number like 1-2 or 1.1; a weight of CRFsuite's?"""
         if self.form == FORM_CONLLU:
             if at[0] == b"#":
                 return True

@@ -15,9 +15,7 @@ def latex_report(scores: Scores) -> str:
     def cells(count: Count) -> str:
         return " &  {:6.2f}\\% & {:6.2f}\\% & {:6.2f} \\\\".format(*percent(count))
 
-    rows = "".join(
-        "\n" + name + " " * (7 - len(name.encode())) + cells(count) for name, count in listed(scores.types)
-    )
+    rows = "".join("\n" + name + " " * (7 - len(name.encode())) + cells(count) for name, count in listed(scores.types))
     header = "        & Precision &  Recall  & F$_{\\beta=1} \\\\\\hline"
     return f"{header}{rows}\\hline\nOverall{cells(scores.chunks)}\\hline\n"
 
@@ -44,10 +42,7 @@ def token_report(scores: Scores) -> str:
 def segment_report(scores: Scores) -> str:
     """Scores of the words of a segmentation, and recall of the words outside the lexicon."""
     words = scores.words or Count()
-    text = (
-        f"processed {scores.tokens} tokens with {words.gold} words; "
-        f"found: {words.found} words; correct: {words.correct}.\n"
-    )
+    text = f"processed {scores.tokens} tokens with {words.gold} words; found: {words.found} words; correct: {words.correct}.\n"
     text += summary(share(scores.correct_tokens, scores.tokens), words)
     unknown = scores.unknown_words
     if unknown is not None:

@@ -141,9 +141,7 @@ def candidates(scheme: str, strict: bool) -> list[str]:
     """
     if strict:
         return ["bio", "iob1", "ioe2", "iobes", "bilou"] if scheme == "auto" else [scheme]
-    return {"auto": ["bio", "iobes"], "iobes": ["bio", "iobes"], "bilou": ["bio", "bilou"]}.get(
-        scheme, [scheme]
-    )
+    return {"auto": ["bio", "iobes"], "iobes": ["bio", "iobes"], "bilou": ["bio", "bilou"]}.get(scheme, [scheme])
 
 
 def detect(gold: Iterable[str], predicted: Iterable[str], strict: bool) -> str:
@@ -173,9 +171,7 @@ def beginnings(scheme: str) -> set[str]:
 
 
 def marks_chunks(labels: Iterable[str]) -> bool:
-    """Whether labels mark chunks, rather than classify tokens: some look like B-NP, or all have a prefix of a
-    scheme.
-    """
+    """Whether labels mark chunks, rather than classify tokens: some look like B-NP, or all have a prefix of a scheme."""
     labels = list(labels)
     some = any(label[:2] in ("B-", "I-", "E-") and label[2:] for label in labels)
     return some or {label.partition("-")[0] for label in labels} <= set(SEGMENT_PREFIXES)

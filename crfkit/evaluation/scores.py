@@ -184,9 +184,7 @@ def row(name: str, count: Count) -> str:
 def summary(accuracy: float, count: Count) -> str:
     """The line of all chunks together."""
     precision, recall, f1 = percent(count)
-    return (
-        f"accuracy: {accuracy:6.2f}%; precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}\n"
-    )
+    return f"accuracy: {accuracy:6.2f}%; precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}\n"
 
 
 def listed(types: dict[str, Count]) -> list[tuple[str, Count]]:
@@ -197,10 +195,7 @@ def listed(types: dict[str, Count]) -> list[tuple[str, Count]]:
 def chunk_report(scores: Scores) -> str:
     """What conlleval prints."""
     chunks = scores.chunks
-    text = (
-        f"processed {scores.tokens} tokens with {chunks.gold} phrases; "
-        f"found: {chunks.found} phrases; correct: {chunks.correct}.\n"
-    )
+    text = f"processed {scores.tokens} tokens with {chunks.gold} phrases; found: {chunks.found} phrases; correct: {chunks.correct}.\n"
     if scores.tokens:
         text += summary(share(scores.correct_tokens, scores.tokens), chunks)
     return text + "".join(row(name, count) for name, count in listed(scores.types))

@@ -227,9 +227,7 @@ class Plan:
         return containers
 
     def _cells(self, use: Use) -> tuple[frozenset[tuple[int, int]], bool]:
-        """The cells that a line looks at, as columns and offsets from the token; and whether it uses them without a
-        transform.
-        """
+        """The cells that a line looks at, as columns and offsets from the token; and whether it uses them without a transform."""
         found, whole = set(), True
         for node in self.nodes[use.node].path:
             view, row = self.views[node.view], use.base + node.distance

@@ -1,6 +1,4 @@
-"""Wapiti's patterns, applied as Wapiti does: on bytes, with ASCII letters and case only. pattern_syntax.py parses
-them.
-"""
+"""Wapiti's patterns, applied as Wapiti does: on bytes, with ASCII letters and case only. pattern_syntax.py parses them."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -102,9 +100,8 @@ cdef int64_t search(const char* regex, const char* s, int64_t n, int64_t* length
 
 
 cdef class Patterns(Arena):
-    """The patterns of a model, ready for use. `texts` are its lines; TemplateError says what is wrong with which.
-    `single`: no pattern looks at pairs of labels, whatever its first letter; the strings of those for pairs alone are only noted.
-    """
+    """The patterns of a model, ready for use. `texts` are its lines; TemplateError says what is wrong with which. `single`: no pattern
+    looks at pairs of labels, whatever its first letter; the strings of those for pairs alone are only noted."""
 
     def __init__(self, list texts not None, bint single=False):
         cdef ItemC* item

@@ -92,9 +92,8 @@ class _Part:
 
 
 def _sentence_start(file: BinaryIO, path: str, at: int) -> int:
-    """The offset of the first sentence that follows a blank line after byte `at`; the end of the file if there is none. The line
-    that contains this byte is ignored.
-    """
+    """The offset of the first sentence that follows a blank line after byte `at`; the end of the file if there is none. The line that
+    contains this byte is ignored."""
     file.seek(at)
     waiting, begins, whole = bytearray(), at, False
     for piece in _pieces(file, path, 1 << 16):
@@ -144,8 +143,7 @@ _OTHER_FORMS = {
 
 
 def texts(file: BinaryIO, path: str, size: int, starts: bool = True) -> Iterator[bytes]:
-    """The text of a file in pieces, decompressed. If `starts` is false, the beginning of the file is missing, and it is plain text.
-    """
+    """The text of a file in pieces, decompressed. If `starts` is false, the beginning of the file is missing, and it is plain text."""
     if not starts:
         yield from _pieces(file, path, size)
         return
