@@ -216,12 +216,15 @@ class Plan:
         # A slot that several lines share does not tell which of them made an attribute.
         cells = {slot: self._cells(uses[0]) for slot, uses in made.items() if len(uses) == 1}
         plain: dict[frozenset[tuple[int, int]], tuple[int, int]] = {}
+        having: dict[tuple[int, int], list[frozenset[tuple[int, int]]]] = {}  # of those, the ones with a cell
         for slot, (found, whole) in cells.items():
-            if whole:
-                plain.setdefault(found, slot)
+            if whole and plain.setdefault(found, slot) == slot:
+                for cell in found:
+                    having.setdefault(cell, []).append(found)
         containers = {}
         for slot, (found, _) in cells.items():
-            wider = [all_cells for all_cells in plain if found <= all_cells and plain[all_cells] != slot]
+            fewest = min((having.get(cell, []) for cell in found), key=len)
+            wider = [all_cells for all_cells in fewest if found <= all_cells and plain[all_cells] != slot]
             if wider:
                 containers[slot] = plain[min(wider, key=len)]
         return containers
@@ -245,16 +248,14 @@ class Plan:
                 slot.by_string = every or not all(slot.literals[1:-1])
             # In sorted order, all that begin with a literal follow it without a gap.
             begun: list[Slot] = []
-            for slot in sorted(slots, key=lambda slot: slot.literals[0]):
+            constants = [slot for slot in self.constants if slot.bigram == bigram]
+            for slot in sorted([*slots, *constants], key=lambda slot: slot.literals[0]):
                 while begun and not slot.literals[0].startswith(begun[-1].literals[0]):
                     begun.pop()
-                begun.append(slot)
-                if len(begun) > 1:  # those between the two are marked already
+                if begun:  # those between the two are marked already
                     begun[0].by_string = slot.by_string = True
-            for constant in self.constants:
-                for slot in slots:
-                    if constant.bigram == bigram and constant.literals[0].startswith(slot.literals[0]):
-                        slot.by_string = True
+                if len(slot.literals) > 1:  # no string continues a constant
+                    begun.append(slot)
 
 
 def _without_history(line: Line) -> Line:

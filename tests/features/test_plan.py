@@ -1,0 +1,67 @@
+"""The plan of a template: which slots are known by their strings, and which lines imply others, against the definitions."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crfkit.features.plan import Plan
+from crfkit.template.parsing import Template
+
+LINES = st.builds(
+    lambda kind, name, cells, between, end: kind + name + between.join(f"%{letter}[{row},{column}]" for letter, row, column in cells) + end,
+    st.sampled_from("UB*"),
+    st.sampled_from(["", "0", "1", "1:", "12:"]),
+    st.lists(st.tuples(st.sampled_from("xxX"), st.integers(-1, 1), st.integers(0, 1)), max_size=3),
+    st.sampled_from(["", "/"]),
+    st.sampled_from(["", ":", "/"]),
+)
+
+
+def known_by_string(plan, slot):
+    """Whether no literal stands between two cells, or whether another slot, or a line without macros, could make the same string."""
+    begin = slot.literals[0]
+    others = [other.literals[0] for node in plan.nodes for other in node.slots if other is not slot and other.bigram == slot.bigram]
+    return (
+        not all(slot.literals[1:-1])
+        or any(other.startswith(begin) or begin.startswith(other) for other in others)
+        or any(line.literals[0].startswith(begin) for line in plan.constants if line.bigram == slot.bigram)
+    )
+
+
+def containers(plan):
+    made = {}
+    for use in plan.uses:
+        if use.node >= 0 and not use.bigram:
+            made.setdefault((use.node, use.slot), []).append(use)
+    cells = {slot: plan._cells(uses[0]) for slot, uses in made.items() if len(uses) == 1}
+    plain = {}
+    for slot, (found, whole) in cells.items():
+        if whole:
+            plain.setdefault(found, slot)
+    best = {slot: min((wide for wide in plain if found <= wide and plain[wide] != slot), key=len, default=None) for slot, (found, _) in cells.items()}
+    return {slot: plain[wide] for slot, wide in best.items() if wide is not None}
+
+
+@given(st.lists(LINES, min_size=1, max_size=8))
+def test_slots_and_containers_are_those_of_the_definitions(lines):
+    plan = Plan(Template.parse("\n".join(lines)))
+    for node in plan.nodes:
+        for slot in node.slots:
+            assert slot.by_string == known_by_string(plan, slot), slot
+    assert all(constant.by_string for constant in plan.constants)
+    assert plan.containers() == containers(plan)
+
+
+def test_beginnings_are_compared_once_for_each_line():
+    class Counted(bytes):
+        compared = 0
+
+        def startswith(self, *begin):
+            Counted.compared += 1
+            return super().startswith(*begin)
+
+    template = Template.parse("".join(f"U{k}\nU{k}:%x[0,0]\n" for k in range(100)))
+    lines = [line._replace(literals=tuple(map(Counted, line.literals))) for line in template.lines]
+    Plan(replace(template, lines=tuple(lines)))
+    assert Counted.compared <= 2 * len(lines)
