@@ -176,19 +176,17 @@ cdef add_grams(TableBuilder builder, int32_t number, dict given, list grams, lis
 cdef add_attributes(TableBuilder builder, bint bigram, dict part, list grams):
     """The new numbers of the attributes of one kind."""
     cdef:
-        int64_t a, i, known, n = part["n"][bigram]
+        int64_t a, i, n = part["n"][bigram], known = builder.space[bigram].literal.n
         int32_t k
         const int32_t[::1] attribute
         const int32_t[::1] literal
         int32_t* own
     if not 0 <= n <= 0x7FFFFFFE:
         raise ValueError("too many attributes")
-    numbered, strings, places = array.array("i", [-1]) * n, array.array("i", [-1]) * n, array.array("q", [-1]) * n
-    owners = array.array("i", [-1]) * n
-    cdef int32_t[::1] number = numbered, string = strings, owner = owners
-    cdef int64_t[::1] place = places
+    numbered, places = array.array("i", [-1]) * n, array.array("q", [0]) * n
+    cdef int32_t[::1] number = numbered
+    cdef int64_t[::1] place = places    # addresses: where the number of an attribute stands among all
     given = part["literals"][bigram]
-    known = builder.space[bigram].literal.n
     literal, attribute = add_strings(builder.literals[bigram], given["strings"]), given["attributes"]
     if attribute.shape[0] != literal.shape[0]:
         raise ValueError("strings without attributes")
@@ -196,31 +194,27 @@ cdef add_attributes(TableBuilder builder, bint bigram, dict part, list grams):
     own = <int32_t*>builder.literal_attr[bigram].data
     builder.space[bigram].literal_attr = own
     memset(own + known, 0xFF, <size_t>(builder.space[bigram].literal.n - known) * sizeof(int32_t))
+    for k in range(builder.n_nodes):
+        find_places(builder, k, bigram, part["nodes"][k], grams[k], place)
     for i in range(literal.shape[0]):
         if attribute[i] >= n:
             raise ValueError("an attribute that does not exist")
         if attribute[i] >= 0:
-            string[attribute[i]] = literal[i]
-    for k in range(builder.n_nodes):
-        find_places(builder, k, bigram, part["nodes"][k], grams[k], n, &owner[0] if n else NULL, &place[0] if n else NULL)
+            place[attribute[i]] = <int64_t>(own + literal[i])
     for a in range(n):
-        if string[a] >= 0:
-            own = <int32_t*>builder.literal_attr[bigram].data + string[a]
-        elif place[a] >= 0:
-            own = builder.node[owner[a]].row + place[a]
-        else:
+        own = <int32_t*>place[a]
+        if own == NULL:
             raise ValueError("an attribute that nothing makes")
         if own[0] < 0:
             own[0] = new_number(builder, bigram)
         number[a] = own[0]
     for k in range(builder.n_nodes):
-        fill_rows(builder, k, bigram, part["nodes"][k], grams[k], &number[0] if n else NULL)
+        fill_rows(builder, k, bigram, part["nodes"][k], grams[k], number)
     return numbered
 
 
-cdef int find_places(TableBuilder builder, int32_t number, bint bigram, dict given, gram_numbers, int64_t n, int32_t* owner,
-                     int64_t* place) except -1:
-    """Note for each attribute a row and slot that has it: `owner` is the node, `place` the cell of its rows."""
+cdef int find_places(TableBuilder builder, int32_t number, bint bigram, dict given, gram_numbers, int64_t[::1] place) except -1:
+    """Note for each attribute the place of one that has it, in the rows of a node."""
     cdef:
         const NodeC* node = &builder.node[number]
         const int32_t[::1] gram = gram_numbers, row = given["rows"]
@@ -235,22 +229,22 @@ cdef int find_places(TableBuilder builder, int32_t number, bint bigram, dict giv
             a = row[g * node.n_slots + slot]
             if a < 0:
                 continue
-            if a >= n or gram[g] < 0:
+            if a >= place.shape[0] or gram[g] < 0:
                 raise ValueError("a row with an attribute that does not exist")
-            owner[a], place[a] = number, gram[g] * node.stride + slot
+            place[a] = <int64_t>(node.row + gram[g] * node.stride + slot)
     return 0
 
 
-cdef int fill_rows(TableBuilder builder, int32_t number, bint bigram, dict given, gram_numbers, const int32_t* attribute) except -1:
+cdef int fill_rows(TableBuilder builder, int32_t number, bint bigram, dict given, gram_numbers, const int32_t[::1] attribute) except -1:
     """Fill in the attributes of all rows of the part."""
     cdef:
         NodeC* node = &builder.node[number]
         const int32_t[::1] gram = gram_numbers, row = given["rows"]
-        int64_t g
+        int64_t g, rows = given["n"]
         int32_t a, slot
-    for slot in range(node.n_slots if row.shape[0] else 0):
+    for slot in range(node.n_slots):
         if node.slot[slot].bigram == bigram:
-            for g in range(row.shape[0] // node.n_slots):
+            for g in range(rows):
                 a = row[g * node.n_slots + slot]
                 if a >= 0:
                     node.row[gram[g] * node.stride + slot] = attribute[a]
