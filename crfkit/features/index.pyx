@@ -108,7 +108,7 @@ cdef class Index(Features):
                 node.stride = node.key_stride = 2 + node.n_slots
                 node.key = <const int32_t*>self.data(f"node.{i}.grams", 4 * node.stride)
                 node.row = <int32_t*>node.key + 2
-                node.n = len(self.mapped[-1]) // (4 * node.stride)
+                node.n = memoryview(self.sections[f"node.{i}.grams"]).nbytes // (4 * node.stride)
                 if node.n > 0x7FFFFFFF:
                     raise ModelFileError(f"index: {node.n} entries in node.{i}.grams")
         return 0
