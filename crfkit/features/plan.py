@@ -109,7 +109,6 @@ class Plan:
 
     def __init__(self, template: Template | None):
         self.columns = [] if template is None else sorted(template.columns)
-        self.views: list[ViewPlan] = []
         self.nodes: list[Node] = []
         self.constants: list[Slot] = []
         self.uses: list[Use] = []
@@ -117,14 +116,15 @@ class Plan:
         self.plain_rules: set[str | None] = set()  # of the line that asks for plain label pairs, as in a Slot
         self.padding = 0  # the largest distance that any macro looks beyond a sentence
         self._roots: dict[tuple[int, int], Node] = {}
-        self._view_numbers: dict[ViewPlan, int] = {}
+        self._view_numbers: dict[ViewPlan, int] = {}  # in the order of these
         if template is None:  # data that name their attributes themselves
             self.plain_rules = {None}
         elif template.dialect in (WAPITI, MAXENT):
             self.patterns = Patterns([line.text for line in template.lines], template.dialect == MAXENT)
-            self.plain_rules = {None} if self.patterns.has_plain else set()
+            self.plain_rules = {None} if self.patterns.plain >= 0 else set()
         else:
             self._add_lines(template)
+        self.views = list(self._view_numbers)
         self.separators = bytes(sorted({byte for node in self.nodes for slot in node.slots for byte in b"".join(slot.literals[1:-1])}))
         self._mark_by_string(template is not None and template.by_string)
 
@@ -158,18 +158,12 @@ class Plan:
         """The node of a macro in a line that has begun with `parent`, whose first macro looks at `base`."""
         self.padding = max(self.padding, abs(macro.row), abs(macro.row2))
         children = self._roots if parent is None else parent.children
-        key = (self._view(ViewPlan.of(macro)), macro.row - base)
+        key = (self._view_numbers.setdefault(ViewPlan.of(macro), len(self._view_numbers)), macro.row - base)
         if key not in children:
             children[key] = Node(len(self.nodes), parent, *key, base)
             self.nodes.append(children[key])
         children[key].cover(base)
         return children[key]
-
-    def _view(self, view: ViewPlan) -> int:
-        if view not in self._view_numbers:
-            self._view_numbers[view] = len(self.views)
-            self.views.append(view)
-        return self._view_numbers[view]
 
     def _slot(self, node: Node, line: Line, bigram: bool) -> int:
         """The slot of a line. Lines that differ only in their offset share their features."""

@@ -23,7 +23,7 @@ cdef class Patterns(Arena):
     cdef readonly int32_t last_column   # that any of them reads, or -1
     cdef int32_t n
     cdef bint single
-    cdef int32_t plain                  # the pattern of plain pairs of labels, or -1
+    cdef readonly int32_t plain         # the pattern of plain pairs of labels, or -1
     cdef ItemC* items
     cdef int32_t* starts                # [n+1] where the items of each begin
     cdef int32_t* kinds                 # [n] UNIGRAM, BIGRAM or both

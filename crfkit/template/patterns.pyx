@@ -129,11 +129,6 @@ cdef class Patterns(Arena):
                 item += 1
             self.starts[i + 1] = <int32_t>(item - self.items)
 
-    @property
-    def has_plain(self):
-        """Whether a pattern makes plain label pairs."""
-        return self.plain >= 0
-
     cdef int64_t expand(self, int32_t pattern, const RowsC* rows, int64_t first, int64_t T, int64_t t, BufferC* line) except -1 nogil:
         """Write the expansion of a pattern at a token to `line`; return its length."""
         cdef const ItemC* item
