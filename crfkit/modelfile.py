@@ -16,7 +16,7 @@ import mmap
 import re
 import struct
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import canonical
@@ -112,11 +112,15 @@ def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:
 
     verify=False leaves out only the checksums of what is in the sections, so that the time does not depend on the size of the file.
     """
+    from xxhash import xxh3_64_hexdigest
+
     name, data = held(path_or_bytes)
     try:
         start, header, sections = _parse(data)
-        if verify:
-            _check_sections(data[start:], sections.values())
+        for section in sections.values() if verify else ():
+            body = data[start + section.offset : start + section.offset + section.length]
+            if xxh3_64_hexdigest(body) != section.checksum:
+                raise ModelFileError(f"damaged: the checksum of section {section.name!r} does not match")
     except ModelFileError as error:
         raise ModelFileError(f"{name}: {error}") from None
     return ModelFile(name, header, sections, data[start:], len(data))
@@ -293,16 +297,6 @@ def _is_size(value: Any) -> bool:
 def _check_zeros(gap: memoryview, place: str) -> None:
     if bytes(gap) != bytes(len(gap)):
         raise ModelFileError(f"damaged: the padding of {place} is not zero")
-
-
-def _check_sections(payload: memoryview, sections: Iterable[Section]) -> None:
-    """Compare what the sections hold with their checksums."""
-    from xxhash import xxh3_64_hexdigest
-
-    for section in sections:
-        body = payload[section.offset : section.offset + section.length]
-        if xxh3_64_hexdigest(body) != section.checksum:
-            raise ModelFileError(f"damaged: the checksum of section {section.name!r} does not match")
 
 
 def numbers(sections: Mapping[str, Any], name: str, dtype: str) -> Any:
