@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from crfkit.errors import DataError
+from crfkit.values import shown
 
 
 class Columns(NamedTuple):
@@ -24,7 +25,7 @@ def places_of(wanted: Sequence[str], names: Sequence[str], path: str | None) -> 
     """The numbers of the columns with the wanted names; DataError for one that is not there."""
     for name in wanted:
         if name not in names:
-            raise DataError(f"there is no column '{name}': the columns are {' '.join(names)}", path, 1)
+            raise DataError(f"there is no column {shown(name)}: the columns are {' '.join(names)}", path, 1)
     return [names.index(name) for name in wanted]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from crfkit.errors import DataError, OptionError
 from crfkit.values import lists, plain, shown
 
-from .block import Columns
+from .block import Columns, places_of
 from .faults import plural
 from .items import fill_items
 from .reading import Source
@@ -103,8 +103,7 @@ def label_column(label: str | None, columns: Any, form: str) -> int | None:
                 "and learn takes a template with P lines"
             )
         return None
-    if columns.names is None or label not in columns.names:
+    if columns.names is None:
         unnamed = "the columns have no names; a first line such as '# columns = word label' gives them"
-        found = unnamed if columns.names is None else f"the columns are {' '.join(columns.names)}"
-        raise DataError(f"there is no column {shown(label)}: {found}", columns.path, 1)
-    return columns.names.index(label)
+        raise DataError(f"there is no column {shown(label)}: {unnamed}", columns.path, 1)
+    return places_of([label], columns.names, columns.path)[0]
