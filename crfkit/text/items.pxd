@@ -20,5 +20,4 @@ cdef int copy_characters(Rows rows, text, const PlaceC* place) except -1
 # Find the characters of a str in plain ASCII, as nearly all are; False for anything else.
 cdef bint plain_text(text, TextC* found) noexcept
 
-# A label as bytes. It must fit into a column, unless it is `free`: then only zero bytes are refused.
 cdef bytes label_of(label, const PlaceC* place, bint free)
