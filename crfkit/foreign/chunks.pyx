@@ -90,6 +90,7 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
     cdef:
         int64_t size, list_size, n_features, i, k, f, at, begin, length, total = 0
         uint32_t label
+        bint ascending
         const uint8_t* table = chunk(data, features, b"FEAT", 12, &size)
         const uint8_t* lists = chunk(data, references, magic, 12, &list_size)
         const uint8_t* file = &data[0]
@@ -122,6 +123,7 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
         at = number(lists + 12 + 4 * i)
         length, begin = start[i + 1] - begin, start[i + 1]
         start[i] = total
+        ascending = True
         for k in range(length):
             f = number(file + at + 4 + 4 * k)
             if f >= n_features:
@@ -129,27 +131,26 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
             label = number(table + 12 + f * FEATURE + 8)
             if label >= n_labels:
                 raise ModelFileError(f"damaged: feature {f} names label {label}, but there are {n_labels}")
-            total += insert(label_of, weight_of, start[i], total, <uint16_t>label, weight_at(table + 12 + f * FEATURE + 12))
+            ascending = ascending and (k == 0 or label_of[total - 1] < label)
+            label_of[total], weight_of[total] = <uint16_t>label, weight_at(table + 12 + f * FEATURE + 12)
+            total += 1
+        if not ascending:
+            total = start[i] + put_in_order(label_of + start[i], weight_of + start[i], length)
     start[n] = total
     if total < len(labels):
         labels, weights = labels[:total], weights[:total]
     return starts, labels, weights
 
 
-cdef inline int64_t insert(uint16_t* labels, double* weights, int64_t first, int64_t end, uint16_t label, double weight) noexcept:
-    """Insert a feature into the sorted row from `first` to `end`, or add its weight to that of the same label. Returns by how
-    much the row has grown: 1 or 0."""
-    cdef int64_t at = end
-    while at > first and labels[at - 1] > label:
-        at -= 1
-    if at > first and labels[at - 1] == label:
-        weights[at - 1] += weight
-        return 0
+cdef int64_t put_in_order(uint16_t* label, double* weight, int64_t n) except -1:
+    """Sort the features of a row by their labels, and add the weights of those of one label; how many are left."""
     cdef int64_t k
-    for k in range(end, at, -1):
-        labels[k], weights[k] = labels[k - 1], weights[k - 1]
-    labels[at], weights[at] = label, weight
-    return 1
+    sums = {}
+    for k in range(n):
+        sums[label[k]] = sums[label[k]] + weight[k] if label[k] in sums else weight[k]
+    for k, found in enumerate(sorted(sums)):
+        label[k], weight[k] = found, sums[found]
+    return len(sums)
 
 
 cdef inline uint32_t rotated(uint32_t x, int k) noexcept nogil:
