@@ -82,10 +82,8 @@ cdef class LookaheadSearch:
         -1, has to be better than the others by the margin."""
         cdef:
             int32_t L = self.layout.c.L, unused
-            int64_t P = self.layout.c.P, j
             double* row = self.rows
-            double* base = row + P
-            const double* reach
+            double* base = row + self.layout.c.P
         out.t, out.last = t, min(t + self.depth, self.sent.T - 1)
         out.previous = labels[t - 1] if t > 0 else L
         out.before = labels[t - 2] if t > 1 else L + 1 - t
@@ -93,14 +91,9 @@ cdef class LookaheadSearch:
         self.score_to(out.last)
         self.bound_to(out.last)
         self.fill_reach(t + 1, out.last)
-        self.fill_row(t, out.before, out.previous, row)
-        memcpy(base, row, P * sizeof(double))
-        if t < out.last:
-            reach = <double*>self.reach.data + (t + 1) * P
-            for j in range(L):
-                row[j] += reach[j]
-            if self.second and correct >= 0:
-                row[correct] = base[correct] + self.solve(t + 1, 1, out.last, out.previous, correct, &unused)
+        self.fill_level(t, 0, out.last, out.before, out.previous)
+        if self.second and correct >= 0 and t < out.last:
+            row[correct] = base[correct] + self.solve(t + 1, 1, out.last, out.previous, correct, &unused)
         if correct >= 0:
             out.correct = row[correct]
             row[correct] -= margin
@@ -316,17 +309,29 @@ cdef class LookaheadSearch:
                     add_features(layout, self.w, sent.b_id[u], before, previous, row)
                     add_features(layout, self.w, sent.b_id[u], before, ANY, row)
 
+    cdef void fill_level(self, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous) noexcept nogil:
+        """The row of a level: values of the labels of token t, or before the last token their bounds; and after it, in a second row,
+        the scores without continuations."""
+        cdef:
+            int64_t P = self.layout.c.P, j
+            double* row = self.rows + 2 * P * level
+            const double* reach
+        self.fill_row(t, before, previous, row)
+        memcpy(row + P, row, P * sizeof(double))
+        if t < last:
+            reach = <double*>self.reach.data + (t + 1) * P
+            for j in range(self.layout.c.L):
+                row[j] += reach[j]
+
     # ------------------------------------------------------------------------------- two labels back
 
     cdef int32_t best_of(self, int32_t t, int32_t level, int32_t last, int32_t previous) noexcept nogil:
-        """The best label in the row of a level, which holds values or, before the last token, their bounds; these are
-        made exact as far as needed. The row of scores without continuations is stored after it."""
+        """The best label in the row of a level (fill_level), whose bounds are made exact as far as needed."""
         cdef:
             int64_t P = self.layout.c.P, j, exact = -1
             double* row = self.rows + 2 * P * level
             const double* base = row + P
             int32_t best, unused
-            uint8_t* solved
         while True:
             best = 0
             for j in range(1, self.layout.c.L):
@@ -341,18 +346,11 @@ cdef class LookaheadSearch:
                       int32_t* label) noexcept nogil:
         """The best score of tokens t .. last after two labels, and the first of their labels."""
         cdef:
-            int64_t L = self.layout.c.L, P = self.layout.c.P, j
+            int64_t L = self.layout.c.L
             MemoC* memo = self.memo + ((level * (L + 2) + before) * L + previous)
-            double* row = self.rows + 2 * P * level
-            const double* reach
         if memo.stamp != self.stamp:
-            self.fill_row(t, before, previous, row)
-            memcpy(row + P, row, P * sizeof(double))
-            if t < last:
-                reach = <double*>self.reach.data + (t + 1) * P
-                for j in range(L):
-                    row[j] += reach[j]
+            self.fill_level(t, level, last, before, previous)
             memo.label = self.best_of(t, level, last, previous)
-            memo.value, memo.stamp = row[memo.label], self.stamp
+            memo.value, memo.stamp = self.rows[2 * self.layout.c.P * level + memo.label], self.stamp
         label[0] = memo.label
         return memo.value
