@@ -13,7 +13,7 @@ from crfkit.features.builder cimport TableBuilder
 from crfkit.features.strings cimport StringTable
 from crfkit.features.walk cimport find_tokens, learn_tokens
 from crfkit.features.workspace cimport Workspace
-from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, empty_buffer, memset
+from crfkit.memory cimport Arena, arena_reserve, arena_zeros
 from crfkit.text.rows cimport Rows
 from crfkit.text.scanning cimport is_digit
 from crfkit.text.table cimport RowsC, rows_cell
@@ -130,21 +130,15 @@ cdef int read_heads(Rows rows, TreeColumns columns, int64_t s, int32_t* head) ex
             root = t
         head[t] = <int32_t>found - 1
     # Walk upwards from each word, to the root or to a word of an earlier walk. A walk that meets itself is a cycle.
-    cdef BufferC marks = empty_buffer()
-    cdef int32_t* seen
-    try:
-        buffer_reserve(&marks, T, sizeof(int32_t))
-        seen = <int32_t*>marks.data
-        memset(seen, 0, T * sizeof(int32_t))
-        for t in range(T):
-            at = <int32_t>t
-            while at >= 0 and seen[at] == 0:
-                seen[at] = <int32_t>t + 1
-                at = head[at]
-            if at >= 0 and seen[at] == t + 1:
-                raise fault(rows, s, first + t, f"HEAD {head[t] + 1} is part of a cycle: expected a tree, in which every word leads to the root")
-    finally:
-        buffer_free(&marks)
+    cdef Arena room = Arena()
+    cdef int32_t* seen = <int32_t*>arena_zeros(room, T, sizeof(int32_t))
+    for t in range(T):
+        at = <int32_t>t
+        while at >= 0 and seen[at] == 0:
+            seen[at] = <int32_t>t + 1
+            at = head[at]
+        if at >= 0 and seen[at] == t + 1:
+            raise fault(rows, s, first + t, f"HEAD {head[t] + 1} is part of a cycle: expected a tree, in which every word leads to the root")
     return 0
 
 
@@ -242,27 +236,23 @@ cdef class Treebank(Arena):
 
 cdef int projective(const int32_t* head, int32_t T) except -1:
     """Whether the actions shift, left and right can build the tree."""
-    cdef BufferC room = empty_buffer()
+    cdef Arena room = Arena()
+    cdef int32_t* tokens = <int32_t*>arena_zeros(room, 8 * <int64_t>T, sizeof(int32_t))
+    cdef int32_t* waiting = tokens + 6 * <int64_t>T
     cdef StateC s
-    cdef int32_t* waiting
     cdef int32_t t
     cdef int kind
-    try:
-        buffer_reserve(&room, 8 * <int64_t>T, sizeof(int32_t))
-        waiting = <int32_t*>room.data + 6 * <int64_t>T
-        count_children(head, T, waiting, waiting + T)
-        state_start(&s, T, <int32_t*>room.data)
-        while not state_ended(&s):
-            kind = correct_kind(&s, head, waiting)
-            if kind == NOBODY:
-                return False
-            t = NOBODY if kind == SHIFT else s.stack[s.depth - 1 if kind == LEFT else s.depth - 2]
-            if t >= 0:
-                waiting[t] -= 1
-            state_do(&s, kind, 0)
-        return True
-    finally:
-        buffer_free(&room)
+    count_children(head, T, waiting, waiting + T)
+    state_start(&s, T, tokens)
+    while not state_ended(&s):
+        kind = correct_kind(&s, head, waiting)
+        if kind == NOBODY:
+            return False
+        t = NOBODY if kind == SHIFT else s.stack[s.depth - 1 if kind == LEFT else s.depth - 2]
+        if t >= 0:
+            waiting[t] -= 1
+        state_do(&s, kind, 0)
+    return True
 
 
 cdef void count_children(const int32_t* head, int32_t T, int32_t* n, int32_t* last) noexcept nogil:
