@@ -130,6 +130,11 @@ cdef extern from "crf.h" nogil:
         double reach
 
 
+cdef inline double weight_of(const DatasetC* data, int64_t s) noexcept nogil:
+    """The weight of sequence s."""
+    return data.seq_weight[s] if data.seq_weight != NULL else 1.0
+
+
 cdef inline SentenceC dataset_sentence(const DatasetC* data, int64_t s) noexcept nogil:
     """A view of sequence s of a data set."""
     cdef:
@@ -140,5 +145,5 @@ cdef inline SentenceC dataset_sentence(const DatasetC* data, int64_t s) noexcept
     sent.b_ptr = data.b_ptr + first if data.b_ptr != NULL else NULL
     sent.b_id, sent.b_val = data.b_id, NULL
     sent.label = data.label + first if data.label != NULL else NULL
-    sent.weight = data.seq_weight[s] if data.seq_weight != NULL else 1.0
+    sent.weight = weight_of(data, s)
     return sent
