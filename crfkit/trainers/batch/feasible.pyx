@@ -19,16 +19,22 @@ from libc.stdint cimport int32_t, int64_t
 
 from crfkit.loops.numbers cimport fabs, fmax
 from crfkit.loops.structs cimport DualC, LayoutC, SentenceC, dataset_sentence
-from crfkit.memory cimport arena_zeros, memset, restore_vectors, vector
-from crfkit.weights.layout cimport layout_clear_absent
-
+from crfkit.memory cimport Arena, arena_zeros, memset, restore_vectors, vector
+from crfkit.weights.cells cimport feature_cell
+from .proximal cimport Proximal
 from .quasinewton cimport dual_objective
 
 cdef enum:
     PARTS = 16              # shares of a new point in the mixture that are tried
 
 
-cdef class Feasible:
+cdef class Feasible(Arena):
+    cdef:
+        Proximal ascent
+        double l1, l2           # penalties
+        double* sum             # by feature: expected minus observed values over all sequences
+        double* mean            # the same for a mixture of the points seen so far, and
+        double mixed            # a lower bound of its entropy
 
     def __cinit__(self, Proximal ascent not None):
         cdef int64_t n = ascent.layout.c.n_cells
@@ -53,7 +59,7 @@ cdef class Feasible:
         restore_vectors(state, self.vectors())
         self.mixed = state["mixed"]
 
-    cpdef double bound(self, double l1, double l2) except? -1:
+    def bound(self, double l1, double l2) -> float:
         """A lower bound of the objective with these penalties."""
         cdef:
             int64_t k
@@ -91,10 +97,9 @@ cdef class Feasible:
             const LayoutC* c = &self.ascent.layout.c
             SentenceC sent
             DualC dual
-            int64_t s, u, f, cold = c.cold0 - c.u_ptr[c.H]
-            int32_t t, a, j, k
+            int64_t s, u, f
+            int32_t t, a, k
             double x, entropy = 0
-            double* row
             const float* node
             const float* rich
         memset(self.sum, 0, c.n_cells * sizeof(double))
@@ -107,13 +112,8 @@ cdef class Feasible:
                 for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
                     a = sent.u_id[u]
                     x = sent.weight * (sent.u_val[u] if sent.u_val != NULL else 1)
-                    if a < c.H:
-                        row = self.sum + <int64_t>a * c.P
-                        for j in range(c.P):
-                            row[j] += x * node[j]
-                        continue
                     for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
-                        self.sum[cold + f] += x * node[c.u_label[f]]
+                        self.sum[feature_cell(c, a, f)] += x * node[c.u_label[f]]
                 if t == 0 or sent.b_ptr == NULL:
                     continue
                 for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
@@ -122,5 +122,4 @@ cdef class Feasible:
                         rich += 1
             for k in range(dual.n_pairs):
                 self.sum[c.tau0 + dual.pair_cell[k]] += sent.weight * dual.pair[k]
-        layout_clear_absent(c, self.sum, 0, c.n_cells)
         return entropy

@@ -25,7 +25,6 @@ from crfkit.loops.numbers cimport INFINITY, fabs, fmax, isfinite, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_zeros, memcpy
 from crfkit.loops.structs cimport weight_t
-from .feasible cimport Feasible
 from .objective cimport PARTS, Objective
 from .proximal cimport Proximal
 from .quasinewton cimport DUAL, KEEP_DESCENT, PROJECT, PSEUDO_GRADIENT, SIZES, QuasiNewton, Walk, dual_objective, may_take
@@ -34,6 +33,7 @@ from dataclasses import replace
 
 from crfkit.errors import TrainingError
 from .dual import dual_bytes
+from .feasible import Feasible
 
 cdef enum:
     MAX_TRIALS = 60
@@ -65,7 +65,7 @@ cdef class Owlqn(QuasiNewton):
         public bint ascends     # iterations are those of the ascent
         public int64_t ascended # passes
         Proximal ascent
-        Feasible feasible
+        object feasible         # Feasible, of the ascent
         double duals[16][3]     # sums of each part
 
     numbers = QuasiNewton.numbers + ("ascends", "ascended")
