@@ -13,6 +13,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 from crfkit.data.ambiguity cimport NO_LABEL, labels_seen
 from crfkit.loops.kernels cimport K
 from crfkit.loops.numbers cimport fabs, fmax
+from crfkit.loops.structs cimport weight_of
 from crfkit.memory cimport BufferC, data_reserve, memcpy, vector
 
 from crfkit.values import as_bytes
@@ -227,7 +228,7 @@ cdef class Dataset:
         counts = array.array("d", [0]) * len(self.labels)
         cdef double[::1] count = counts
         for s in range(self.c.n_seq):
-            weight = self.c.seq_weight[s] if self.c.seq_weight != NULL else 1
+            weight = weight_of(&self.c, s)
             for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1]):
                 if self.c.label[t] >= count.shape[0]:
                     raise ValueError(f"label {self.c.label[t]} of {count.shape[0]}")
@@ -280,11 +281,10 @@ cdef class Dataset:
     @property
     def weight(self):
         """Tokens in the corpus, each counted as many times as the weight of its sequence says."""
-        cdef double total = 0, tokens
+        cdef double total = 0
         cdef int64_t s
         for s in range(self.c.n_seq):
-            tokens = self.c.seq_ptr[s + 1] - self.c.seq_ptr[s]
-            total += tokens if self.c.seq_weight == NULL else tokens * self.c.seq_weight[s]
+            total += (self.c.seq_ptr[s + 1] - self.c.seq_ptr[s]) * weight_of(&self.c, s)
         return total
 
     @property

@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from .dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport Arena, arena_zeros, memset
-from crfkit.loops.structs cimport DatasetC
+from crfkit.loops.structs cimport DatasetC, weight_of
 
 cdef enum:
     CELLS = 1 << 23         # counts kept at a time: attributes are dealt with in groups
@@ -51,7 +51,7 @@ cdef void count_group(const DatasetC* c, bint bigram, const int32_t* place, int6
     memset(count, 0, n * L * sizeof(double))
     memset(last, 0xFF, n * sizeof(int64_t))
     for s in range(c.n_seq):
-        weight = c.seq_weight[s] if c.seq_weight != NULL else 1.0
+        weight = weight_of(c, s)
         for t in range(c.seq_ptr[s], c.seq_ptr[s + 1]):
             for u in range(ptr[t], ptr[t + 1]):
                 k = place[ids[u]] - first

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.loops.structs cimport LayoutC
+from crfkit.loops.structs cimport LayoutC, weight_of
 from .cells cimport feature_cell, is_hot, layout_cell
 from .layout cimport Layout, layout_clear_absent
 
@@ -131,7 +131,7 @@ def frequent(Layout layout not None, Dataset data not None, double least):
         int64_t s, t, u, k, cell, pairs, n_pairs = <int64_t>layout.c.L * layout.c.P
         int64_t left = 0
         bint negative = False
-        double weight = 1
+        double weight
     for u in range(data.c.u_ptr[data.c.n_tok] if data.c.u_val != NULL else 0):
         negative = negative or data.c.u_val[u] < 0
     if (least <= 0 and not negative) or not layout.c.n_cells:
@@ -141,8 +141,7 @@ def frequent(Layout layout not None, Dataset data not None, double least):
     cdef float[::1] keep = kept
     pairs = layout.c.tau0
     for s in range(data.c.n_seq):
-        if data.c.seq_weight != NULL:
-            weight = data.c.seq_weight[s]
+        weight = weight_of(&data.c, s)
         for t in range(data.c.seq_ptr[s], data.c.seq_ptr[s + 1]):
             for u in range(data.c.u_ptr[t], data.c.u_ptr[t + 1]):
                 cell = layout_cell(&layout.c, data.c.u_id[u], data.c.label[t])

@@ -13,7 +13,7 @@ with a larger kappa.
 
 from crfkit.loops.numbers cimport fabs, fmax, fmin
 from crfkit.loops.kernels cimport K
-from crfkit.loops.structs cimport EdgeC, weight_t
+from crfkit.loops.structs cimport EdgeC, weight_of, weight_t
 from crfkit.memory cimport arena_zeros, memcpy
 
 from crfkit.errors import TrainingError
@@ -202,7 +202,7 @@ cdef class Blocks:
         """What `visit` does in one sequence, at its n tokens with the block (all but the first, if none are given)."""
         cdef:
             int64_t begin = self.data.c.seq_ptr[s], k, t
-            double v = 1, weight = self.data.c.seq_weight[s] if self.data.c.seq_weight != NULL else 1
+            double v = 1, weight = weight_of(&self.data.c, s)
         if not look:
             return weight * self.chains.changed(s, token, n, self.factor if b < 0 else NULL, self.change, value,
                                                 self.farthest if b < self.layout.c.B else 0)

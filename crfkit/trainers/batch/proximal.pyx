@@ -25,7 +25,7 @@ import array
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fabs, fmax, fmin, sqrt
 from crfkit.loops.kernels cimport K
-from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence
+from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence, weight_of
 from crfkit.memory cimport arena_zeros, data_zeros, vector
 from crfkit.weights.cells cimport layout_cell, layout_row, pairs_row
 from crfkit.weights.history cimport ANY, layout_history_cell
@@ -191,7 +191,7 @@ cdef class Proximal(DualAscent):
         cdef double total = 0
         cdef int64_t s
         for s in range(self.data.c.n_seq):
-            total += (self.data.c.seq_weight[s] if self.data.c.seq_weight != NULL else 1) * self.entropy[s]
+            total += weight_of(&self.data.c, s) * self.entropy[s]
         return total
 
     cdef void correct(self, const double* surplus) noexcept nogil:

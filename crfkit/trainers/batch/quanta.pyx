@@ -9,7 +9,7 @@ import array
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.loops.numbers cimport ceil, fabs, fmax, frexp, ldexp, log2
-from crfkit.loops.structs cimport DatasetC, LayoutC
+from crfkit.loops.structs cimport DatasetC, LayoutC, weight_of
 from crfkit.memory cimport arena_zeros
 
 
@@ -17,10 +17,6 @@ cdef double quantum_of(double bound) noexcept:
     """The quantum for a cell: twice the bound on its sum of absolute terms, once for expected and once for observed ones, must be
     below 2^52 quanta."""
     return 2.0 ** (ceil(log2(bound)) + 1 - 52)
-
-
-cdef inline double weight_of(const DatasetC* c, int64_t s) noexcept nogil:
-    return c.seq_weight[s] if c.seq_weight != NULL else 1.0
 
 
 cdef inline double size_of(const float* value, int64_t u) noexcept nogil:

@@ -19,7 +19,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros, memcpy, memset, vector
 from crfkit.loops.numbers cimport fabs, fmax, isfinite, sqrt
-from crfkit.loops.structs cimport weight_t
+from crfkit.loops.structs cimport weight_of, weight_t
 from crfkit.trainers.base cimport Trainer, not_finite
 from .blocks cimport Blocks, soft
 from .chains cimport Chains
@@ -232,7 +232,7 @@ cdef class Sbcd(Trainer):
         self.chains.load_edges()
         for s in range(self.data.c.n_seq):
             self.chains.refresh(s)
-            sum += (self.data.c.seq_weight[s] if self.data.c.seq_weight != NULL else 1) * self.chains.full_log_z(s, both)
+            sum += weight_of(&self.data.c, s) * self.chains.full_log_z(s, both)
         return sum
 
     cdef int check_convergence(self) except -1:
