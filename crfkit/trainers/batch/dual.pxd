@@ -15,7 +15,7 @@ cdef class DualAscent(OnlineTrainer):
         public double ways                  # sum of the squared distances met in this pass
         double enough                       # the smallest one that is not left out
         public int64_t visited
-        BufferC way, labels
+        BufferC way
         uint16_t* best                      # room for a path, where wrong labels are counted
         float* left                         # by sequence: its squared distance at its last visit,
         float* told                         # its negative log-likelihood then,

@@ -170,17 +170,14 @@ cdef class DualAscent(OnlineTrainer):
         """Add the curvature of the likelihood along each weight: the sum of p (1 - p) x squared value over all tokens, where p is the
         marginal under mu. That of a pair is taken for the product of its labels' marginals, since only sums over positions are kept."""
         cdef:
+            Arena room = Arena()
             int64_t s
             SentenceC sent
-            DualC dual
-            double* marginal
-            int32_t* likely
-        arena_reserve(self, &self.way, 2 * self.layout.c.P, sizeof(double))
-        arena_reserve(self, &self.labels, 2 * self.layout.c.P, sizeof(int32_t))
-        marginal, likely = <double*>self.way.data, <int32_t*>self.labels.data
+            double* marginal = <double*>arena_zeros(room, 2 * self.layout.c.P, sizeof(double))
+            int32_t* likely = <int32_t*>arena_zeros(room, 2 * self.layout.c.P, sizeof(int32_t))
         for s in range(self.data.c.n_seq):
-            sent, dual = dataset_sentence(&self.data.c, s), self.dual_of(s)
-            self.add_curvature_of(&sent, dual.node, marginal, likely, curvature)
+            sent = dataset_sentence(&self.data.c, s)
+            self.add_curvature_of(&sent, self.dual_of(s).node, marginal, likely, curvature)
         return 0
 
     cdef void add_curvature_of(self, const SentenceC* sent, const float* node, double* marginal, int32_t* likely, float* curvature) noexcept nogil:
