@@ -166,7 +166,7 @@ cdef int check_strings(StringTable table) except -1:
     """Refuse a mapped table that is not exactly what `pack` writes for its strings."""
     cdef const StringTableC* t = &table.c
     cdef int64_t i, used = 0
-    cdef uint64_t at, h
+    cdef uint64_t h
     if t.offset[0] != 0 or t.offset[t.n] != t.n_bytes:
         raise ModelFileError("string table: the offsets do not cover the strings")
     for i in range(t.n):

@@ -89,7 +89,7 @@ cdef class StateTables(Arena):
     """The tables of these lines (crfkit.parser.places.StateFeatures): empty, or those in the `sections` of a model file."""
 
     def __cinit__(self, features, int32_t n_relations, sections=None, bint verify=True, sizes=None):
-        cdef int32_t i, n = 0
+        cdef int32_t i
         cdef PlacedCellC* cell
         cdef LineC* line
         self.n_views, self.n_relations, self.n_actions = features.views, n_relations, 1 + 2 * n_relations

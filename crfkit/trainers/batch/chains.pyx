@@ -241,7 +241,7 @@ cdef class Chains:
 
     cdef void widen(self, int64_t k, double by) noexcept nogil:
         """Widen the bound of a sequence. If it gets too wide it is measured anew."""
-        cdef double least = 1, most = 1, j
+        cdef double least = 1, most = 1
         cdef const double* pot = self.pot + k * self.row
         cdef int64_t s = self.sequence[k], i
         self.token_width[k] += by

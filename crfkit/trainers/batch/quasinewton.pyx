@@ -142,7 +142,7 @@ cdef class QuasiNewton(Trainer):
     def run_pass(self, should_stop=None) -> dict:
         """One iteration: a direction, and a step along it."""
         cdef:
-            double slope, step, gradient_norm
+            double slope, step
             bint fresh
         if self.history is None:
             raise TypeError("a pass after the end")
