@@ -49,4 +49,3 @@ cdef class Scratch(Arena):
 
 
 cdef void reverse(uint16_t* labels, int64_t n) noexcept nogil
-cdef Lattice without_steps(int64_t L)

@@ -41,7 +41,7 @@ cdef class Scratch:
             lattice_add_weights(&self.lattice.c, &self.rest.c)
         if decoder.constrained:
             lattice_forbid(&self.lattice.c, decoder.may_follow)
-            self.voting = without_steps(decoder.layout.c.L)
+            self.voting = Lattice(decoder.layout.c.L)       # steps have the score zero
             lattice_forbid(&self.voting.c, decoder.may_follow)
         if decoder.depth < 0:
             self.step_level = level_step(&self.lattice.c.shared)
@@ -326,12 +326,3 @@ def gold_labels(Rows rows not None):
             labels.append(label)
         sentences.append(labels)
     return sentences
-
-
-cdef Lattice without_steps(int64_t L):
-    """A lattice whose steps have the score zero."""
-    cdef Lattice lattice = Lattice(L)
-    cdef int64_t k
-    for k in range(L * lattice.c.P):
-        lattice.c.shared.score[k] = 0 if k % lattice.c.P < L else -INFINITY
-    return lattice

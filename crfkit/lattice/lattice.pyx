@@ -161,10 +161,10 @@ cdef void forbid_steps(LatticeC* lat, double* matrix, const uint8_t* transitions
 
 
 cdef class Lattice:
-    """Owner of the arrays of one LatticeC."""
+    """Owner of the arrays of one LatticeC. At first the score of each step is zero."""
 
     def __cinit__(self, int32_t labels):
-        cdef int64_t matrix
+        cdef int64_t matrix, i, j
         cdef LatticeC* lat = &self.c
         if not 1 <= labels <= 65535:
             raise ValueError(f"a lattice needs 1 to 65,535 labels, not {labels}")
@@ -178,6 +178,9 @@ cdef class Lattice:
         lat.pair = lat.outer + matrix
         lat.tops = lat.pair + matrix
         lat.unfolded = lat.tops + lat.P
+        for i in range(labels):
+            for j in range(labels, lat.P):
+                lat.shared.score[i * lat.P + j] = -INFINITY
         self.most = -1
 
     # ------------------------------------------------------------------------------- the shared step
@@ -213,13 +216,9 @@ cdef class Lattice:
         if these are few. Only their expectations are counted then. `summed`: best paths are never searched.
         """
         cdef EdgeC* shared = &self.c.shared
-        cdef int64_t k, n = 0, most
+        cdef int64_t n = layout.n_pairs, most
         summed = summed and layout.B == 0
         most = most_pairs(layout.L, recursions, summed)
-        for k in range(<int64_t>layout.L * layout.P):
-            shared.score[k] = 0 if k % layout.P < layout.L else -INFINITY
-            n += layout.has_tau and layout.tau_mask[k]
-        shared.max = shared.range = 0
         self.c.counted = n <= most and <int64_t>layout.L * layout.P <= LARGEST_CELL
         if self.c.counted:
             self.reserve_lists(recursions, n)

@@ -13,6 +13,7 @@ cdef extern from "crf.h" nogil:
         int32_t A, H
         int32_t B
         int32_t has_tau
+        int64_t n_pairs
         const int64_t* u_ptr
         const uint16_t* u_label
         const uint8_t* u_exists

@@ -12,7 +12,6 @@ cdef bint layout_fits(const LayoutC* layout, const SentenceC* sent) noexcept nog
 
 cdef class Layout(Arena):
     cdef LayoutC c
-    cdef readonly int64_t n_features        # weights that may differ from zero
     cdef dict sections                      # the arrays
     cdef object pairs                       # the mask of label pairs
     cdef uint8_t* u_exists

@@ -118,7 +118,7 @@ cdef class Layout:
             raise ModelFileError(f"layout: {labels} labels, expected at most {MOST_HISTORY_LABELS}")
         if b_prev.shape[0] != b_label.shape[0] or (b_prev2 is not None and b_prev2.shape[0] != b_label.shape[0]):
             raise ModelFileError("layout: pairs of labels of different lengths")
-        c.L, c.P, c.has_tau = labels, padded(labels), has_tau
+        c.L, c.P, c.has_tau, c.n_pairs = labels, padded(labels), has_tau, <int64_t>labels * labels if has_tau else 0
         c.A, c.B = <int32_t>u_ptr.shape[0] - 1, <int32_t>b_ptr.shape[0] - 1
         if not 0 <= hot <= c.A:
             raise ModelFileError(f"layout: {hot} dense rows for {c.A} attributes")
@@ -139,7 +139,6 @@ cdef class Layout:
         c.tau0 = pairs_begin(c.cold0 + c.u_ptr[c.A] - c.u_ptr[c.H])
         c.rich0 = c.tau0 + (<int64_t>c.L * c.P if c.has_tau else 0)
         c.n_cells = c.rich0 + c.b_ptr[c.B]
-        self.n_features = u_label.shape[0] + b_label.shape[0] + (<int64_t>labels * labels if has_tau else 0)
         self.unverified = True
         if verify:
             self.verify()
@@ -212,9 +211,9 @@ cdef class Layout:
             for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
                 k = <int64_t>a * c.P + c.u_label[f]
                 self.u_exists[k >> 3] |= 1 << (k & 7)
-        self.n_features = c.u_ptr[c.A] + c.b_ptr[c.B]
-        for k in range(<int64_t>c.L * c.P):
-            self.n_features += c.tau_mask[k]
+        c.n_pairs = 0
+        for k in range(<int64_t>c.L * c.P if c.has_tau else 0):
+            c.n_pairs += c.tau_mask[k]
         return 0
 
     @property
@@ -229,6 +228,11 @@ cdef class Layout:
     @property
     def n_cells(self) -> int:
         return self.c.n_cells
+
+    @property
+    def n_features(self) -> int:
+        """How many weights may differ from zero."""
+        return self.c.u_ptr[self.c.A] + self.c.b_ptr[self.c.B] + self.c.n_pairs
 
     @property
     def n_attributes(self) -> tuple[int, int]:

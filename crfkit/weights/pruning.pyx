@@ -46,7 +46,7 @@ def pruned(Layout layout not None, const float[::1] w):
     new = Layout(old.L, n_pairs > 0, hot, cut(u_ptr, n_u + 1), cut(u_label, u_ptr[n_u]), cut(b_ptr, n_b + 1), cut(b_prev, n), cut(b_label, n),
                  None if b_prev2 is None else cut(b_prev2, n), verify=False)
     new.unverified = False      # it was just made
-    new.n_features = new.c.u_ptr[new.c.A] + new.c.b_ptr[new.c.B] + n_pairs
+    new.c.n_pairs = n_pairs
     return new, carried(old, w, &new.c, u_ids), u_ids, b_ids
 
 

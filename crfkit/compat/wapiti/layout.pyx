@@ -7,7 +7,7 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.stdio cimport snprintf
 
-from crfkit.decode.scratch cimport Scratch, without_steps
+from crfkit.decode.scratch cimport Scratch
 from crfkit.decode.nbest cimport search_nbest
 from crfkit.features.strings cimport string_hash, strings_find
 from crfkit.lattice.lattice cimport Lattice
@@ -34,7 +34,7 @@ cdef class LinePrinter:
         """(the labelled block, its number of sequences, what Count found). Without `check` the last is None."""
         cdef Output out = Output()
         cdef Count count = Count(len(x.decoder.labels)) if self.check else None
-        cdef Lattice votes = without_steps(x.lattice.c.L) if self.posterior else None
+        cdef Lattice votes = Lattice(x.lattice.c.L) if self.posterior else None
         cdef int64_t s
         with nogil:
             for s in range(rows.c.n_seq):

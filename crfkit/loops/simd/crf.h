@@ -27,6 +27,7 @@ typedef struct {
     int32_t A, H;
     int32_t B;               /* rich bigram attributes (templates B with macros) */
     int32_t has_tau;         /* label-pair weights exist (a plain B template) */
+    int64_t n_pairs;         /* how many of them belong to features */
     const int64_t *u_ptr;    /* [A+1] features of attribute a: u_ptr[a] .. u_ptr[a+1] */
     const uint16_t *u_label; /* [u_ptr[A]] their labels, ascending within a row */
     const uint8_t *u_exists; /* [H][P/8] a bit for each cell of the hot rows: whether it is a feature's */

@@ -63,20 +63,11 @@ cdef int64_t rich_expectations(const DatasetC* data, const LayoutC* layout, int6
     return n
 
 
-cdef int32_t weighted_pairs(const LayoutC* layout) noexcept nogil:
-    cdef int64_t k
-    cdef int32_t n = 0
-    if layout.has_tau:
-        for k in range(<int64_t>layout.L * layout.P):
-            n += layout.tau_mask[k]
-    return n
-
-
 def dual_bytes(Dataset data not None, Layout layout not None) -> int:
     """Memory for the dual variables."""
     return sizeof(float) * (
         data.c.n_tok * layout.c.P
-        + data.c.n_seq * weighted_pairs(&layout.c)
+        + data.c.n_seq * layout.c.n_pairs
         + rich_expectations(&data.c, &layout.c, 0, data.c.n_tok)
     )
 
@@ -92,8 +83,8 @@ cdef class DualAscent(OnlineTrainer):
             int32_t* cell
         self.l2 = options.l2
         self.usual, self.typical = CURVATURE, TYPICAL
-        self.first.n_pairs = weighted_pairs(&layout.c)
-        if recursions == "auto" and layout.c.L >= MANY_LABELS and FEW_PAIRS * <int64_t>self.first.n_pairs <= <int64_t>layout.c.L * layout.c.L:
+        self.first.n_pairs = <int32_t>layout.c.n_pairs
+        if recursions == "auto" and layout.c.L >= MANY_LABELS and FEW_PAIRS * layout.c.n_pairs <= <int64_t>layout.c.L * layout.c.L:
             recursions = "sparse"
         self.lattice.list_features(&layout.c, recursions_of(recursions), True)
         self.curvature, self.overlap = self.zeros(n), self.zeros(n)
