@@ -85,10 +85,7 @@ cdef inline void sink(HeadC* heap, const RunC* runs, int64_t size, int64_t hole)
         if child >= size:
             break
         if child + 1 < size:
-            if heap[child + 1].score == heap[child].score:
-                child += is_better(&heap[child + 1], &heap[child], runs)
-            else:
-                child += heap[child + 1].score > heap[child].score
+            child += is_better(&heap[child + 1], &heap[child], runs)
         if not is_better(&heap[child], &moving, runs):
             break
         heap[hole] = heap[child]

@@ -88,8 +88,7 @@ cdef void lattice_add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogi
     """After load_weights: add the shared scores of a second weight vector. Steps must be matrices."""
     cdef int64_t k
     for k in range(<int64_t>lat.L * lat.P):
-        if k % lat.P < lat.L:
-            lat.shared.score[k] += rest.shared.score[k]
+        lat.shared.score[k] += rest.shared.score[k]     # padding stays -inf
     K.exp_tau(lat)
 
 

@@ -4,7 +4,6 @@ cdef extern from "<math.h>" nogil:
     const float INFINITY
 
     bint isfinite(long double)
-    bint isnan(long double)
     double ceil(double)
     double exp(double)
     double fabs(double)

@@ -73,7 +73,6 @@ cdef extern from "crf.h" nogil:
     void crfkit_set_score(EdgeC*, int32_t, int32_t, double) noexcept
     const PairC* crfkit_find_pair(const EdgeC*, int32_t, int32_t) noexcept
     double crfkit_edge_score(const EdgeC*, int32_t, int32_t) noexcept
-    double crfkit_edge_potential(const EdgeC*, int32_t, int32_t) noexcept
 
     ctypedef struct LatticeC:
         int32_t L, P, T
