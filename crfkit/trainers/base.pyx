@@ -63,6 +63,8 @@ cdef class Trainer:
     def __cinit__(self, Dataset data not None, Layout layout not None, options, initial=None, Trainer leader=None, **unused):
         self.data, self.layout, self.options, self.leader = data, layout, options, leader
         data.need_labels(0)
+        if data.n_u > layout.c.A or data.n_b > layout.c.B:
+            raise ValueError("data of another layout")
         self.keep_data_in(data.folder)
         if leader is not None:
             self.w = leader.w

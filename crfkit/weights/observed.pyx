@@ -61,6 +61,8 @@ cdef class Observed(Arena):
         cdef int reach
         if data is None and evidence is None:
             raise TypeError("neither data nor evidence")
+        if data is not None:
+            data.need_labels(0)
         self.data, self.labels, self.bigram, self.rules, self.reaches = data, labels, bigram, rules, reaches
         self.n, self.at_once = evidence.n if evidence is not None else data.n_b if bigram else data.n_u, at_once
         if given.shape[0] != self.n or (reaches is not None and len(reaches) != self.n):

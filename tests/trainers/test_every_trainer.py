@@ -240,3 +240,10 @@ def test_sequences_without_tokens_teach_nothing(algorithm):
     among = crfkit.CRF(algorithm=algorithm).fit([[], rows[0], [], rows[1], []], [[], labels[0], [], labels[1], []])
     assert among.model_.to_bytes() == alone.model_.to_bytes()
     assert among.predict([[], *rows]) == [[], *alone.predict(rows)]
+
+
+def test_data_of_another_layout_are_refused(algorithm):
+    """Loops trust the numbers of attributes; larger ones lie outside the weights."""
+    few, many = read("pos", 3), read("pos", 30)
+    with pytest.raises(ValueError, match="data of another layout"):
+        trainer_class(algorithm)(many.dataset, few.layout, options_of(algorithm))

@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
 
+from crfkit.data.dataset import Dataset
 from crfkit.errors import DataError, ModelFileError
 from crfkit.weights.layout import Layout
+from crfkit.weights.observed import seen_in
 from crfkit.weights.pruning import pruned
 
 ARRAYS = ("u_ptr", "u_label", "b_ptr", "b_prev", "b_label")
@@ -118,6 +120,11 @@ def test_numbers_of_another_corpus_are_refused():
         Layout.build(data, 2, 1, b"\1\1", b"")
     with pytest.raises(ValueError, match="label 1 of 1"):
         Layout.build(data, 1, 1, b"\1", b"")
+
+
+def test_data_without_labels_are_refused():
+    with pytest.raises(ValueError, match="a data set without labels"):
+        seen_in(Dataset([0, 1], [0, 1], [0], n_u=1), 2, False)
 
 
 # --- weights of zero ----------------------------------------------------------------------------------------------
