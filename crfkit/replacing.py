@@ -28,24 +28,22 @@ def check_writable(path: str | os.PathLike[str]) -> None:
             raise _OnlyATest
 
 
-def refuse_overwriting(what: str, output: str | None, others: Iterable[Any]) -> None:
+def refuse_overwriting(what: str, others: Iterable[str | None], *outputs: str | None) -> None:
     """OptionError if a file that is to be written, there already or not, is one of the others of this command or call."""
-    if output in (None, "-") or (os.path.exists(output) and not os.path.isfile(output)):  # a device loses nothing
-        return
-    for other in others:
-        if other not in (None, "-") and _same_file(other, output):
+    written = [output for output in outputs if output not in (None, "-") and not _is_device(output)]  # a device loses nothing
+    kept = {mark for other in others if written and other not in (None, "-") for mark in _marks(other)}
+    for output in written:
+        if not kept.isdisjoint(_marks(output)):
             raise OptionError(f"{what}: {output} has another use here and would be overwritten")
 
 
-def _same_file(first: str, second: str) -> bool:
-    try:
-        return os.path.samefile(first, second)
-    except (OSError, ValueError):  # not there, or no name of a file
-        pass
-    try:
-        return os.path.realpath(first) == os.path.realpath(second)
-    except (OSError, ValueError):  # no current folder
-        return False
+def _marks(path: str) -> Iterator[Any]:
+    """What two names of one file have in common: its number, and the path behind links, which it has before it is there."""
+    with suppress(OSError, ValueError):  # not there, or no name of a file
+        found = os.stat(path)
+        yield found.st_dev, found.st_ino
+    with suppress(OSError, ValueError):  # no current folder
+        yield os.path.realpath(path)
 
 
 class _OnlyATest(Exception):

@@ -10,8 +10,10 @@ import pytest
 import yaml
 from commands import BATCH, SMALL, crfkit, error, learn, trained, write_part
 
+import crfkit as library
 from crfkit import options
 from crfkit.cli import COMMANDS
+from crfkit.errors import OptionError
 from crfkit.model import load
 from crfkit.trainers import trainer_class
 from crfkit.values import flag
@@ -343,6 +345,8 @@ def test_files_that_match_a_pattern_of_train_are_not_overwritten(train):
     before = Path("train").read_bytes()
     for arguments, target in ((("template", "tr*n", "train"), "MODEL"), (("--log", "train", "template", "tr*n", "model"), "--log")):
         assert error("learn", "--workers", 2, *arguments, code=2).startswith(f"{target}: train has another use here")
+    with pytest.raises(OptionError, match="log: train has another use here"):
+        library.learn("tr*n", "template", workers=2, log="train")
     assert Path("train").read_bytes() == before
 
 

@@ -42,6 +42,6 @@ def convert_command(ctx: click.Context, source: str, target: str, to: str, templ
     """
     with usage_errors(ctx):
         refuse_dash("TARGET", target)
-        refuse_overwriting("TARGET", target, (source, template))
+        refuse_overwriting("TARGET", (source, template), target)
         foreign.check_weights(weights, to)
     foreign.convert(source, target, to, template, weights)

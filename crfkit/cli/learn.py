@@ -16,8 +16,8 @@ from crfkit.errors import OptionError
 from crfkit.learning.judging import judge, refuse_losses
 from crfkit.learning.progress import Progress, StopRequest
 from crfkit.learning.training import Training
-from crfkit.options import Declared, Run
-from crfkit.replacing import check_writable, refuse_overwriting
+from crfkit.options import Declared
+from crfkit.replacing import check_writable
 from crfkit.values import flag
 
 from .common import HELP_FLAGS, PATH, debug_option, offer, refuse_dash, usage_errors, write_output
@@ -107,7 +107,9 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
         template, train, target = _positional(arguments, run.format)
         path = None if run.dev is not None else getattr(options, "path", None)
         targets = [target] if path is None else [_with_value(target, l1) for l1 in path]
-        _refuse_losses(run, (template, *(_matching(train) if run.distributed else train), run.dev, config), targets)
+        refuse_dash("--log", run.log)
+        refuse_dash("--checkpoint", run.checkpoint)
+        refuse_losses(run, train, template, config, models=targets)
 
     for name in targets:
         check_writable(name)
@@ -132,28 +134,12 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
         ctx.exit(128 + stop.signal)
 
 
-def _refuse_losses(run: Run, inputs: tuple[str | None, ...], targets: list[str]) -> None:
-    """OptionError if a file would be written over another one of this command, or to standard output."""
-    refuse_dash("--log", run.log)
-    refuse_dash("--checkpoint", run.checkpoint)
-    for name in targets:
-        refuse_overwriting("MODEL", name, inputs)
-    refuse_losses(run, (*inputs, run.init, *targets))
-
-
 def _with_value(target: str, l1: float) -> str:
     """The name of the model for one value on the path: m.l1-3 for m, m.l1-3.model for m.model."""
     text = f"{l1:g}" if float(f"{l1:g}") == l1 else repr(l1)
     folder, name = os.path.split(target)
     stem, ending = os.path.splitext(name)
     return os.path.join(folder, f"{stem}.l1-{text}{ending}")
-
-
-def _matching(names: list[str]) -> list[str]:
-    """The files that workers are to open."""
-    from crfkit.learning.shards.files import matching
-
-    return [file for name in names for file in matching(name)]
 
 
 def _positional(arguments: tuple[str, ...], form: str) -> tuple[str | None, list[str], str]:

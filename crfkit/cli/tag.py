@@ -145,8 +145,7 @@ def _tag_into(ctx: click.Context, folder: str, model: str, inputs: list[str], op
     workers, cluster = options.pop("workers"), options.pop("cluster")
     with usage_errors(ctx):
         targets = targets_of(inputs, folder)
-        for target in targets:
-            refuse_overwriting("--output-dir", target, _read(model, inputs, options))
+        refuse_overwriting("--output-dir", _read(model, inputs, options), *targets)
     transport: Transport | None = None
     if workers is not None:
         from crfkit.cluster.processes import Processes
@@ -189,7 +188,7 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
         (options["posterior"] and options["nbest"], "--posterior finds one labelling; -n asks for several"),
     )
     with usage_errors(ctx):
-        refuse_overwriting("--output", output, _read(model, inputs, options))
+        refuse_overwriting("--output", _read(model, inputs, options), output)
 
 
 def _read(model: str, inputs: list[str], options: dict[str, Any]) -> list[str]:

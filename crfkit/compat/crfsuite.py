@@ -89,14 +89,14 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
         return
     if log_to_file:
         name = "_".join([logbase, trainer._algorithm, *given])
-        refuse_overwriting("--log-to-file", name, (*data, model))
+        refuse_overwriting("--log-to-file", (*data, model), name)
         try:
             log = click.get_current_context().with_resource(open(name, "w", encoding="utf-8", errors="surrogateescape"))  # noqa: SIM115
         except OSError as error:
             raise FileError(f"{name}: cannot be written: {error.strerror}") from None
     trainer.message = lambda message: print(message, end="", file=log)
     if model and not cross_validate:
-        refuse_overwriting("--model", model, data)
+        refuse_overwriting("--model", data, model)
         check_writable(model)
     groups = _read_groups(trainer, data or ("-",), split, log)
     if cross_validate:

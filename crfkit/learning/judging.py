@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.errors import OptionError
 from crfkit.options import RUN_FIELDS, Run, declared, make, named, taken
 from crfkit.replacing import refuse_overwriting
+from crfkit.text.sources import is_rows
 from crfkit.values import flag
 
 # Trainers that can work on data held by several workers.
@@ -93,12 +94,30 @@ def not_default(options: Any, *names: str) -> Iterator[str]:
             yield f"{flag(name)} {value}" if name in ("direction", "features") else flag(name)
 
 
-def refuse_losses(run: Run, kept: Iterable[Any]) -> None:
-    """OptionError if the log or the checkpoint would be written over one of these files, or the one over the other."""
-    names = [os.fsdecode(given) for given in kept if isinstance(given, (str, bytes, os.PathLike))]
+def refuse_losses(run: Run, train: Any, *others: Any, models: Sequence[str] = ()) -> None:
+    """OptionError if a file that a run writes would be written over one that it reads, or over another one. `others`: what is read
+    beside the data."""
+    data = _names(*_files(train))
+    if run.distributed:  # workers open what matches
+        from .shards.files import matching
+
+        data = [file for name in data for file in matching(name)]
+    read = [*data, *_names(*_files(run.dev), *others)]
+    refuse_overwriting("MODEL", read, *models)
+    read += [*_names(None if isinstance(run.init, bytes) else run.init), *models]  # bytes are the contents of a model
     log = run.log if isinstance(run.log, str) else None
-    refuse_overwriting("--log", log, names)
-    refuse_overwriting("--checkpoint", run.checkpoint, (*names, log))
+    refuse_overwriting("--log", read, log)
+    refuse_overwriting("--checkpoint", [*read, log], run.checkpoint)
+
+
+def _files(data: Any) -> Any:
+    """The files among which those of the data are; none where the data are sentences."""
+    return () if is_rows(data) else data if isinstance(data, (list, tuple)) else (data,)
+
+
+def _names(*given: Any) -> list[str]:
+    """The paths among these."""
+    return [os.fsdecode(one) for one in given if isinstance(one, (str, bytes, os.PathLike))]
 
 
 def check_stream(options: Any, run: Run, template: Any) -> None:

@@ -11,7 +11,7 @@ from crfkit.errors import Interrupted, OptionError
 from crfkit.model import Model
 from crfkit.options import explained, show_options
 from crfkit.template.parsing import Template
-from crfkit.text.sources import Weighted, is_rows, listed
+from crfkit.text.sources import Weighted, listed
 
 from .judging import judge, refuse_losses
 from .progress import Progress, StopRequest, heard
@@ -79,16 +79,11 @@ def learn_path(
     """
     listens = stop if isinstance(stop, StopRequest) else StopRequest(stop)
     algorithm, options, run = judge(algorithm, given)
-    train, init = listed(train), None if isinstance(run.init, bytes) else run.init  # else its contents
-    refuse_losses(run, (*_files(train), *_files(run.dev), template, init))
+    train = listed(train)
+    refuse_losses(run, train, template)
     train = train if sample_weight is None else Weighted(train, sample_weight)
     training = Training(train, template, algorithm, options, run, heard(progress), listens)
     return _until_ctrl_c(training.models(), listens)
-
-
-def _files(data: Any) -> Any:
-    """The files among which those of the data are; none where the data are sentences."""
-    return () if is_rows(data) else data if isinstance(data, (list, tuple)) else (data,)
 
 
 def _until_ctrl_c(models: Iterator[Model], stop: StopRequest) -> Iterator[Model]:

@@ -1,6 +1,7 @@
 """Files labelled by workers are those of one process, even if workers die."""
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from workers import TEMPLATE, LocalWorkers, corpus
 
 import crfkit as library
 from crfkit.cluster import processes
+from crfkit.replacing import refuse_overwriting
 
 
 @pytest.fixture
@@ -34,6 +36,16 @@ def written():
 def test_into_a_folder(files):
     crfkit("tag", "--output-dir", "out", "model", *files)
     assert written() == expected(files)
+
+
+def test_files_to_read_and_to_write_are_looked_at_once_each(monkeypatch):
+    """Not each beside each of the others: there may be thousands."""
+    looked = []
+    monkeypatch.setattr(os.path, "realpath", lambda path: looked.append(path) or path)
+    refuse_overwriting("--output-dir", map(str, range(100)), *(f"out/{number}" for number in range(100)))
+    assert len(looked) == 200
+    with pytest.raises(library.CrfkitError, match="output_dir: 7 has another use here"):
+        refuse_overwriting("--output-dir", map(str, range(100)), "out/7", "7")
 
 
 def test_by_workers_some_of_which_die(files, monkeypatch):

@@ -46,15 +46,15 @@ def crf_learn(ctx: click.Context, convert: bool, files: tuple[str, ...], **given
     if len(files) != len(wanted):
         raise click.UsageError(f"expected {' '.join(wanted)}, found {len(files)} file{'s' * (len(files) != 1)}", ctx)
     *inputs, model = files
-    refuse_overwriting("MODEL", model, inputs)
+    refuse_overwriting("MODEL", inputs, model)
     if convert:
         foreign.convert(inputs[0], model, "crfpp")
         return
     if given["algorithm"].lower() not in ALGORITHMS:
         raise click.UsageError(f"--algorithm: expected CRF, CRF-L2, CRF-L1 or MIRA, found {given['algorithm']!r}", ctx)
     targets = {model: "crfpp", **({f"{model}.txt": "crfpp-text"} if given["textmodel"] else {})}
+    refuse_overwriting("MODEL", inputs, *targets)
     for target in targets:
-        refuse_overwriting("MODEL", target, inputs)
         check_writable(target)
     _learn(ctx, inputs[0], inputs[1], targets, given)
 

@@ -29,7 +29,7 @@ MOST_PATHS = 2**31 - 1
 def crf_test(model: str, nbest: int, verbose: int, cost_factor: float, output: str, files: tuple[str, ...]) -> None:
     """Label FILES (standard input without one) in CRF++'s layout."""
     inputs = files or ("-",)
-    refuse_overwriting("--output", output, (model, *inputs))
+    refuse_overwriting("--output", (model, *inputs), output)
     tagger = tagger_of(model)
     for name, asked in (("--nbest", nbest), ("--verbose", verbose)):
         if asked:

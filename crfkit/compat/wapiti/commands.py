@@ -132,9 +132,9 @@ def train(ctx: click.Context, source: str, output: str, **given: Any) -> None:
 
     states = given["sstate"], given["rstate"]
     if output != "-":
-        refuse_overwriting("OUTPUT", output, (source, given["pattern"], given["devel"], *states))
+        refuse_overwriting("OUTPUT", (source, given["pattern"], given["devel"], *states), output)
         check_writable(output)
-    refuse_overwriting("--sstate", given["sstate"], (source, given["pattern"], given["devel"], given["model"]))
+    refuse_overwriting("--sstate", (source, given["pattern"], given["devel"], given["model"]), given["sstate"])
     words = note_of(given, {name for name in given if is_given(ctx, name)})
     if words:
         note(f"note: {words}")
@@ -160,7 +160,7 @@ def label(source: str, output: str, **given: Any) -> None:
     say("* Load model")
     tagger = tagger_of(given["model"], given["score"] or given["post"] or given["nbest"] > 1)
     say("* Label sequences")
-    refuse_overwriting("OUTPUT", output, (source, given["model"]))
+    refuse_overwriting("OUTPUT", (source, given["model"]), output)
     with opened(output) as stream:
         live = is_live(source) or stream.isatty()
         for text in labelled(tagger, source, given, say):
