@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict
 from typing import Any
 
@@ -117,8 +118,7 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
     started = time.perf_counter()
     saved = 0
     try:
-        with stop.on_signals():
-            models = Training(train, template, algorithm, options, run, progress, stop).models()
+        with stop.on_signals(), closing(Training(train, template, algorithm, options, run, progress, stop).models()) as models:
             for name, model in zip(targets, models, strict=False):  # fewer models when training is stopped
                 size = model.save(name)
                 saved += 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import Interrupted, OptionError
@@ -86,16 +87,18 @@ def learn_path(
     return _until_ctrl_c(training.models(), listens)
 
 
-def _until_ctrl_c(models: Iterator[Model], stop: StopRequest) -> Iterator[Model]:
-    """The models; Ctrl-C meanwhile is Interrupted, with the model it cut short."""
-    while True:
-        with stop.on_ctrl_c():
-            model = next(models, None)
-        if model is None:
-            return
-        if stop.heard:
-            raise Interrupted(model)
-        yield model
+def _until_ctrl_c(models: Generator[Model, None, None], stop: StopRequest) -> Iterator[Model]:
+    """The models; Ctrl-C meanwhile is Interrupted, with the model it cut short. Who holds the exception does not hold the run, and
+    its workers."""
+    with closing(models):
+        while True:
+            with stop.on_ctrl_c():
+                model = next(models, None)
+            if model is None:
+                return
+            if stop.heard:
+                raise Interrupted(model)
+            yield model
 
 
 show_options(learn_path)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import array
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
@@ -77,8 +77,8 @@ class Training:
         check_data_dir(run.data_dir)
         self.checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, options)
 
-    def models(self) -> Iterator[Any]:
-        """The models, as they are trained: one, or one for each value of l1 on the path."""
+    def models(self) -> Generator[Any, None, None]:
+        """The models, as they are trained: one, or one for each value of l1 on the path. Closing it ends the run."""
         ready()
         if self.parser is not None:
             yield self.parser.model(self.checkpoint)

@@ -12,6 +12,7 @@ import signal
 import numpy
 import pytest
 from liars import Sips
+from workers import corpus, use_local_workers
 
 from crfkit import CRF, errors, learn, learn_path, load, options
 from crfkit.errors import CrfkitWarning, FileError, Interrupted, OptionError, in_python
@@ -194,6 +195,14 @@ def test_ctrl_c_keeps_what_was_learned():
     assert caught.value.model.to_bytes()[64:] and caught.value.model.labels == ["X", "Y"]
     assert [*caught.value.model.features()] == [*short(passes=3).features()]
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_ends_the_workers(tmp_path, monkeypatch):
+    """Also while the exception is held, as interactive sessions do."""
+    made = use_local_workers(monkeypatch)
+    with pytest.raises(Interrupted) as caught:
+        learn(corpus(tmp_path / "train", 50), TEMPLATE.text, "perceptron", passes=10**6, workers=2, progress=lambda _: signal.raise_signal(signal.SIGINT))
+    assert caught.value.model is not None and len(made) == 1 and not made[0].workers()
 
 
 def test_a_second_ctrl_c_ends_at_once():
