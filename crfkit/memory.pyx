@@ -166,6 +166,7 @@ cdef int open_file(BufferC* b) except -1:
 
     folder = os.fsdecode(<bytes>b.folder)
     try:
+        os.makedirs(folder, exist_ok=True)      # another run that used it may just have removed it
         with tempfile.TemporaryFile(dir=folder, prefix="crfkit-") as file:
             b.file = os.dup(file.fileno())
     except OSError as error:

@@ -207,6 +207,21 @@ def written_to(file: Any) -> Iterator[Any]:
         raise FileError(f"{name}: cannot be written: {refusal(error)}") from error
 
 
+@contextmanager
+def empty_folders_removed(path: str | None) -> Iterator[None]:
+    """Folders of this path that are missing may be made inside; those that are empty in the end are removed."""
+    missing = []
+    while path and not os.path.exists(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    try:
+        yield
+    finally:
+        for folder in missing:
+            with suppress(OSError, ValueError):  # something is in it, it was never made, or it is no name of a folder
+                os.rmdir(folder)
+
+
 def write_all(stream: Any, data: bytes | memoryview) -> None:
     """Write all bytes: a file without a buffer may take a part of them only, as standard output with PYTHONUNBUFFERED is one. One that does
     not block, as programs with an event loop leave theirs behind, is waited for."""

@@ -13,7 +13,7 @@ from crfkit import load, modelfile
 from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.decode.printing import Printer
 from crfkit.errors import CrfkitWarning, FileError, OptionError
-from crfkit.replacing import flush_all, remove_leftovers, replacing, write_all
+from crfkit.replacing import empty_folders_removed, flush_all, remove_leftovers, replacing, write_all
 from crfkit.text.reading import Source
 from crfkit.values import named, shown
 
@@ -164,16 +164,23 @@ class Service:
 
 
 def targets_of(names: Sequence[str], folder: str) -> list[str]:
-    """Where the result for each file goes: a file of its name, without the ending of compressed ones. The folder is made."""
+    """Where the result for each file goes: a file of its name, without the ending of compressed ones."""
     found = [os.path.join(folder, os.path.basename(name).removesuffix(".gz")) for name in names]
     for target, files in Counter(found).items():
         if files > 1:
             raise OptionError(f"--output-dir: two files would be written to {target}")
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{named(folder)}: cannot be made: {error.strerror}") from None
     return found
+
+
+@contextmanager
+def made(folder: str) -> Iterator[None]:
+    """The folder is there, and goes again where nothing was written to it."""
+    with empty_folders_removed(folder):
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            raise FileError(f"{named(folder)}: cannot be made: {error.strerror}") from None
+        yield
 
 
 def tag_files(

@@ -14,7 +14,7 @@ from crfkit import load
 from crfkit.constants import MOST_THREADS
 from crfkit.parallel import available_cpus
 from crfkit.replacing import refuse_overwriting
-from crfkit.tagfiles import SERVICE, check_use, label, tag_files, targets_of, warnings_as_notes
+from crfkit.tagfiles import SERVICE, check_use, label, made, tag_files, targets_of, warnings_as_notes
 from crfkit.text.block import Block
 from crfkit.text.reading import Source
 
@@ -143,21 +143,20 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
 def _tag_into(ctx: click.Context, folder: str, model: str, inputs: list[str], options: dict[str, Any]) -> None:
     """Label each file for itself, and write what comes out to a folder."""
     workers, cluster = options.pop("workers"), options.pop("cluster")
-    with usage_errors(ctx):
+    with usage_errors(ctx), made(folder):
         targets = targets_of(inputs, folder)
         refuse_overwriting("--output-dir", _read(model, inputs, options), *targets)
-    transport: Transport | None = None
-    if workers is not None:
-        from crfkit.cluster.processes import Processes
+        transport: Transport | None = None
+        if workers is not None:
+            from crfkit.cluster.processes import Processes
 
-        options["threads"] = options["threads"] or max(1, available_cpus() // workers)
-        transport = Processes(min(workers, len(inputs)), SERVICE)
-    elif cluster is not None:
-        from crfkit.cluster.scheduler import Scheduler
+            options["threads"] = options["threads"] or max(1, available_cpus() // workers)
+            transport = Processes(min(workers, len(inputs)), SERVICE)
+        elif cluster is not None:
+            from crfkit.cluster.scheduler import Scheduler
 
-        options["threads"] = options["threads"] or 1
-        transport = Scheduler(cluster, SERVICE)
-    with usage_errors(ctx):
+            options["threads"] = options["threads"] or 1
+            transport = Scheduler(cluster, SERVICE)
         tag_files(model, inputs, targets, options, transport, note)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.constants import BLOCK_SEQUENCES, CHUNK_TOKENS
 from crfkit.errors import FileError, TrainingError
 from crfkit.options import Run
+from crfkit.replacing import empty_folders_removed
 from crfkit.trainers import trainer_class
 from crfkit.values import named, size
 
@@ -44,23 +45,18 @@ def _status(name: str) -> int:
 
 
 def check_data_dir(path: str | None) -> None:
-    """Make the folder for data, if there is to be one and it is missing; FileError if files cannot be made in it."""
+    """FileError if files cannot be made in the folder for data, if there is to be one."""
     if path is None:
         return
     import tempfile
-    from pathlib import Path
 
-    missing: list[Path] = []
     try:
-        missing = [folder for folder in (Path(path), *Path(path).parents) if not folder.exists()]
-        os.makedirs(path, exist_ok=True)
-        tempfile.TemporaryFile(dir=path).close()
+        with empty_folders_removed(path):
+            os.makedirs(path, exist_ok=True)
+            tempfile.TemporaryFile(dir=path).close()
     except FileExistsError:
         raise FileError(f"{path}: is a file, expected a folder for data") from None
     except OSError as error:
-        for folder in missing:
-            with suppress(OSError):
-                folder.rmdir()
         raise FileError(f"{named(path)}: cannot keep data there: {error.strerror}") from None
     except ValueError:  # a zero byte
         raise FileError(f"{path!r}: not a file name") from None

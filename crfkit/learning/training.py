@@ -21,7 +21,7 @@ from crfkit.model import Model, build, ready
 from crfkit.modelfile import check_header
 from crfkit.options import TRAINERS, Run
 from crfkit.parallel import threads_of
-from crfkit.replacing import check_writable
+from crfkit.replacing import check_writable, empty_folders_removed
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
 from crfkit.text.opening import check_readable
@@ -88,7 +88,7 @@ class Training:
             corpus, weights, chosen = streaming.train_stream(reader, self.options, self.stop)
             yield self._model(corpus, weights, None, chosen=chosen)
             return
-        with self._place() as place:
+        with empty_folders_removed(self.run.data_dir), self._place() as place:
             yield from self._trained(place, reader)
 
     def _place(self) -> Any:

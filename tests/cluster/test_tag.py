@@ -89,6 +89,14 @@ def test_the_first_fault_is_told(files):
     assert "3.txt" not in written()
 
 
+@pytest.mark.parametrize("more", [[], ["--workers", 2]])
+def test_an_empty_folder_is_not_left_behind(files, more):
+    Path("wrong").write_text("a D O\nb\n")
+    for model, name in (("missing", "0.txt"), ("model", "wrong"), ("model", "missing")):
+        error("tag", *more, "--output-dir", "new/er", model, name)
+    assert not Path("new").exists()
+
+
 @pytest.mark.parametrize(("arguments", "words"), [
     (["--workers", "2", "model", "0.txt"], "need --output-dir"),
     (["--cluster", "tcp://h:1", "model", "0.txt"], "need --output-dir"),

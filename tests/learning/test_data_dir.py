@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def both(folder, *arguments, **how):
     """The model trained on data in memory, which must equal the one trained on data in files."""
     model = trained(folder, *arguments, **how)
     assert trained(folder, *arguments, "--data-dir", "data", **how) == model
-    assert not list((folder / "data").iterdir())
+    assert not (folder / "data").exists()
     return model
 
 
@@ -92,6 +93,7 @@ def test_from_python(work):
     models[0].save("a")
     models[1].save("b")
     assert (work / "a").read_bytes() == (work / "b").read_bytes()
+    assert not (work / "new").exists()
 
 
 @pytest.mark.parametrize("algorithm", ["owlqn", "sapo"])
@@ -154,12 +156,35 @@ def limited(what, size, *arguments):
     return done.stderr
 
 
+@pytest.mark.parametrize("fault", ["missing", "ragged", "--checkpoint=nowhere/c", "--max-memory=1M"])
+def test_no_folder_is_left_by_a_run_that_fails(work, fault):
+    (work / "ragged").write_bytes((work / "train").read_bytes() + b"one\n")
+    (work / "old").mkdir()
+    more = [fault] if fault.startswith("--") else []
+    for folder in ("new/er", "old", "old/new"):
+        error("learn", "-q", "-a", "perceptron", *more, "--data-dir", folder, "template", "train" if more else fault, "model")
+    assert not (work / "new").exists() and not list((work / "old").iterdir())
+
+
+def test_the_folder_is_removed_by_another_run(work, monkeypatch):
+    """Each file that is made makes the folder, if it is missing."""
+    make = tempfile.TemporaryFile
+
+    def gone_before(**how):
+        found = make(**how)
+        os.rmdir(how["dir"])
+        return found
+
+    monkeypatch.setattr("tempfile.TemporaryFile", gone_before)
+    both(work, "-a", "perceptron")
+
+
 @plain_build
 def test_the_disk_is_full(work):
     """A limit on the size of files simulates the full disk."""
     said = limited("RLIMIT_FSIZE", 50_000, "learn", "-q", "-a", "perceptron", "--data-dir", "data", "template", "train", "model")
     assert said == "crfkit: error: data: no room for 65,536 bytes of data: File too large\n"
-    assert not list((work / "data").iterdir()) and not (work / "model").exists()
+    assert not (work / "data").exists() and not (work / "model").exists()
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
@@ -171,7 +196,7 @@ def test_nothing_is_left_behind(how, work):
     process.send_signal(how)
     process.communicate()
     assert process.returncode == {signal.SIGINT: 130, signal.SIGKILL: -signal.SIGKILL}[how]
-    assert not list((work / "data").iterdir())
+    assert not list((work / "data").glob("*"))
 
 
 MEMORY = """
