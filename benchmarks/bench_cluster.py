@@ -11,7 +11,6 @@ pass, both ways.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
 from contextlib import ExitStack
 from itertools import pairwise
 from statistics import median
@@ -20,7 +19,7 @@ from typing import Any
 import common
 
 import crfkit
-from crfkit.cluster import messages, processes, scheduler
+from crfkit.cluster import messages, scheduler
 from crfkit.parallel import available_cpus
 
 PASSES = 12
@@ -41,7 +40,7 @@ class Wire:
         self.sent = self.got = 0
 
     def encode(self, values: Any) -> list[Any]:
-        pieces = messages.encode(values)
+        pieces = ENCODE(values)
         self.sent += sum(map(len, pieces))
         return pieces
 
@@ -50,7 +49,7 @@ class Wire:
         return DECODE(head, body)
 
 
-DECODE = messages.decode
+ENCODE, DECODE = messages.encode, messages.decode
 
 
 def run(data: Any, algorithm: str, wire: Wire, **how: Any) -> tuple[float, float, float]:
@@ -79,11 +78,8 @@ def transports(stack: ExitStack, n: int) -> dict[str, dict[str, Any]]:
 
 def main() -> None:
     wire = Wire()
-    replaced: list[tuple[Any, str, Callable[..., Any]]] = [
-        (processes, "encode", wire.encode), (messages, "decode", wire.decode), (scheduler, "encode", wire.encode), (scheduler, "decode", wire.decode),
-    ]  # fmt: skip
-    for module, name, function in replaced:
-        setattr(module, name, function)
+    for module in (messages, scheduler):
+        vars(module).update(encode=wire.encode, decode=wire.decode)
     with common.arguments("Workers: a pass", rounds=3) as (data, rounds, _):
         rows = []
         alone = {name: median(run(data, name, wire, threads=1)[0] for _ in range(rounds)) for name in CASES}

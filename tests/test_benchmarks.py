@@ -49,6 +49,12 @@ def test_benchmark(script):
 
 
 @pytest.mark.long
+def test_bytes_to_and_from_workers_are_counted():
+    lines = [line.split() for line in run(BENCHMARKS / "bench_cluster.py", *FEW).stdout.splitlines() if line.startswith(("processes ", "dask "))]
+    assert lines and all(float(sent) > 0 < float(got) for *_, sent, got, _ in lines)
+
+
+@pytest.mark.long
 def test_the_way_to_the_objective():
     pytest.importorskip("pycrfsuite")
     done = run(BENCHMARKS / "bench_learn.py", *FEW, "--to-objective")

@@ -283,6 +283,7 @@ def test_no_tokens(text):
         (["-l", "--json"], "--latex is for the report on chunks alone"),
         (["-r", "--strict"], "--strict needs a scheme with chunks"),
         (["-", "-"], "standard input can be read only once"),
+        (["--segments", "--lexicon", "-"], "standard input can be read only once"),
         (["-o", ""], "--outside needs a label"),
         (["-o", "\udcff"], "'--outside': expected UTF-8, found b'\\xff'"),
         (["-d", "\udcff"], "'--delimiter': expected UTF-8, found b'\\xff'"),

@@ -76,6 +76,7 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
     crfkit tag parser.model test.conllu | crfkit eval --format conllu --heads
     """
     inputs = list(files) or ["-"]
+    refuse(ctx, ((*inputs, options["gold"], options["lexicon"]).count("-") > 1, "standard input can be read only once"))
     if options["heads"]:
         _check_heads(ctx, inputs, options)
         _heads(inputs, options)
@@ -102,7 +103,6 @@ def _check_heads(ctx: click.Context, inputs: list[str], options: dict[str, Any])
     refuse(
         ctx,
         (options["format"] != "conllu", "--heads needs --format conllu"),
-        ((*inputs, options["gold"]).count("-") > 1, "standard input can be read only once"),
         *((is_given(ctx, name), f"--{name} is of no use with --heads: trees have no labels to count") for name in labels),
     )
 
@@ -124,7 +124,6 @@ def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any
     refuse(
         ctx,
         (options["gold"] is not None, "--gold needs --heads: with labels, the gold ones are in the same file as the predicted ones"),
-        (inputs.count("-") > 1, "standard input can be read only once"),
         (options["raw"] and is_given(ctx, "scheme") and options["scheme"] != "none", f"--raw contradicts --scheme {options['scheme']}"),
         (options["lexicon"] is not None and not options["segments"], "--lexicon is of use with --segments only"),
         (options["compare"] and len(inputs) < 2, "--compare needs two files or more"),

@@ -95,7 +95,7 @@ def check_memory(expected: int, options: Any, run: Run) -> None:
     if limit is None or expected <= limit:
         return
     ways = ["use an online trainer such as sgd or perceptron"] if hasattr(options, "max_iter") else []
-    ways += ["take --warm-up 0"] if getattr(options, "warm_up", 0) else []
+    ways += ["take --warm-up 0"] if getattr(options, "warm_up", 0) and not run.distributed else []
     ways += ["raise --min-freq"] if run.distributed else ["raise --min-freq", "keep fewer attributes with --select"]
     ways += ["take --features observed"] if run.features == "all" else []
     *others, last = ways

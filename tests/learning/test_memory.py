@@ -126,6 +126,8 @@ def test_max_memory_refuses_training_that_would_take_more(tmp_path):
     advice = "use an online trainer such as sgd or perceptron, take --warm-up 0, raise --min-freq, or keep fewer attributes with --select"
     assert said.endswith(f"more than --max-memory 1M: {advice}")
     assert error("learn", "--max-memory", "1M", "--workers", 1, "-a", "sgd", *files).endswith("more than --max-memory 1M: raise --min-freq")
+    said = error("learn", "--max-memory", "1M", "--workers", 1, "-a", "owlqn", *files)  # which has no warm-up there
+    assert said.endswith("more than --max-memory 1M: use an online trainer such as sgd or perceptron, or raise --min-freq")
     assert not (tmp_path / "model").exists()
     assert "--max-memory: expected a size such as 800M or 2G, found 'much'" in error("learn", "--max-memory", "much", *files, code=2)
 
