@@ -72,9 +72,7 @@ class Crew:
         waiting, errors = list(jobs), {}
         busy: dict[str, tuple[list[int], float]] = {}
         while waiting or busy:
-            if not bound:
-                self.owner.clear()
-            self._hand_out(waiting, busy, steps, grouped)
+            self._hand_out(waiting, busy, steps, grouped, bound)
             found = self.transport.wait(WAIT)
             now = time.monotonic()
             for worker, (_, asked) in list(busy.items()):
@@ -105,12 +103,10 @@ class Crew:
             del busy[worker], found, message  # all weights may be in it
             for job in own:
                 self.deaths[job] = 0
-        if not bound:
-            self.owner.clear()
         if errors:
             raise errors[min(errors)]
 
-    def _hand_out(self, waiting: list[int], busy: dict[str, Any], steps: Callable[..., Any], grouped: bool) -> None:
+    def _hand_out(self, waiting: list[int], busy: dict[str, Any], steps: Callable[..., Any], grouped: bool, bound: bool) -> None:
         """Send waiting jobs to idle workers."""
         here = self.transport.workers()
         for worker in list(self.memory):
@@ -125,16 +121,15 @@ class Crew:
             raise TrainingError(f"no worker for {self.limit:g} seconds{others}")
         idle = [worker for worker in here if worker not in busy]
         for number, worker in enumerate(idle):
-            mine = [job for job in waiting if self.owner.get(job) == worker]
-            free = [job for job in waiting if self.owner.get(job) not in self.memory]
-            if grouped:
-                mine += free[: -(-len(free) // (len(idle) - number))]
-            else:
-                mine = (mine or free)[:1]
+            mine = waiting[:1]
+            if bound:
+                own = [job for job in waiting if self.owner.get(job) == worker]
+                free = [job for job in waiting if self.owner.get(job) not in self.memory]
+                mine = own + free[: -(-len(free) // (len(idle) - number))] if grouped else (own or free)[:1]
+                self.owner.update(dict.fromkeys(mine, worker))
             if not mine:
                 continue
             for job in mine:
-                self.owner[job] = worker
                 waiting.remove(job)
             busy[worker] = (mine, time.monotonic())
             self.transport.send(worker, {"steps": steps(self.memory[worker], mine)})

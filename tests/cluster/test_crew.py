@@ -54,6 +54,20 @@ def test_an_answer_that_waits_for_the_driver_is_one(monkeypatch):
     assert run(monkeypatch, Workers(), 4, takes=60) == ({0: "one", 1: "two", 2: "one", 3: "two"}, [])
 
 
+def test_jobs_for_any_worker_are_not_looked_through_each_time():
+    """There may be a hundred thousand files to label."""
+    looked = []
+
+    class Job(int):
+        def __hash__(self):
+            looked.append(self)
+            return int(self)
+
+    done = []
+    crew.Crew(Workers(), 10, done.append).run([Job(n) for n in range(500)], lambda memory, own: [], lambda own, answer: done.extend(own), bound=False)
+    assert done == list(range(500)) and len(looked) <= 4 * len(done)
+
+
 def test_no_answer_is_held_while_the_next_one_comes(monkeypatch):
     """All weights may be in it."""
     workers, bodies = Workers(), [bytearray(8), bytearray(8)]
