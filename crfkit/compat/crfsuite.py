@@ -218,7 +218,7 @@ def tag(model: str, test: bool, reference: bool, probability: bool, marginal: bo
             write("".join(out) + "\n")
         if test:
             seconds = time.perf_counter() - begun
-            write("".join(performance(names, pairs)))
+            write("".join(f"{line}\n" for line in performance(names, pairs)))
             write(f"Elapsed time: {seconds:f} [sec] ({len(pairs) / seconds:.1f} [instance/sec])\n")
 
 

@@ -91,35 +91,30 @@ class Training:
         parts = self._learned(features) if learnable else self._empty_model(corpus.layout.n_features, corpus.dataset.labels)
         self._store(parts, (corpus.layout.n_features, len(features.names)), path)
 
+    def _lines(self, *lines: str) -> None:
+        """A piece of the log for each line, as CRFsuite gives them."""
+        for line in lines:
+            self.say(f"{line}\n")
+
     def _features(self, n: int, seconds: float) -> None:
         """What CRFsuite logs while it generates features."""
-        self.say("Feature generation\n")
-        self.say("type: CRF1d\n")
-        for name in FEATURES:
-            self.say(f"{name}: {printed(self.values[name])}\n")
+        self._lines("Feature generation", "type: CRF1d", *(f"{name}: {printed(self.values[name])}" for name in FEATURES))
         for percent in range(0, 101, 2):
             self.say(str(percent // 10) if percent % 10 == 0 else ".")
-        self.say("\n")
-        self.say(f"Number of features: {n}\n")
-        self.say(f"Seconds required: {seconds:.3f}\n")
-        self.say("\n")
+        self._lines("", f"Number of features: {n}", f"Seconds required: {seconds:.3f}", "")
 
     def _head(self) -> None:
-        self.say(f"{_TITLES[self.algorithm]}\n")
-        for name, value in sorted(self.values.items(), key=lambda item: _FIRST.index(item[0]) if item[0] in _FIRST else len(_FIRST)):
-            if name.startswith(("feature.", "calibration.")):
-                continue
-            self.say(f"{_LOGGED.get((self.algorithm, name), name)}: {printed(value)}\n")
-        self.say("\n")
+        values = sorted(self.values.items(), key=lambda item: _FIRST.index(item[0]) if item[0] in _FIRST else len(_FIRST))
+        own = (one for one in values if not one[0].startswith(("feature.", "calibration.")))
+        self._lines(_TITLES[self.algorithm], *(f"{_LOGGED.get((self.algorithm, name), name)}: {printed(value)}" for name, value in own), "")
 
     def _empty_model(self, n: int, labels: Iterable[str] = ()) -> Any:
         """The model if there is nothing to learn: no features, or not two labels. The error codes are CRFsuite's."""
         from crfkit.foreign.parts import FeatureRows, Parts
 
         if self.algorithm == "lbfgs":
-            self.say(f"L-BFGS terminated with error code ({2 if n else -1020})\n")
-        self.say("Total seconds required for training: 0.000\n")
-        self.say("\n")
+            self._lines(f"L-BFGS terminated with error code ({2 if n else -1020})")
+        self._lines("Total seconds required for training: 0.000", "")
         return Parts("crfsuite", list(labels), FeatureRows.empty(), FeatureRows.empty(), None)
 
     def _learned(self, features: Features) -> Any:
@@ -164,18 +159,14 @@ class Training:
     def _calibrate(self, trainer: Any, n: int) -> None:
         """Find the first rate of l2sgd."""
         begun, of = time.perf_counter(), {**self.values, "calibration.samples": int(max(min(n, self.values["calibration.samples"]), 0))}
-        self.say("Calibrating the learning rate (eta)\n")
-        for name, value in of.items():
-            if name.startswith("calibration."):
-                self.say(f"{name}: {printed(value)}\n")
+        parameters = (f"{name}: {printed(value)}" for name, value in of.items() if name.startswith("calibration."))
+        self._lines("Calibrating the learning rate (eta)", *parameters)
         rate, samples, candidates, most = (of[f"calibration.{name}"] for name in ("rate", "samples", "candidates", "max_trials"))
         first = trainer.draw(samples)
-        self.say(f"Initial loss: {first:f}\n")
+        self._lines(f"Initial loss: {first:f}")
         for number, (eta, loss) in enumerate(_trials(trainer, first, rate, samples, candidates, most), 1):
-            self.say(f"Trial #{number} (eta = {eta:f}): {loss:f}{'' if loss < first else ' (worse)'}\n")
-        self.say(f"Best learning rate (eta): {trainer.rate0:f}\n")
-        self.say(f"Seconds required: {time.perf_counter() - begun:.3f}\n")
-        self.say("\n")
+            self._lines(f"Trial #{number} (eta = {eta:f}): {loss:f}{'' if loss < first else ' (worse)'}")
+        self._lines(f"Best learning rate (eta): {trainer.rate0:f}", f"Seconds required: {time.perf_counter() - begun:.3f}", "")
 
     def _reason(self, losses: list[float], corpus: Any, record: dict[str, Any], weights: array.array) -> str | None:
         """Why training is over by CRFsuite's own criteria, if it is."""
@@ -198,46 +189,39 @@ class Training:
     def _iteration(self, losses: list[float], record: dict[str, Any], trainer: Any, weights: array.array, seconds: float, corpus: Any) -> None:
         import numpy
 
-        number, loss = len(losses), losses[-1]
+        number, sgd = len(losses), self.algorithm == "l2sgd"
         norm = _norm(trainer.state()["weights"] if self.algorithm == "passive-aggressive" else weights)  # that is not averaged
-        self.say(f"***** {'Epoch' if self.algorithm == 'l2sgd' else 'Iteration'} #{number} *****\n")
-        self.say(f"Loss: {loss:f}\n")
-        if self.algorithm == "l2sgd" and number > self.values["period"]:
-            self.say(f"Improvement ratio: {self._improvement(losses):f}\n")
-        self.say(f"Feature {'L2-' if self.algorithm == 'l2sgd' else ''}norm: {norm:f}\n")
+        self._lines(f"***** {'Epoch' if sgd else 'Iteration'} #{number} *****", f"Loss: {losses[-1]:f}")
+        if sgd and number > self.values["period"]:
+            self._lines(f"Improvement ratio: {self._improvement(losses):f}")
+        self._lines(f"Feature {'L2-' if sgd else ''}norm: {norm:f}")
         if self.algorithm == "lbfgs":
-            self.say(f"Error norm: {record['gradient']:f}\n")
-            self.say(f"Active features: {numpy.count_nonzero(numpy.frombuffer(weights, dtype=numpy.float32))}\n")
-            self.say(f"Line search trials: {trainer.trials}\n")
-            self.say(f"Line search step: {trainer.step:f}\n")
-        if self.algorithm == "l2sgd":
-            self.say(f"Learning rate (eta): {trainer.rate:f}\n")
-            self.say(f"Total number of feature updates: {number * corpus.dataset.n_sequences}\n")
-        self.say(f"Seconds required for this iteration: {seconds:.3f}\n")
+            active = numpy.count_nonzero(numpy.frombuffer(weights, dtype=numpy.float32))
+            self._lines(f"Error norm: {record['gradient']:f}", f"Active features: {active}")
+            self._lines(f"Line search trials: {trainer.trials}", f"Line search step: {trainer.step:f}")
+        if sgd:
+            self._lines(f"Learning rate (eta): {trainer.rate:f}", f"Total number of feature updates: {number * corpus.dataset.n_sequences}")
+        self._lines(f"Seconds required for this iteration: {seconds:.3f}")
         if self.held:
             self._performance(weights, corpus)
-        self.say("\n")
+        self._lines("")
 
     def _performance(self, weights: array.array, corpus: Any) -> None:
         """Score the model on the held-out sequences."""
         from crfkit.tagging import Tagger
 
         gold, found = Tagger.of_parts(corpus.header, corpus.builder, corpus.layout, weights).tag_with_gold([self.held])
-        for line in performance(corpus.dataset.labels, list(zip(gold, found, strict=True))):
-            self.say(line)
+        self._lines(*performance(corpus.dataset.labels, list(zip(gold, found, strict=True))))
 
     def _end(self, reason: str | None, losses: list[float], seconds: float) -> None:
         if self.algorithm == "lbfgs":
             ends = {None: "terminated with the maximum number of iterations", "the objective hardly falls any more (--delta)": "terminated with the stopping criteria"}
-            self.say(f"L-BFGS {ends.get(reason, 'resulted in convergence')}\n")
+            self._lines(f"L-BFGS {ends.get(reason, 'resulted in convergence')}")
         elif self.algorithm == "l2sgd":
-            self.say(f"SGD terminated with {reason or 'the maximum number of iterations'}\n")
-            self.say(f"Loss: {min(losses, default=0.0):f}\n")
+            self._lines(f"SGD terminated with {reason or 'the maximum number of iterations'}", f"Loss: {min(losses, default=0.0):f}")
         elif reason is not None:
-            self.say(f"Terminated with {reason}\n")
-            self.say("\n")
-        self.say(f"Total seconds required for training: {seconds:.3f}\n")
-        self.say("\n")
+            self._lines(f"Terminated with {reason}", "")
+        self._lines(f"Total seconds required for training: {seconds:.3f}", "")
 
     def _store(self, parts: Any, known: tuple[int, int], path: str) -> None:
         """Write the model and log that, unless the path is empty."""
@@ -246,19 +230,16 @@ class Training:
         if not path:
             return
         begun = time.perf_counter()
-        self.say("Storing the model\n")
+        self._lines("Storing the model")
         data = model_bytes(parts, "crfsuite")
         # Into an empty file itself: it may be a temporary one that somebody holds open.
         with open(path, "r+b") if _is_empty(path) else replacing(path) as file:
             file.write(data)
         active = sum(map(bool, parts.unigrams.weight)) + sum(map(bool, parts.pairs or ()))
-        self.say(f"Number of active features: {active} ({known[0]})\n")
-        self.say(f"Number of active attributes: {len(parts.unigrams.names)} ({known[1]})\n")
-        self.say(f"Number of active labels: {len(parts.labels)} ({len(parts.labels)})\n")
-        for what in ("labels", "attributes", "feature references for transitions", "feature references for attributes"):
-            self.say(f"Writing {what}\n")
-        self.say(f"Seconds required: {time.perf_counter() - begun:.3f}\n")
-        self.say("\n")
+        counts = {"features": (active, known[0]), "attributes": (len(parts.unigrams.names), known[1]), "labels": (len(parts.labels),) * 2}
+        written = ("labels", "attributes", "feature references for transitions", "feature references for attributes")
+        self._lines(*(f"Number of active {what}: {own} ({of})" for what, (own, of) in counts.items()), *(f"Writing {what}" for what in written))
+        self._lines(f"Seconds required: {time.perf_counter() - begun:.3f}", "")
 
 
 def _trials(trainer: Any, first: float, factor: float, samples: int, candidates: int, most: int) -> Iterator[tuple[float, float]]:
@@ -309,19 +290,19 @@ def performance(known: Iterable[str], pairs: list[tuple[list[str], list[str]]]) 
             ref[a] += 1
             model[b] += 1
             match[a] += a == b
-    yield "Performance by label (#match, #model, #ref) (precision, recall, F1):\n"
+    yield "Performance by label (#match, #model, #ref) (precision, recall, F1):"
     sums = [0.0, 0.0, 0.0]
     for name in names:
         counts = f"    {name}: ({match[name]}, {model[name]}, {ref[name]})"
         if not ref[name]:
-            yield f"{counts} (******, ******, ******)\n"
+            yield f"{counts} (******, ******, ******)"
             continue
         precision = match[name] / model[name] if model[name] else 0.0
         recall = match[name] / ref[name] if ref[name] else 0.0
         rates = precision, recall, 2 * precision * recall / (precision + recall) if match[name] else 0.0
         sums = [total + rate for total, rate in zip(sums, rates, strict=True)]
-        yield f"{counts} ({rates[0]:.4f}, {rates[1]:.4f}, {rates[2]:.4f})\n"
+        yield f"{counts} ({rates[0]:.4f}, {rates[1]:.4f}, {rates[2]:.4f})"
     macro = ", ".join(f"{total / max(len(names), 1):f}" for total in sums)
-    yield f"Macro-average precision, recall, F1: ({macro})\n"
+    yield f"Macro-average precision, recall, F1: ({macro})"
     for what, some, of in (("Item", sum(match.values()), sum(ref.values())), ("Instance", right, len(pairs))):
-        yield f"{what} accuracy: {some} / {of} ({some / max(of, 1):.4f})\n"
+        yield f"{what} accuracy: {some} / {of} ({some / max(of, 1):.4f})"
