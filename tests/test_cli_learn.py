@@ -14,6 +14,7 @@ import crfkit as library
 from crfkit import options
 from crfkit.cli import COMMANDS
 from crfkit.errors import OptionError
+from crfkit.learning.judging import DISTRIBUTED
 from crfkit.model import load
 from crfkit.trainers import trainer_class
 from crfkit.values import flag
@@ -180,6 +181,12 @@ def test_print_config_gives_what_config_takes(train):
     assert (in_force["algorithm"], in_force["l2"], in_force["quiet"], in_force["rate"]) == ("sgd", 0.25, True, None)
     assert trained(train.parent, "--config", "config") == trained(train.parent, *given)
     assert yaml.safe_load(crfkit("learn", "--config", "config", "--l2", 7, "--print-config").stdout) == {**in_force, "l2": 7.0}
+
+
+@pytest.mark.parametrize("algorithm", DISTRIBUTED)
+def test_print_config_gives_what_config_takes_of_workers(algorithm, train):
+    Path("config").write_text(crfkit("learn", "-a", algorithm, "--workers", 2, "--print-config").stdout)
+    assert crfkit("learn", "--config", "config", "--print-config").stdout == Path("config").read_text()
 
 
 def test_config_files(train):

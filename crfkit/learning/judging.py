@@ -8,7 +8,7 @@ from typing import Any
 
 from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.errors import OptionError
-from crfkit.options import RUN_FIELDS, Run, declared, make, named, taken
+from crfkit.options import RUN_FIELDS, Owlqn, Run, declared, make, named, taken
 from crfkit.replacing import refuse_overwriting
 from crfkit.text.sources import is_rows
 from crfkit.values import flag
@@ -27,7 +27,7 @@ def judge(algorithm: Any, given: Mapping[str, Any]) -> tuple[str, Any, Run]:
     own = {name: value for name, value in given.items() if name not in RUN_FIELDS}
     if run.distributed and algorithm == "lbfgs":
         own.setdefault("warm_up", 0)
-    if run.distributed and own.get("warm_up"):
+    if run.distributed and own.get("warm_up") and (algorithm, own["warm_up"]) != ("owlqn", Owlqn.warm_up):  # as a file of --print-config has it
         raise OptionError("--warm-up needs all data in one process: leave it out, or leave out --workers and --cluster")
     options = make(algorithm, own)
     _check_together(algorithm, options, run)
