@@ -37,23 +37,18 @@ def encode(values: Any) -> list[Any]:
         nonlocal size
         if not isinstance(value, (array.array, memoryview, bytes, bytearray)):
             raise TypeError(f"{type(value).__name__} cannot be sent")
-        view = memoryview(value)
-        size = -(-size // BOUNDARY) * BOUNDARY
-        place = {"@": [view.format, size, view.nbytes]}
-        arrays.append((size, view.cast("B") if view.nbytes else b""))
-        size += view.nbytes
-        return place
+        view, gap = memoryview(value), -size % BOUNDARY
+        start = size + gap
+        arrays.extend((bytes(gap), view.cast("B") if view.nbytes else b""))
+        size = start + view.nbytes
+        return {"@": [view.format, start, view.nbytes]}
 
     text = json.dumps(values, default=placed).encode()
     text += b" " * (-(HEAD.size + len(text)) % BOUNDARY)
-    pieces, at = [text], 0
-    for start, data in arrays:
-        pieces += [bytes(start - at)] * (start > at) + [data]
-        at = start + len(data)
-    checksum = xxh3_64()
-    for piece in pieces:
+    checksum = xxh3_64(text)
+    for piece in arrays:
         checksum.update(piece)
-    return [HEAD.pack(MAGIC, len(text), size, checksum.intdigest()), *pieces]
+    return [HEAD.pack(MAGIC, len(text), size, checksum.intdigest()), text, *arrays]
 
 
 def size_of(head: bytes) -> int:
