@@ -250,6 +250,14 @@ def write_lines(stream: Any, lines: Iterable[str]) -> None:
         write_all(stream, as_bytes(some))
 
 
+def write_texts(stream: Any, texts: Iterable[bytes], at_once: bool) -> None:
+    """Write what comes; at once if the other end may wait for it before it sends what comes next."""
+    for text in texts:
+        write_all(stream, text)
+        if at_once:
+            flush_all(stream)
+
+
 def flush_all(stream: Any) -> None:
     """Flush, in the same way."""
     while True:

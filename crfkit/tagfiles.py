@@ -13,7 +13,7 @@ from crfkit import load, modelfile
 from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.decode.printing import Printer
 from crfkit.errors import CrfkitWarning, FileError, OptionError
-from crfkit.replacing import empty_folders_removed, flush_all, remove_leftovers, replacing, write_all
+from crfkit.replacing import empty_folders_removed, remove_leftovers, replacing, write_texts
 from crfkit.text.reading import Source
 from crfkit.values import named, shown
 
@@ -83,10 +83,7 @@ def label(
         if blank is not None:
             blocks = _noting(blocks, blank, faults)
         texts = tagger.text(blocks, _printer(options), partial=options["partial"], fill=options["fill"], threads=threads)
-    for text in texts:
-        write_all(stream, text)
-        if live:
-            flush_all(stream)
+    write_texts(stream, texts, live)
     return source.marks.unnamed or source.marks.warning or next(iter(faults), None)
 
 

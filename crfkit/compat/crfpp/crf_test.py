@@ -8,7 +8,7 @@ from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS, is_live, opened
 from crfkit.decode.printing import Printer
 from crfkit.errors import OptionError, UnsupportedError
-from crfkit.replacing import flush_all, refuse_overwriting, write_all
+from crfkit.replacing import refuse_overwriting, write_texts
 from crfkit.tagfiles import block_size
 from crfkit.tagging import Tagger
 from crfkit.text.reading import Source
@@ -38,12 +38,9 @@ def crf_test(model: str, nbest: int, verbose: int, cost_factor: float, output: s
     printer = Printer(verbose=min(verbose, 2), nbest=nbest, cells=True)
     with opened(output) as stream:
         for name in inputs:
-            answers = is_live(name)
+            live = is_live(name)
             blocks = Source([name], tagger.header["format"], allow_empty=True, loose=tagger.loose, block_size=block_size(nbest))
-            for text in tagger.text(blocks, printer, threads=int(answers)):
-                write_all(stream, text)
-                if answers:  # the other end of a pipe may wait for this sentence before it sends the next one
-                    flush_all(stream)
+            write_texts(stream, tagger.text(blocks, printer, threads=int(live)), live)
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from crfkit.cli.common import HELP_FLAGS as HELP
 from crfkit.cli.common import PATH, ErrorsAsLines, is_given, is_live, note, opened
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import OptionError, UnsupportedError
-from crfkit.replacing import check_writable, flush_all, refuse_overwriting, write_all
+from crfkit.replacing import check_writable, refuse_overwriting, write_all, write_texts
 from crfkit.text.opening import contents
 from crfkit.values import as_bytes
 from crfkit.version import __version__
@@ -162,11 +162,7 @@ def label(source: str, output: str, **given: Any) -> None:
     say("* Label sequences")
     refuse_overwriting("OUTPUT", (source, given["model"]), output)
     with opened(output) as stream:
-        live = is_live(source) or stream.isatty()
-        for text in labelled(tagger, source, given, say):
-            write_all(stream, text)
-            if live:
-                flush_all(stream)
+        write_texts(stream, labelled(tagger, source, given, say), is_live(source) or stream.isatty())
     say("* Done")
 
 
