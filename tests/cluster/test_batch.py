@@ -11,7 +11,7 @@ from workers import TEMPLATE, LocalWorkers, corpus, items, on_one_machine, with_
 
 import crfkit
 from crfkit import errors
-from crfkit.learning.shards.service import Read
+from crfkit.learning.shards.service import READ
 from crfkit.template.parsing import Template
 
 CASES = [
@@ -134,7 +134,7 @@ def test_nonsense_that_comes_before_its_turn(tmp_path, monkeypatch):
 def test_tables_that_contradict_themselves_end_the_run(tmp_path, monkeypatch):
     """A part of them has been added by then: with the next answer the numbers would be others."""
     train = corpus(tmp_path / "train.txt", 200)
-    tables = {"value": {**dict.fromkeys(Read.__annotations__, 0), "tables": {"columns": [], "views": []}}}
+    tables = {"value": {**dict.fromkeys(READ, 0), "tables": {"columns": [], "views": []}}}
     with pytest.raises(errors.TrainingError, match=r"^what a worker tells of shard 1 contradicts itself: .*; start the run again$"):
         with_workers(monkeypatch, train, TEMPLATE, "owlqn", 1, answers("read", {1: tables}), max_iter=2)
 

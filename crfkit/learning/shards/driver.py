@@ -30,7 +30,7 @@ from crfkit.weights.layout import Layout
 from ..corpus import Corpus, no_feature
 from ..reader import Reader
 from .files import Piece, Shard, cut, shards_of
-from .service import Read
+from .service import LARGEST, READ, SUMS
 
 
 class DistributedData:
@@ -51,15 +51,12 @@ class DistributedData:
 
     def note(self, found: dict[str, Any]) -> None:
         """Record a shard."""
-        self.sequences.append(int(found["sequences"]))
-        self.n_sequences += self.sequences[-1]
-        self.tokens.append(int(found["tokens"]))
-        self.n_tokens += self.tokens[-1]
-        self.weight += float(found["weight"])
-        self.longest = max(self.longest, int(found["longest"]))
-        self.largest_value = max(self.largest_value, float(found["largest"]))
-        self.squares += float(found["squares"])
-        self.has_values, self.has_weights = self.has_values or bool(found["has_values"]), self.has_weights or bool(found["has_weights"])
+        self.sequences.append(int(found["n_sequences"]))
+        self.tokens.append(int(found["n_tokens"]))
+        for name in (*SUMS, *LARGEST):
+            before = getattr(self, name)
+            own = type(before)(found[name])
+            setattr(self, name, before + own if name in SUMS else max(before, own))
 
     def checksum(self) -> str:
         """See Dataset.checksum; the same for any number of workers."""
@@ -158,7 +155,7 @@ class DistributedCorpus:
         pairs: set[tuple[int, int]] = set()
 
         def accept(own: list[int], answer: dict[str, Any]) -> None:
-            if set(answer) != set(Read.__annotations__) or not isinstance(answer["tables"], dict):
+            if set(answer) != READ or not isinstance(answer["tables"], dict):
                 # seen at once: when its turn comes, the fault would be that of who answers then
                 raise ValueError("not what was read")
             early[own[0]] = answer
@@ -180,7 +177,7 @@ class DistributedCorpus:
                 self.data.note(found)
                 self.data.as_read[len(self.numbers)] = str(found["checksum"])
                 self.numbers.append(numbers)
-                reader.progress.reading(int(found["tokens"]), int(found["sequences"]))
+                reader.progress.reading(self.data.tokens[-1], self.data.sequences[-1])
 
         self.crew.run(range(len(self.shards)), self.catching_up, accept)
         if self.data.n_tokens != self.counted:

@@ -6,7 +6,7 @@ import array
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import Any
 
 from crfkit.cluster.serving import Forgotten
 from crfkit.data.dataset import Dataset
@@ -33,24 +33,10 @@ from ..reader import Reader
 from . import files
 from .sums import add_rounded, picked
 
-
-class Read(TypedDict):
-    """What a worker tells of a shard."""
-
-    tables: dict[str, Any]
-    u: Any
-    b: Any
-    pairs: array.array
-    sequences: int
-    tokens: int
-    weight: float
-    longest: int
-    largest: float
-    squares: float
-    has_values: bool
-    has_weights: bool
-    attributes: list[tuple[str | None, int]]
-    checksum: str
+# Attributes of data sets: of the whole they are the sum over shards, or the largest one.
+SUMS, LARGEST = ("n_sequences", "n_tokens", "weight", "squares"), ("longest", "largest_value", "has_values", "has_weights")
+READ = {"tables", "u", "b", "pairs", "attributes", "checksum", *SUMS, *LARGEST}
+"""What a worker tells of a shard."""
 
 
 class Service:
@@ -91,7 +77,7 @@ class Service:
         """See files.count."""
         return files.count(Stretch(*stretch), self.run.format, self.run.label, self.run.comments, self.columns, most)
 
-    def read(self, shard: int, parts: list[list[Any]], before: int, checksum: str | None) -> Read | None:
+    def read(self, shard: int, parts: list[list[Any]], before: int, checksum: str | None) -> dict[str, Any] | None:
         """Read a shard; returns its tables and the observed features of its attributes. Attributes have the numbers of
         these tables until `number`. `before`: how many tokens precede it. `checksum`: from the worker that read it first;
         then the data must be the same, and nothing is returned.
@@ -127,14 +113,7 @@ class Service:
             "u": seen_in(data, n, False),
             "b": seen_in(data, n, True, builder.reaches()),
             "pairs": array.array("i", [label for pair in pairs_in(data, n) for label in pair]),
-            "sequences": data.n_sequences,
-            "tokens": data.n_tokens,
-            "weight": data.weight,
-            "longest": data.longest,
-            "largest": data.largest_value,
-            "squares": data.squares,
-            "has_values": data.has_values,
-            "has_weights": data.has_weights,
+            **{name: getattr(data, name) for name in (*SUMS, *LARGEST)},
             "attributes": list(found.items()),
             "checksum": own,
         }
