@@ -30,7 +30,7 @@ def learn(
     algorithm: str = "lbfgs",
     *,
     progress: bool | str | Callable[[dict[str, Any]], Any] | Progress | None = None,
-    stop: Callable[[], Any] | StopRequest | None = None,
+    stop: Callable[[], Any] | None = None,
     sample_weight: Iterable[float] | None = None,
     **given: Unpack[OfLearn],
 ) -> Model:
@@ -68,7 +68,7 @@ def learn_path(
     algorithm: str = "owlqn",
     *,
     progress: bool | str | Callable[[dict[str, Any]], Any] | Progress | None = None,
-    stop: Callable[[], Any] | StopRequest | None = None,
+    stop: Callable[[], Any] | None = None,
     sample_weight: Iterable[float] | None = None,
     **given: Unpack[OfLearn],
 ) -> Iterator[Model]:
@@ -78,13 +78,13 @@ def learn_path(
     `model.header["options"]["l1"]`. With `dev` there is one model, the best on the development data. All other
     arguments are those of `learn`. Nothing is read before the first model is requested.
     """
-    listens = stop if isinstance(stop, StopRequest) else StopRequest(stop)
+    request = StopRequest(stop)
     algorithm, options, run = judge(algorithm, given)
     train = listed(train)
     refuse_losses(run, train, template)
     train = train if sample_weight is None else Weighted(train, sample_weight)
-    training = Training(train, template, algorithm, options, run, heard(progress), listens)
-    return _until_ctrl_c(training.models(), listens)
+    training = Training(train, template, algorithm, options, run, heard(progress), request)
+    return _until_ctrl_c(training.models(), request)
 
 
 def _until_ctrl_c(models: Generator[Model, None, None], stop: StopRequest) -> Iterator[Model]:
@@ -96,7 +96,7 @@ def _until_ctrl_c(models: Generator[Model, None, None], stop: StopRequest) -> It
                 model = next(models, None)
             if model is None:
                 return
-            if stop.heard:
+            if stop.signal is not None:
                 raise Interrupted(model)
             yield model
 

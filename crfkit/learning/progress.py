@@ -35,7 +35,6 @@ class StopRequest:
         if ask is not None and not callable(ask):
             raise OptionError(f"stop: expected a function that returns True to stop, found {shown(ask)}")
         self.signal: int | None = None
-        self.heard = False  # a signal, and not somebody who sets `signal`
         self._ask, self._asked_for, self._armed = ask, False, False
 
     def requested(self) -> bool:
@@ -62,7 +61,7 @@ class StopRequest:
 
     def _handle(self, number: int, _frame: Any) -> None:
         again = self.signal is not None
-        self.signal, self.heard = number, True
+        self.signal = number
         if again or not self._armed:
             raise KeyboardInterrupt
 

@@ -24,7 +24,6 @@ from crfkit.evaluation.evaluate import Outputs
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.judging import judge
 from crfkit.learning.learn import learn
-from crfkit.learning.progress import StopRequest
 from crfkit.learning.reader import Reader
 from crfkit.options import Run
 from crfkit.tagging import Tagger
@@ -199,9 +198,7 @@ def checkpoint(data: bytes) -> None:
     algorithm = identity.get("algorithm") if isinstance(identity, dict) else None
     if not isinstance(algorithm, str) or algorithm not in options.TRAINERS:
         algorithm = "lbfgs"
-    stop = StopRequest()
-    stop.signal = 2
-    model = resumable(algorithm, 3, checkpoint=path, resume=True, stop=stop)
+    model = resumable(algorithm, 3, checkpoint=path, resume=True, stop=lambda: True)
     assert all_finite(model.weights), "a weight is not finite"
 
 

@@ -16,7 +16,6 @@ from crfkit.errors import CrfkitError, CrfkitWarning, FileError, ModelFileError,
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.fitting import fitted
 from crfkit.learning.learn import learn
-from crfkit.learning.progress import StopRequest
 from crfkit.learning.reader import Reader
 from crfkit.learning.training import make_trainer
 from crfkit.model import load
@@ -53,32 +52,23 @@ def passes(algorithm, n, **chosen):
     return {**limit(algorithm, n), **endless, **chosen}
 
 
-class Interruption(StopRequest):
-    """A stop request that comes after so many calls."""
+class Hand:
+    """Stops training after so many questions."""
 
     def __init__(self, questions):
-        super().__init__()
         self.questions = questions
 
-    def requested(self):
+    def __call__(self):
         self.questions -= 1
-        if self.questions < 0:
-            self.strike()
-        return super().requested()
+        return self.questions < 0
 
 
-class Power(Interruption):
+class Power(Hand):
     """Fails: as a power cut does, nothing is saved."""
 
-    def strike(self):
-        raise SystemExit
-
-
-class Hand(Interruption):
-    """Stops training."""
-
-    def strike(self):
-        self.signal = signal.SIGINT
+    def __call__(self):
+        if super().__call__():
+            raise SystemExit
 
 
 @pytest.mark.long
