@@ -198,6 +198,16 @@ def test_a_state_takes_the_place_of_nothing_but_a_state(arguments, message):
     assert {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()} == before
 
 
+def test_no_output_takes_the_place_of_what_is_read():
+    trained()
+    run("dump", "model", "patch")
+    before = {name: Path(name).read_bytes() for name in ("model", "patch", "train")}
+    for arguments in (("dump", "model", "model"), ("update", "-m", "model", "patch", "./patch"), ("label", "-m", "model", "train", "train")):
+        assert "has another use here and would be overwritten\n" in run(*arguments, code=1).stderr
+    assert {name: Path(name).read_bytes() for name in before} == before
+    run("update", "-m", "model", "patch", "model")  # a model may be changed in its place
+
+
 def test_going_on_from_a_model():
     """With its labels and observations, and no others."""
     trained("-c", "-e", "0.00001", "-w", "0", "-1", "1", "-i", "200", name="old")

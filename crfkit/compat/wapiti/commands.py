@@ -13,7 +13,7 @@ from crfkit.cli.common import HELP_FLAGS as HELP
 from crfkit.cli.common import PATH, ErrorsAsLines, is_given, is_live, note, opened
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import OptionError, UnsupportedError
-from crfkit.replacing import check_writable, refuse_overwriting, write_all, write_texts
+from crfkit.replacing import check_writable, refuse_overwriting, write_all, write_lines, write_texts
 from crfkit.text.opening import contents
 from crfkit.values import as_bytes
 from crfkit.version import __version__
@@ -178,7 +178,9 @@ def dump(prec: int, every: bool, source: str, output: str) -> None:
     say("* Load model")
     parts = _as_wapiti(source)
     say("* Dump model")
-    _written(output, as_bytes("".join(wapiti.dumped(parts, prec, every))))
+    refuse_overwriting("OUTPUT", (source,), output)
+    with opened(output) as stream:
+        write_lines(stream, wapiti.dumped(parts, prec, every))
 
 
 def _as_wapiti(path: str) -> Parts:
@@ -210,6 +212,7 @@ def update(model: str | None, compact: bool, source: str, output: str) -> None:
     say("* Load model")
     parts = _as_wapiti(model)
     say("* Update model")
+    refuse_overwriting("OUTPUT", (source,), output)
     patch, path = contents(source)
     parts = edited(parts, read_patch(patch.split(b"\n"), parts, path))[0]
     if compact:
