@@ -14,7 +14,8 @@ from crfkit.errors import FileError
 
 from .messages import MessageError, receive, send
 
-_START = "import sys; sys.path.insert(0, sys.argv[2]); from crfkit.cluster.process import main; main(sys.argv[1])"
+# Modules come from where this process has them, and not from the current folder, where `python -c` looks first.
+_START = "import sys; sys.path[:] = sys.argv[2:]; from crfkit.cluster.process import main; main(sys.argv[1])"
 
 
 class _Worker:
@@ -25,7 +26,7 @@ class _Worker:
         self.requests: queue.SimpleQueue = queue.SimpleQueue()
         try:
             self.process = subprocess.Popen(
-                [sys.executable, "-c", _START, service, str(Path(__file__).parents[2])],
+                [sys.executable, "-c", _START, service, *map(str, sys.path), str(Path(__file__).parents[2])],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 start_new_session=True,  # Ctrl-C is for the driver

@@ -5,6 +5,7 @@ import os
 import queue
 import random
 import signal
+import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -48,6 +49,15 @@ def test_killed_while_they_work(tmp_path, monkeypatch):
     assert many == one
     assert workers.started == 5
     assert not workers.all
+
+
+def test_modules_do_not_come_from_the_current_folder(tmp_path, monkeypatch):
+    """It may hold whatever data came with."""
+    Path("queue.py").write_text("raise SystemExit('not that of Python')\n")
+    monkeypatch.setattr("sys.path", [entry for entry in sys.path if entry])
+    train = corpus(tmp_path / "train.txt", 50)
+    many = crfkit.learn(train, TEMPLATE, "perceptron", passes=1, workers=1)
+    assert many.labels
 
 
 @pytest.mark.steady
