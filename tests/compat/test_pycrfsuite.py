@@ -2,6 +2,7 @@
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 
 import pycrfsuite
@@ -184,6 +185,14 @@ def test_info_of_names_that_break_lines(tmp_path):
     tagger = compat.Tagger()
     tagger.open_inmemory((tmp_path / "m").read_bytes())
     assert tagger.info().state_features["x --> y: 1", "A"] > 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="looks for the file in /proc")
+def test_a_tagger_that_is_closed_holds_no_file(model):
+    tagger = compat.Tagger()
+    with tagger.open(model):
+        assert model in Path("/proc/self/maps").read_text()
+    assert model not in Path("/proc/self/maps").read_text()
 
 
 @BOTH

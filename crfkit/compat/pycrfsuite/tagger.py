@@ -91,7 +91,7 @@ class Tagger:
 
     def close(self) -> None:
         """Close the model."""
-        self._tagger = self._scratch = None
+        self._tagger, self._scratch, self._content = None, None, b""
 
     @property
     def by_template(self) -> bool:
