@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Any
 
 from crfkit.errors import FileError, OptionError
+from crfkit.values import named
 from crfkit.version import __version__
 
 from .messages import HEAD, MessageError, decode, encode
@@ -44,7 +45,7 @@ class Scheduler:
             self.client: Any = distributed.Client(address, timeout=PATIENCE, set_as_default=False, direct_to_workers=True)
         except Exception as error:
             self._restore_logs()
-            raise FileError(f"{address}: no scheduler answers there ({_line(error)})") from None
+            raise FileError(f"{named(address)}: no scheduler answers there ({_line(error)})") from None
         self.events: queue.SimpleQueue = queue.SimpleQueue()
         self.asked: dict[str, Any] = {}
         """The pending future of each worker."""

@@ -138,8 +138,9 @@ class TestWithScheduler:
 
     def test_an_address_without_a_scheduler_is_an_error(self, tmp_path):
         corpus(tmp_path / "train.txt", 10)
-        _, said = learned("tcp://127.0.0.1:9", code=1)
-        assert said.startswith("crfkit: error: tcp://127.0.0.1:9: no scheduler answers there") and said.count("\n") == 1
+        for address, shown in (("tcp://127.0.0.1:9", "tcp://127.0.0.1:9"), ("", "''")):
+            _, said = learned(address, code=1)
+            assert said.startswith(f"crfkit: error: {shown}: no scheduler answers there") and said.count("\n") == 1
 
 
 def test_without_dask(monkeypatch):
