@@ -42,23 +42,23 @@ def against(what: str, ours: float, name: str, peer: float | None, target: float
     return Row(what, shown(ours, unit), f"{name}: {shown(peer, unit)}", f"1/{peer / ours:.2f}", wanted, met)
 
 
-def rate(what: str, ours: float, name: str, peer: float | None, target: float | None, unit: str = "/s") -> Row:
+def rate(what: str, ours: float, name: str, peer: float | None, target: float | None) -> Row:
     """Ours, something a second, is to be at least `target` times the peer's."""
     wanted = "" if target is None else f"{target:g} times"
     if peer is None:
-        return Row(what, shown(ours, unit), f"{name}: not installed", target=wanted, met="?" if wanted else "")
+        return Row(what, shown(ours, "/s"), f"{name}: not installed", target=wanted, met="?" if wanted else "")
     met = "" if target is None else yes(ours >= target * peer)
-    return Row(what, shown(ours, unit), f"{name}: {shown(peer, unit)}", f"{ours / peer:.2f} times", wanted, met)
+    return Row(what, shown(ours, "/s"), f"{name}: {shown(peer, '/s')}", f"{ours / peer:.2f} times", wanted, met)
 
 
-def at_most(what: str, ours: float, limit: float, unit: str = "s") -> Row:
-    """A figure with a limit of its own."""
-    return Row(what, shown(ours, unit), target=f"at most {shown(limit, unit)}", met=yes(ours <= limit))
+def at_most(what: str, ours: float, limit: float) -> Row:
+    """Seconds with a limit of their own."""
+    return Row(what, shown(ours, "s"), target=f"at most {shown(limit, 's')}", met=yes(ours <= limit))
 
 
-def at_least(what: str, ours: float, limit: float, unit: str = "/s") -> Row:
-    """A figure that is to reach something."""
-    return Row(what, shown(ours, unit), target=f"at least {shown(limit, unit)}", met=yes(ours >= limit))
+def at_least(what: str, ours: float, limit: float) -> Row:
+    """Something a second that is to reach a number."""
+    return Row(what, shown(ours, "/s"), target=f"at least {shown(limit, '/s')}", met=yes(ours >= limit))
 
 
 def growth(what: str, ours: float, name: str, base: float, limit: float, unit: str = "s") -> Row:

@@ -33,7 +33,7 @@ Results go to standard output, everything else to standard error.
 
 | exit code | meaning |
 |---|---|
-| 0 | success, also when the reader closes the pipe early (`| head`) |
+| 0 | success, also when the reader closes the pipe early (`\\| head`) |
 | 1 | an error: one line with the file, and the line where there is one |
 | 2 | wrong usage: an unknown option, a value out of range, a missing argument |
 | 129, 130, 143 | the terminal was closed, Ctrl-C, SIGTERM |
@@ -62,7 +62,7 @@ def command_line() -> str:
     sections = [help_of(cli, "crfkit")]
     for name in cli.list_commands(context):
         sections.append(help_of(cli.get_command(context, name), f"crfkit {name}"))
-    return COMMANDS.replace("`| head`", "`\\| head`") + "".join(sections)
+    return COMMANDS + "".join(sections)
 
 
 # --- Python -----------------------------------------------------------------------------------------------------------
