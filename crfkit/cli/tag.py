@@ -150,8 +150,9 @@ def _tag_into(ctx: click.Context, folder: str, model: str, inputs: list[str], op
         if workers is not None:
             from crfkit.cluster.processes import Processes
 
+            workers = min(workers, len(inputs))
             options["threads"] = options["threads"] or max(1, available_cpus() // workers)
-            transport = Processes(min(workers, len(inputs)), SERVICE)
+            transport = Processes(workers, SERVICE)
         elif cluster is not None:
             from crfkit.cluster.scheduler import Scheduler
 

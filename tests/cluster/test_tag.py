@@ -81,6 +81,17 @@ def test_by_processes(files):
     assert written() == expected(files, "--constraints", "bio", "--separator", " ")
 
 
+def test_workers_share_the_processors(files, monkeypatch):
+    """Those that have a file to label."""
+    asked = []
+    monkeypatch.setattr(processes, "Processes", LocalWorkers)
+    monkeypatch.setattr("crfkit.cli.tag.available_cpus", lambda: 8)
+    monkeypatch.setattr("crfkit.cli.tag.tag_files", lambda *given: asked.append((len(given[4].all), given[3]["threads"])))
+    for n, some in ((2, files), (4, files[:2]), (16, files)):
+        crfkit("tag", "--workers", n, "--output-dir", "out", "model", *some)
+    assert asked == [(2, 4), (2, 4), (12, 1)]
+
+
 def test_the_first_fault_is_told(files):
     Path("3.txt").write_text("a D O\nb\n")
     Path("7.txt").write_text("b\n\n")
