@@ -11,7 +11,7 @@ from crfkit.errors import OptionError
 from crfkit.options import RUN_FIELDS, Owlqn, Run, declared, make, named, taken
 from crfkit.replacing import refuse_overwriting
 from crfkit.text.sources import is_rows
-from crfkit.values import flag
+from crfkit.values import flag, name_of
 
 # Trainers that can work on data held by several workers.
 DISTRIBUTED = ("lbfgs", "owlqn", "sgd", "adf", "sapo", "perceptron", "mira", "lookahead")
@@ -116,8 +116,9 @@ def _files(data: Any) -> Any:
 
 
 def _names(*given: Any) -> list[str]:
-    """The paths among these."""
-    return [os.fsdecode(one) for one in given if isinstance(one, (str, bytes, os.PathLike))]
+    """The paths among these, and those of open files and of templates."""
+    found = (name_of(one, "-") if hasattr(one, "read") else getattr(one, "path", one) for one in given)
+    return [os.fsdecode(path) for path in found if isinstance(path, (str, bytes, os.PathLike))]
 
 
 def check_stream(options: Any, run: Run, template: Any) -> None:

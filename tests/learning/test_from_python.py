@@ -123,6 +123,10 @@ def test_files_that_are_read_are_not_written_to(tmp_path, monkeypatch):
             learn(["train", pathlib.Path("other")], "template", "perceptron", dev="dev", init="model", **given)
     with pytest.raises(OptionError, match="checkpoint: both has another use here"):
         short(log="both", checkpoint="both")
+    with open("train", "rb") as file, pytest.raises(OptionError, match="log: train has another use here"):
+        learn(file, "template", "perceptron", log="train")
+    with pytest.raises(OptionError, match="log: template has another use here"):
+        learn(ROWS, Template.load("template"), "perceptron", log="template")
     assert {name: pathlib.Path(name).read_bytes() for name in os.listdir()} == contents
 
 
