@@ -46,7 +46,3 @@ def main(name: str) -> None:
         except OSError:
             os._exit(0)
         del found  # before the next one is made
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
