@@ -71,6 +71,17 @@ def start(*arguments: Any, **options: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(command, **{"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True, **options})
 
 
+def unheard(program: str, *arguments: str) -> int:
+    """The exit code of a program whose standard output and error go to a pipe that nobody reads any more."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        command = [sys.executable, "-uc", f"from crfkit.programs import {program}; {program}()", *arguments]
+        return subprocess.run(command, stdout=writing, stderr=writing).returncode
+    finally:
+        os.close(writing)
+
+
 def text_of(sentences: Iterable[Iterable[Iterable[str]]], separator: str = " ") -> str:
     """Sentences of rows as the text of a file."""
     return "".join("".join(separator.join(row) + "\n" for row in rows) + "\n" for rows in sentences)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext, suppress
 from datetime import datetime, timezone
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -94,23 +95,29 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
             log = click.get_current_context().with_resource(open(name, "w", encoding="utf-8", errors="surrogateescape"))  # noqa: SIM115
         except OSError as error:
             raise FileError(f"{name}: cannot be written: {error.strerror}") from None
-    trainer.message = lambda message: print(message, end="", file=log)
-    if model and not cross_validate:
+    writes = bool(model) and not cross_validate
+
+    def say(text: str = "", end: str = "\n") -> None:
+        with suppress(OSError) if writes else nullcontext():  # whoever reads the log no more must not lose the model
+            print(text, end=end, file=log)
+
+    trainer.message = lambda message: say(message, "")
+    if writes:
         refuse_overwriting("--model", data, model)
         check_writable(model)
-    groups = _read_groups(trainer, data or ("-",), split, log)
+    groups = _read_groups(trainer, data or ("-",), split, say)
     if cross_validate:
         if groups < 2:
             raise OptionError("--cross-validate needs at least two groups: several files, or --split")
         for group in range(groups):
-            print(f"===== Cross validation ({group + 1}/{groups}) =====", file=log)
+            say(f"===== Cross validation ({group + 1}/{groups}) =====")
             trainer.train("", group)
-            print(file=log)
+            say()
     else:
         if holdout is not None and holdout > groups:
             raise OptionError(f"--holdout: there are {groups} groups, found {holdout}")
         trainer.train(model, -1 if holdout is None else holdout - 1)
-    print(f"End time of the training: {_now()}\n", file=log)
+    say(f"End time of the training: {_now()}\n")
 
 
 def _trainer(algorithm: str, given: tuple[str, ...]) -> Any:
@@ -146,27 +153,27 @@ def _list_parameters(trainer: Any) -> None:
         print(f"{kind} {name} = {printed(value)};\n{trainer.help(name)}\n")
 
 
-def _read_groups(trainer: Any, data: tuple[str, ...], split: int, log: TextIO) -> int:
+def _read_groups(trainer: Any, data: tuple[str, ...], split: int, say: Callable[..., None]) -> int:
     """Append the sequences of all files and return the number of groups."""
-    print(f"CRFSuite's learn, by crfkit {__version__}\n", file=log)
-    print(f"Start time of the training: {_now()}\n", file=log)
-    print("Reading the data set(s)", file=log)
+    say(f"CRFSuite's learn, by crfkit {__version__}\n")
+    say(f"Start time of the training: {_now()}\n")
+    say("Reading the data set(s)")
     names, n_items, sequences = set(), 0, trainer.sequences
     for group, name in enumerate(data):
-        print(f"[{group + 1}] {name}", file=log)
+        say(f"[{group + 1}] {name}")
         begun, before = time.perf_counter(), len(sequences.groups)
         for rows in _parsed(name):
             for place, labels in enumerate(gold_labels(rows)):
                 sequences.append(rows, place, None, group)
                 names.update(labels)
                 n_items += len(labels)
-        print("....".join(map(str, range(11))), file=log)
-        print(f"Number of instances: {len(sequences.groups) - before}\nSeconds required: {time.perf_counter() - begun:.3f}", file=log)
+        say("....".join(map(str, range(11))))
+        say(f"Number of instances: {len(sequences.groups) - before}\nSeconds required: {time.perf_counter() - begun:.3f}")
     sequences.drawn = 0
     if split:
         sequences.split(split)
-    print(f"\nStatistics the data set(s)\nNumber of data sets (groups): {split or len(data)}\nNumber of instances: {len(sequences.groups)}\n"
-          f"Number of items: {n_items}\nNumber of attributes: {sequences.n_attributes()}\nNumber of labels: {len(names)}\n", file=log)  # fmt: skip
+    say(f"\nStatistics the data set(s)\nNumber of data sets (groups): {split or len(data)}\nNumber of instances: {len(sequences.groups)}\n"
+        f"Number of items: {n_items}\nNumber of attributes: {sequences.n_attributes()}\nNumber of labels: {len(names)}\n")  # fmt: skip
     return split or len(data)
 
 

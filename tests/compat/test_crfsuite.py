@@ -56,6 +56,12 @@ def test_learn_tag_and_dump(tmp_path):
     assert run("dump", "model").stdout == (tmp_path / "peer").read_text()
 
 
+def test_nobody_reads_the_log():
+    run("learn", "-m", "model", "train")
+    assert commands.unheard("crfsuite", "learn", "-m", "unheard", "train") == 0
+    assert Path("unheard").read_bytes() == Path("model").read_bytes()
+
+
 @pytest.mark.parametrize("line", [" ", "\t", " \t "])
 def test_lines_of_blanks_end_sequences(tmp_path, line):
     (tmp_path / "data").write_text(f"A\ta\n{line}\nB\tb\n\n")

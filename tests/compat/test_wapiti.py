@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import text_of
+from commands import text_of, unheard
 from compat.wapiti_runs import PATTERNS, TIMES, TWICE, dumped, run, sentences, trained, write_files
 
 import crfkit
@@ -164,6 +164,13 @@ def test_an_answer_to_each_sentence_at_once(single):
             assert got == answer + b"\n\n"
         rest, log = process.communicate()
     assert (rest, process.returncode) == (b"", 0) and log.endswith(b"* Done\n")
+
+
+def test_nobody_reads_the_log():
+    trained("-i", "3", name="whole")
+    run("label", "-m", "whole", "plain", "labelled")
+    assert unheard("wapiti", "train", "-p", "patterns", "-i", "3", "train", "model") == 0 == unheard("wapiti", "label", "-m", "whole", "plain", "again")
+    assert Path("model").read_bytes() == Path("whole").read_bytes() and Path("again").read_bytes() == Path("labelled").read_bytes()
 
 
 def test_going_on_from_a_state():

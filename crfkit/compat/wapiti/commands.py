@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -43,9 +44,10 @@ def cli() -> None:
 
 
 def say(text: str) -> None:
-    """Print a line of the log; names in it keep their bytes, in any encoding."""
+    """Print a line of the log; names in it keep their bytes, in any encoding. If nobody reads it any more, the work goes on."""
     data = as_bytes(text)
-    click.echo(data if data.decode(errors="ignore") != text else text, err=True)
+    with suppress(OSError):
+        click.echo(data if data.decode(errors="ignore") != text else text, err=True)
 
 
 def _list(_ctx: click.Context, param: click.Parameter, value: str) -> str:
