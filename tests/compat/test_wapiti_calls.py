@@ -4,6 +4,7 @@ import importlib.util
 import json
 import logging
 import re
+import signal
 import subprocess
 import sys
 from functools import partial
@@ -31,6 +32,28 @@ def files():
     Path("patterns").write_text(PATTERNS)
     Path("train").write_text(text_of(TRAIN), encoding="utf-8")
     Path("test").write_text(text_of(TEST), encoding="utf-8")
+
+
+def test_signals_to_the_program_are_its_own():
+    """Ctrl-C ends training, as in libwapiti; SIGTERM ends the program, as without it."""
+    program = """
+import logging, signal, sys
+from crfkit.compat.wapiti import Model
+
+class Signal(logging.Handler):
+    def emit(self, record):
+        if "[   2]" in record.getMessage():
+            signal.raise_signal(int(sys.argv[1]))
+
+logging.getLogger("wapiti").addHandler(Signal())
+logging.getLogger("wapiti").setLevel(logging.INFO)
+model = Model(patterns=open("patterns").read(), maxiter=10**6, objwin=0, stopwin=0)
+model.train(open("train", encoding="utf-8").read().strip().split("\\n\\n"))
+print(len(model.label_sequence("the D")) > 0)
+"""
+    for number, code, said in ((signal.SIGINT, 0, "True\n"), (signal.SIGTERM, -signal.SIGTERM, "")):
+        done = subprocess.run([sys.executable, "-c", program, str(int(number))], capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (code, said), done.stderr
 
 
 def model():

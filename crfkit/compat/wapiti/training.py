@@ -54,7 +54,7 @@ def read_patterns(source: Any, dialect: str) -> Template:
 
 def train(given: dict[str, Any], source: Any, say: Callable[[str], Any] | None = None) -> bytes:
     """Train on the data `source` and return the bytes of a Wapiti model. The data and the patterns are paths or open files. `say` is called with
-    the lines of the log; None: standard error."""
+    the lines of the log; of the signals to the program that calls, only Ctrl-C is taken. None: this is the command, which logs to standard error."""
     if given["type"] == "memm":
         raise OptionError("--type: expected crf or maxent; crfkit does not train memm, which normalises each token separately")
     if given["me"] and given["pattern"]:
@@ -65,7 +65,8 @@ def train(given: dict[str, Any], source: Any, say: Callable[[str], Any] | None =
     made = options.make(algorithm, chosen)
     windows = Windows(given["objwin"], given["stopwin"], given["stopeps"])
     log, stop = Log(windows, say), StopRequest(lambda: windows.over)
-    with rewording(WORDS, OptionError, TrainingError), stop.on_signals(), ExitStack() as stack:
+    signals = stop.on_signals() if say is None else stop.on_ctrl_c()
+    with rewording(WORDS, OptionError, TrainingError), signals, ExitStack() as stack:
         return _trained(given, source, algorithm, made, log, stop, stack)
 
 
