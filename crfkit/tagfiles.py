@@ -130,17 +130,12 @@ def _blank_line(text: bytes) -> bytes:
     return b"\r\n" if text.endswith(b"\r\n") else b"\n"
 
 
-@contextmanager
-def warnings_as_notes(quiet: bool) -> Iterator[None]:
-    """Print the warnings of crfkit inside as notes, unless quiet."""
+def open_tagger(model: str, constraints: Any) -> tuple[Any, list[str]]:
+    """The tagger of a model, and what there is to warn of."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always", CrfkitWarning)
-        yield
-    for warning in heard:
-        if not quiet and issubclass(warning.category, CrfkitWarning):
-            from crfkit.learning.progress import Progress  # only here, as it imports all options
-
-            Progress().warn(str(warning.message))
+        tagger = load(model, constraints=constraints)
+    return tagger, [str(warning.message) for warning in heard if issubclass(warning.category, CrfkitWarning)]
 
 
 class Service:
@@ -150,14 +145,17 @@ class Service:
         self.opened: Any = None
         self.tagger: Any = None
 
-    def tag(self, model: str, name: str, target: str, options: dict[str, Any]) -> str | None:
-        """Label a file, and write the result to another one, which appears when it is whole; what there is to warn of."""
+    def tag(self, model: str, name: str, target: str, options: dict[str, Any]) -> tuple[list[str], str | None]:
+        """Label a file, and write the result to another one, which appears when it is whole; what there is to warn
+        of: of the model, where it is opened, and of the file.
+        """
+        told: list[str] = []
         if self.opened != (model, options):
-            with warnings_as_notes(options["quiet"]):
-                self.tagger, self.opened = load(model, constraints=options["constraints"]), (model, options)
+            self.tagger, told = open_tagger(model, options["constraints"])
             check_use(self.tagger, options)
+            self.opened = model, options
         with replacing(target) as stream:
-            return label(self.tagger, [name], stream, options)
+            return told, label(self.tagger, [name], stream, options)
 
 
 def targets_of(names: Sequence[str], folder: str) -> list[str]:
@@ -191,12 +189,14 @@ def tag_files(
     """Label files, by the workers of a transport or here. Paths are those of workers, too."""
     said: set[str] = set()
 
-    def accept(jobs: list[int], warning: str | None) -> None:
-        if warning is not None and not isinstance(warning, str):
-            raise ValueError("no warning")
-        if warning is not None and warning not in said and not options["quiet"]:
-            said.add(warning)
-            note(f"warning: {names[jobs[0]]}: {warning}")
+    def accept(jobs: list[int], answer: Any) -> None:
+        of_model, of_file = answer
+        for where, warning in [*(("", text) for text in of_model), (f"{names[jobs[0]]}: ", of_file)]:
+            if warning is not None and not isinstance(warning, str):
+                raise ValueError("no warning")
+            if warning is not None and warning not in said and not options["quiet"]:
+                said.add(warning)
+                note(f"warning: {where}{warning}")
 
     if transport is None:
         service = Service()

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crfkit import load
 from crfkit.constants import MOST_THREADS
 from crfkit.parallel import available_cpus
 from crfkit.replacing import refuse_overwriting
-from crfkit.tagfiles import SERVICE, check_use, label, made, tag_files, targets_of, warnings_as_notes
+from crfkit.tagfiles import SERVICE, check_use, label, made, open_tagger, tag_files, targets_of
 from crfkit.text.block import Block
 from crfkit.text.reading import Source
 
@@ -129,15 +128,17 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
     if options["output_dir"] is not None:
         _tag_into(ctx, options.pop("output_dir"), model, inputs, options)
         return
+    tell = (lambda _: None) if options["quiet"] else note
     with opened(output) as stream:
-        with warnings_as_notes(options["quiet"]):
-            tagger = load(model, constraints=options["constraints"])
+        tagger, told = open_tagger(model, options["constraints"])
+        for warning in told:
+            tell(f"warning: {warning}")
         with usage_errors(ctx):
             check_use(tagger, options)
         shown = output is not None and not options["quiet"]
-        warning = label(tagger, inputs, stream, options, partial(_with_progress, inputs=inputs) if shown else iter)
-        if warning is not None and not options["quiet"]:
-            note(f"warning: {warning}")
+        found = label(tagger, inputs, stream, options, partial(_with_progress, inputs=inputs) if shown else iter)
+        if found is not None:
+            tell(f"warning: {found}")
 
 
 def _tag_into(ctx: click.Context, folder: str, model: str, inputs: list[str], options: dict[str, Any]) -> None:

@@ -81,6 +81,15 @@ def test_by_processes(files):
     assert written() == expected(files, "--constraints", "bio", "--separator", " ")
 
 
+@pytest.mark.parametrize("more", [[], ["--workers", 3]])
+def test_a_warning_of_the_model_is_told_once(files, monkeypatch, more):
+    """By who asks for the work: nobody may hear workers."""
+    monkeypatch.setattr(processes, "Processes", LocalWorkers)
+    ask = ("tag", *more, "--constraints", "iobes", "--output-dir", "out", "model", *files[:4])
+    assert crfkit(*ask).stderr.count("crfkit: warning: constraints iobes: ") == 1
+    assert crfkit(*ask, "-q").stderr == ""
+
+
 def test_workers_share_the_processors(files, monkeypatch):
     """Those that have a file to label."""
     asked = []
