@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterable
 from itertools import takewhile
 from math import exp
@@ -50,11 +51,14 @@ def crfpp_test(argv: Iterable[str | bytes]) -> int:
 
 def _run(command: click.Command, argv: Iterable[str | bytes]) -> int:
     program, *words = map(_text, argv)
+    code = 0
     try:
         command.main(words, program)
     except SystemExit as end:
-        return end.code if isinstance(end.code, int) else 0
-    return 0
+        code = end.code if isinstance(end.code, int) else 0
+    if code > 128:  # a signal has ended the command, and was for the program that calls
+        signal.raise_signal(code - 128)
+    return code
 
 
 def _given(arg: str | bytes) -> dict[str, Any]:
@@ -243,18 +247,15 @@ class Tagger:
 
     def _lines(self) -> str:
         """The tokens with their labels."""
-        shown = map(self._shown, self._result, self._marginals()) if self._vlevel else self._result
+        shown: Iterable[str] = self._result
+        if self._vlevel:
+            self._model.need_probabilities("prob")
+            with self._look() as sentence:  # all at once, as `prob` is a call for each
+                shown = map(self._shown, self._result, sentence.marginals())
         return "".join("\t".join([*row, label]) + "\n" for row, label in zip(self._rows, shown, strict=True))
 
     def _shown(self, label: str, marginals: dict[str, float]) -> str:
-        others = marginals.items() if self._vlevel > 1 else ()
-        return "\t".join([f"{label}/{marginals[label]:.6f}", *(f"{name}/{share:.6f}" for name, share in others)])
-
-    def _marginals(self) -> list[dict[str, float]]:
-        """The probabilities of all labels at each token: all at once, as `prob` is a call for each."""
-        self._model.need_probabilities("prob")
-        with self._look() as sentence:
-            return sentence.marginals()
+        return "\t".join([f"{label}/{marginals[label]:.6f}", *(f"{name}/{share:.6f}" for name, share in marginals.items() if self._vlevel > 1)])
 
     def _forget(self) -> bool:
         """Discard the labels and scores of the sentence."""

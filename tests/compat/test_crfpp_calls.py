@@ -6,6 +6,7 @@ import itertools
 import math
 import pickle
 import random
+import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -305,6 +306,32 @@ def test_a_model_of_crf_learn(tmp_path):
     invoked(crf_learn, "t", "d", "m")
     tagger = tagger_of(tmp_path / "m", [["a"], ["b"]], "-v1")
     assert tagger.parse() and [tagger.y2(i) for i in range(2)] == ["A", "B"] and 0.5 < tagger.prob() < 1
+
+
+def test_signals_are_for_the_program_that_calls():
+    """Ctrl-C after the model so far is saved, as Python hears of it where C's function returns; and SIGTERM."""
+    Path("template").write_text("U:%x[0,0]\nB\n")
+    Path("train").write_text("a X\nb Y\n\nb X\n\n")
+    program = """
+import signal, sys
+from crfkit.compat import CRFPP
+from crfkit.compat.crfpp import crf_learn
+
+class Signal(crf_learn.Log):
+    def report(self, record):
+        super().report(record)
+        if self.lines == 2:
+            signal.raise_signal(int(sys.argv[1]))
+
+crf_learn.Log = Signal
+CRFPP.crfpp_learn(["crf_learn", "template", "train", "model"])
+print("went on")
+"""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        done = subprocess.run([sys.executable, "-c", program, str(int(number))], capture_output=True, text=True)
+        assert done.returncode == -number and "went on" not in done.stdout
+        assert ("KeyboardInterrupt" in done.stderr) == (number == signal.SIGINT)
+        Path("model").unlink()
 
 
 def test_the_programs_as_calls(tmp_path, monkeypatch, capfd):
