@@ -7,10 +7,11 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from workers import TEMPLATE, LocalWorkers, corpus, items, on_one_machine, with_workers
+from workers import TEMPLATE, LocalWorkers, corpus, items, on_one_machine, use_local_workers, with_workers
 
 import crfkit
 from crfkit import errors
+from crfkit.learning.shards import batch
 from crfkit.learning.shards.service import READ
 from crfkit.template.parsing import Template
 
@@ -226,6 +227,17 @@ def test_conllu_and_data_in_files(tmp_path, monkeypatch):
     assert many == one
     assert workers.verbs.count("read") > 1
     assert not (tmp_path / "data").exists()
+
+
+def test_cells_of_groups_that_no_worker_has_are_forgotten(tmp_path, monkeypatch):
+    """They are as many numbers as weights: a driver whose workers died now and then held more of them each time."""
+    objectives, start = [], batch.DistributedObjective.__init__
+    monkeypatch.setattr(batch.DistributedObjective, "__init__", lambda self, *given: objectives.append(self) or start(self, *given))
+    rng, held = random.Random(1), []
+    use_local_workers(monkeypatch, lambda worker, verb, step: "dies" if verb == "evaluate" and rng.random() < 0.2 else None)
+    options = {"max_iter": 20, "epsilon": 0.0, "delta": 0.0, "workers": 4, "shards": 24}
+    crfkit.learn(corpus(tmp_path / "train.txt", 1500), TEMPLATE, "lbfgs", progress=lambda _: held.append(len(objectives[0].cells)), **options)
+    assert len(held) == 20 and max(held) < 8  # it was 23
 
 
 CHANGES = {

@@ -62,9 +62,11 @@ class DistributedObjective(Sharded):
     def collect(self, weights: Any, bound: float) -> Any:
         losses: dict[int, Any] = {}
         counted, given_up = [0, 0], False
+        met: set[tuple[int, ...]] = set()
 
         def accept(own: list[int], answer: dict[str, Any] | None) -> None:
             nonlocal given_up
+            met.add(tuple(own))
             if answer is None:
                 given_up = True
                 return
@@ -95,6 +97,7 @@ class DistributedObjective(Sharded):
             ]
 
         self.crew.run(self.jobs, steps, accept, grouped=True)
+        self.cells = {own: cells for own, cells in self.cells.items() if own in met}  # whoever died had other groups
         if given_up:
             return None
         return array.array("d", [loss for shard in self.jobs for loss in losses[shard]]), *counted
