@@ -7,6 +7,7 @@ import lzma
 
 import pytest
 from commands import BATCH, crfkit, error, learn, write_part
+from workers import use_local_workers
 
 from crfkit import options
 from crfkit.model import load
@@ -40,13 +41,15 @@ TOKENS = "a\tX\nb\tY\n\n"
         (["# columns = word tag\nb\tZ\n" + 50 * TOKENS], None),  # the columns have names
     ],
 )
-def test_a_first_line_that_seems_to_name_the_columns(tmp_path, files, found):
+def test_a_first_line_that_seems_to_name_the_columns(tmp_path, monkeypatch, files, found):
+    use_local_workers(monkeypatch)
     (tmp_path / "template").write_text("U:%x[0,0]\nB\n")
     names = ["one", "two"][: len(files)]
     for name, text in zip(names, files, strict=True):
         (tmp_path / name).write_text(text)
-    said = crfkit("learn", "-a", "perceptron", "--passes", 1, "template", *names, "model").stderr
-    assert found in said if found else "names the columns" not in said
+    for more in ((), ("--workers", 2)):
+        said = crfkit("learn", "-a", "perceptron", "--passes", 1, *more, "template", *names, "model").stderr
+        assert found in said if found else "names the columns" not in said
 
 
 def test_conllu_without_words(tmp_path):

@@ -45,6 +45,10 @@ class DistributedData:
         self.sequences: list[int] = []
         """Of each shard; and its tokens."""
         self.tokens: list[int] = []
+        self.label_counts: Counter[int] = Counter()
+        """By the numbers of labels in the order in which they were met."""
+        self.first = 0
+        """The number of the first one in `labels`."""
         self.checksums: dict[int, str] = {}
         self.as_read: dict[int, str] = {}
         """Checksums of the shards before their attributes got their final numbers."""
@@ -57,6 +61,11 @@ class DistributedData:
             before = getattr(self, name)
             own = type(before)(found[name])
             setattr(self, name, before + own if name in SUMS else max(before, own))
+
+    def first_label(self) -> tuple[str, float, int]:
+        """See Dataset.first_label."""
+        times = self.label_counts[0]
+        return self.labels[self.first], times, sum(n <= times for n in self.label_counts.values())
 
     def checksum(self) -> str:
         """See Dataset.checksum; the same for any number of workers."""
@@ -113,6 +122,7 @@ class DistributedCorpus:
             n_cols, names, path, line = answer["columns"]
             reader.columns = Columns(int(n_cols), None if names is None else tuple(map(str, names)), path, line)
             files[:] = [(str(name), int(size), bool(whole)) for name, size, whole in answer["files"]]
+            reader.first, reader.train = (path, line), [name for name, *_ in files]
 
         self.ask(1, "look", lambda _: {"train": train, "form": run.format, "comments": run.comments}, accept)
         reader.begin()
@@ -165,6 +175,8 @@ class DistributedCorpus:
                     numbers = add_tables(reader.builder, found["tables"])
                     for evidence, kind in ((unigrams, "u"), (bigrams, "b")):
                         evidence.add(numbers[kind], numbers["labels"], *found[kind])
+                    for label, n in zip(numbers["labels"], found["label_counts"], strict=True):
+                        self.data.label_counts[label] += n
                 except CrfkitError:
                     raise
                 except (LookupError, TypeError, ValueError) as error:
@@ -192,6 +204,8 @@ class DistributedCorpus:
         known = list(builder.label_table)
         labels = data.labels = reader.finish().labels
         rank = array.array("i", map({label.encode(): number for number, label in enumerate(labels)}.__getitem__, known))
+        data.first = rank[0]
+        reader.progress.warn(reader.names_warning(data))
         unigrams, bigrams, pairs = seen
         for evidence in (unigrams, bigrams):
             evidence.settle(rank)

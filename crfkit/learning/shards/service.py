@@ -35,7 +35,7 @@ from .sums import add_rounded, picked
 
 # Attributes of data sets: of the whole they are the sum over shards, or the largest one.
 SUMS, LARGEST = ("n_sequences", "n_tokens", "weight", "squares"), ("longest", "largest_value", "has_values", "has_weights")
-READ = {"tables", "u", "b", "pairs", "attributes", "checksum", *SUMS, *LARGEST}
+READ = {"tables", "u", "b", "pairs", "label_counts", "attributes", "checksum", *SUMS, *LARGEST}
 """What a worker tells of a shard."""
 
 
@@ -113,6 +113,7 @@ class Service:
             "u": seen_in(data, n, False),
             "b": seen_in(data, n, True, builder.reaches()),
             "pairs": array.array("i", [label for pair in pairs_in(data, n) for label in pair]),
+            "label_counts": data.label_counts(),
             **{name: getattr(data, name) for name in (*SUMS, *LARGEST)},
             "attributes": list(found.items()),
             "checksum": own,
