@@ -219,6 +219,9 @@ def _chosen(tallies: Sequence[Tally], scheme: str, strict: bool) -> str:
                 gold.update(prefixes[label] * bool(in_gold))
                 predicted.update(prefixes[label] * bool(in_predicted))
         scheme = detect(gold, predicted, strict)
+        if strict and scheme == "bio":  # iob1 has the same prefixes: the one with more gold chunks
+            places = {name: _counter(candidates("auto", strict), name, strict) for name in ("bio", "iob1")}
+            scheme = max(places, key=lambda name: sum(tally.counters[places[name]].totals[0] for tally in tallies))
     if strict:
         for tally in tallies:
             _check_labels(tally, SCHEMES[scheme].prefixes, f"the scheme {scheme}")

@@ -115,6 +115,8 @@ def role_in_chunk(i, start, end, scheme):
     [
         ("B-A I-A O", "bio", "bio"),
         ("I-A O", "bio", "iob1"),
+        ("I-A B-A O I-A O", "bio", "iob1"),  # as in CoNLL-2003
+        ("I-A B-A O B-A O", "bio", "bio"),
         ("I-A E-A O", "bio", "ioe2"),
         ("B-A E-A O", "iobes", "iobes"),
         ("S-A O", "iobes", "iobes"),
