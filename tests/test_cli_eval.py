@@ -133,7 +133,7 @@ def test_iobes_is_counted_with_a_note():
 
 def test_strict_refuses_labels_outside_the_scheme():
     text = b"a I-A I-A\nb B-A B-A\n"
-    assert run("--strict", stdin=text).stdout.startswith("processed 2 tokens with 1 phrases")
+    assert run("--strict", "--scheme", "bio", stdin=text).stdout.startswith("processed 2 tokens with 1 phrases")
     result = run("--strict", "--scheme", "bio", stdin=text + b"\nc O E-A\n", code=1)
     assert result.stderr == (
         "crfkit: error: <stdin>:4: the label 'E-A' is not one of the scheme bio: expected the prefix O, B, I\n"
@@ -223,6 +223,14 @@ def test_several_files():
     as_json = json.loads(run("a.out", "b.out", "--compare", "--json").stdout)
     assert [file["correct"] for file in as_json["files"]] == [4, 5]
     assert as_json["comparisons"][0]["differences"]["accuracy"] == pytest.approx(0.2)
+
+
+def test_names_of_files_stay_on_one_line():
+    for name in ("a\nb.out", "c.out"):
+        text_file(name, EXAMPLE)
+    assert run("a\nb.out", "c.out").stdout.splitlines()[0].split() == ["a\\nb.out", "c.out"]
+    assert "c.out against a\\nb.out: " in run("a\nb.out", "c.out", "--compare", "--shuffles", "9").stdout
+    assert run("--tokens", "a\nb.out", "c.out").stdout.startswith("==> a\\nb.out <==\n")
 
 
 def test_misaligned_gold_labels_are_not_compared():

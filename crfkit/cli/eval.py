@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from crfkit.constants import COMMENTS_OF_CONLLU, FORMATS
+from crfkit.errors import one_line
 from crfkit.evaluation import reports
 from crfkit.evaluation.attachment import evaluate_heads
 from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs, read_lexicon
@@ -176,7 +177,7 @@ def _as_json(all_scores: Sequence[Any], comparisons: Sequence[Comparison] = ()) 
 
 def _one_by_one(all_scores: Sequence[Any], report: Callable[[Any], str]) -> str:
     """The report on each file, under its name if there are several."""
-    return "".join((f"==> {scores.path} <==\n" if len(all_scores) > 1 else "") + report(scores) for scores in all_scores)
+    return "".join((one_line(f"==> {scores.path} <==") + "\n" if len(all_scores) > 1 else "") + report(scores) for scores in all_scores)
 
 
 def _as_text(all_scores: list[Scores], comparisons: list[Comparison], options: dict[str, Any]) -> str:

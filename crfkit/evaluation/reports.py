@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from crfkit.errors import one_line
+
 from .scores import Comparison, Count, Scores, listed, percent, right, row, share, summary
 
 CONFUSIONS_SHOWN = 20
@@ -57,7 +59,7 @@ def segment_report(scores: Scores) -> str:
 def side_by_side(all_scores: Sequence[Scores]) -> str:
     """Several files in one table: precision, recall and FB1 of each, overall and by type."""
     types = sorted(set().union(*(scores.types for scores in all_scores)))
-    names = [scores.path or "" for scores in all_scores]
+    names = [one_line(scores.path or "") for scores in all_scores]
     width = max(24, *(len(name) + 2 for name in names))
     rows = [" " * 18 + "".join(f"{name:>{width}}" for name in names)]
     rows.append(" " * 18 + "".join(f"{'prec.  recall     FB1':>{width}}" for _ in names))
@@ -73,10 +75,8 @@ def side_by_side(all_scores: Sequence[Scores]) -> str:
 
 def comparison_report(comparison: Comparison) -> str:
     """Differences in score, and their significance."""
-    text = (
-        f"{comparison.second} against {comparison.first}: {comparison.shuffles} shuffles of "
-        f"{comparison.sentences} sentences, seed {comparison.seed}\n"
-    )
+    files = one_line(f"{comparison.second} against {comparison.first}")
+    text = f"{files}: {comparison.shuffles} shuffles of {comparison.sentences} sentences, seed {comparison.seed}\n"
     for name, difference in comparison.differences.items():
         title = "FB1" if name == "f1" else name
         text += f"{title:>17}: {100 * difference:+7.2f}  p = {comparison.p[name]:.4f}\n"
