@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from crfkit.errors import TemplateError
 from crfkit.values import as_bytes
@@ -76,11 +77,15 @@ def parse(text: str, dialect: str) -> Template:
     return Template(lines, text, by_string=True, dialect=dialect)
 
 
-def load(path: str, dialect: str) -> Template:
-    """A template file for training; lines that begin with # are comments, also behind blanks: CRF++ passes over lines that begin with one."""
-    text = read_text(path, loose=True).removeprefix("\ufeff")
-    lines = ("" if line.lstrip(" \t").startswith("#") or line.isspace() else line.removesuffix("\r") for line in text.split("\n"))
+def load_crfpp(path: str, warn: Callable[[str], Any]) -> Template:
+    """A template file of CRF++, for training. Like CRF++, this passes over lines of no kind; unlike it, it warns of those that are no comments."""
+    lines = [line.removesuffix("\r") for line in read_text(path, loose=True).removeprefix("\ufeff").split("\n")]
+    for number, line in enumerate(lines, 1):
+        if line and line[0] not in "UB":
+            lines[number - 1] = ""
+            if line.strip() and not line.lstrip(" \t").startswith("#"):
+                warn(f"{path}:{number}: no feature is made of a line that starts with {line[0]!r}: CRF++ knows U and B")
     try:
-        return replace(parse("\n".join(lines), dialect), path=path, by_string=False)
+        return replace(parse("\n".join(lines), CRFPP), path=path, by_string=False)
     except TemplateError as error:
         raise TemplateError(error.reason, path, error.line) from None

@@ -34,6 +34,18 @@ def test_comments_of_templates_may_stand_behind_blanks():
     assert Path("same").read_bytes() == Path("model").read_bytes()
 
 
+def test_lines_of_no_kind_in_templates_are_named_and_passed_over():
+    run(crf_learn, "template", "train", "model")
+    Path("stray").write_text("lower case\n%U63:%x[0,0]\n" + Path("template").read_text() + "\tU9:%x[0,0]\n \n")
+    result = run(crf_learn, "stray", "train", "same")
+    assert Path("same").read_bytes() == Path("model").read_bytes()
+    lines = result.stderr.splitlines()
+    assert lines[0] == "crfkit: warning: stray:1: no feature is made of a line that starts with 'l': CRF++ knows U and B"
+    assert "stray:2: " in lines[1] and "starts with '\\t'" in lines[2] and len(lines) == 3
+    Path("stray").write_text("*:%x[0,0]\n")
+    assert run(crf_learn, "stray", "train", "none", code=1).stderr.endswith("error: stray: the template is empty\n")
+
+
 @pytest.mark.parametrize("content", ["", "\n\n"])
 def test_data_without_tokens(content):
     Path("none").write_text(content)

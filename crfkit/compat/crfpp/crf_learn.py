@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from crfkit import foreign
-from crfkit.cli.common import HELP_FLAGS
+from crfkit.cli.common import HELP_FLAGS, note
 from crfkit.constants import MOST_THREADS
 from crfkit.foreign.crfpp_parts import line_of
 from crfkit.foreign.parts import parts_of
@@ -66,7 +66,7 @@ def main() -> None:
 
 def _learn(ctx: click.Context, template: str, train: str, targets: dict[str, str], given: dict[str, Any]) -> None:
     """Train, and write the model to the targets, each in its format."""
-    parsed = dialects.load(template, dialects.CRFPP)
+    parsed = dialects.load_crfpp(template, lambda text: note(f"warning: {text}"))
     for line in parsed.lines:
         line_of(line)
     for form in targets.values():
