@@ -362,6 +362,23 @@ def test_missing_arguments(train, arguments):
     assert "MODEL, found" in error("learn", *arguments, code=2)
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_part_of_the_data_in_the_place_of_the_model(train, packed):
+    """`learn TEMPLATE part*.txt` names no model."""
+    content = gzip.compress(train.read_bytes()) if packed else b"\n" + train.read_bytes()
+    Path("part2").write_bytes(content)
+    assert "MODEL: part2 holds data and would be overwritten" in error("learn", "template", "train", "part2", code=2)
+    assert Path("part2").read_bytes() == content
+
+
+@pytest.mark.parametrize(("form", "text"), [*((form, "") for form in ("crfkit", "crfpp", "crfpp-text", "wapiti", None)), (None, "what stood here before\n")])
+def test_models_of_all_programs_are_replaced(train, form, text):
+    learn()
+    crfkit("convert", "--to", form, "model", "old") if form else Path("old").write_text(text)
+    crfkit("learn", "template", "train", "old")
+    assert Path("old").read_bytes() == Path("model").read_bytes()
+
+
 def test_a_model_that_is_also_an_input(train):
     text = train.read_text()
     assert "would be overwritten" in error("learn", "template", "train", "./train", code=2)

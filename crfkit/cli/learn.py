@@ -6,19 +6,21 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict
 from typing import Any
 
 import click
 
+from crfkit import foreign
 from crfkit import options as declarations
-from crfkit.errors import OptionError
+from crfkit.errors import CrfkitError, OptionError
 from crfkit.learning.judging import judge, refuse_losses
 from crfkit.learning.progress import Progress, StopRequest
 from crfkit.learning.training import Training
 from crfkit.options import Declared
 from crfkit.replacing import check_writable
+from crfkit.text.opening import input_file, texts
 from crfkit.values import flag
 
 from .common import HELP_FLAGS, PATH, debug_option, offer, refuse_dash, usage_errors, write_output
@@ -111,6 +113,8 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
         refuse_dash("--log", run.log)
         refuse_dash("--checkpoint", run.checkpoint)
         refuse_losses(run, train, template, config, models=targets)
+        for name in targets:
+            _refuse_data(name, train[0])
 
     for name in targets:
         check_writable(name)
@@ -132,6 +136,22 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
         progress.close()
     if stop.signal is not None:
         ctx.exit(128 + stop.signal)
+
+
+def _refuse_data(target: str, train: str) -> None:
+    """OptionError if the model would be written over a file like the training data: `learn TEMPLATE part*.txt` names no model."""
+    columns = _columns(target)
+    if columns > 1 and columns == _columns(train) and not foreign.begins_as_model(target):
+        raise OptionError(f"MODEL: {target} holds data and would be overwritten: is the last argument, the model, missing?")
+
+
+def _columns(name: str) -> int:
+    """How many columns the first line of a file has that is neither blank nor a comment; 0 if nothing can be read."""
+    if os.path.isfile(name):
+        with suppress(CrfkitError), input_file(name) as (file, path):
+            lines = next(texts(file, path, 1 << 16)).splitlines()
+            return next((len(line.split()) for line in lines if line.strip() and not line.startswith(b"# ")), 0)
+    return 0
 
 
 def _with_value(target: str, l1: float) -> str:

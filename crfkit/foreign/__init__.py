@@ -8,6 +8,18 @@
 `load` opens any model, `convert` converts between formats.
 """
 
-from .opening import CRFKIT, FORMATS, check_weights, convert, dump, load, load_any, model_bytes, read, ready
+from .opening import (
+    CRFKIT,
+    FORMATS,
+    begins_as_model,
+    check_weights,
+    convert,
+    dump,
+    load,
+    load_any,
+    model_bytes,
+    read,
+    ready,
+)
 
-__all__ = ["CRFKIT", "FORMATS", "check_weights", "convert", "dump", "load", "load_any", "model_bytes", "read", "ready"]
+__all__ = ["CRFKIT", "FORMATS", "begins_as_model", "check_weights", "convert", "dump", "load", "load_any", "model_bytes", "read", "ready"]

@@ -56,6 +56,11 @@ def ready(name: str) -> None:
         import_module(module, __package__)
 
 
+def begins_as_model(path: str) -> bool:
+    """Whether a file has the beginning of a model, be it of crfkit or of another program."""
+    return held(path).start.startswith((modelfile.MAGIC, *(form.START for form in map(_format, _MODULES))))
+
+
 _MOST, _LARGEST = 4, 1 << 23  # models that are kept, and the bytes of the file of one
 _last: dict[Any, Model] = {}
 
