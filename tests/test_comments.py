@@ -109,6 +109,13 @@ def test_other_numbers_of_columns_suggest_the_option(arguments):
     assert "(--comments passes over lines before a sentence that begin with '#')" in command(*arguments, code=1).output
 
 
+def test_columns_with_names_and_a_line_beside_them():
+    Path("named").write_text("# columns = word pos label\n# one\n" + PLAIN)
+    message = "named:2: found 2 columns, expected 3: word pos label (--comments passes over lines before a sentence"
+    assert message in command("learn", "template", "named", "m", code=1).output
+    assert learned("--comments", "template", "named", "m")
+
+
 @pytest.mark.parametrize("columns", [10, 11])
 def test_data_that_look_like_conllu_suggest_its_format(columns):
     """The first line is a comment or a word. For CRFsuite's format, and for columns with names, nothing is suggested."""

@@ -45,6 +45,8 @@ class Found(NamedTuple):
         return self.field[:40].decode("utf-8", "replace")
 
 
+COMMENTS_HINT = " (--comments passes over lines before a sentence that begin with '#')"
+
 _CONLLU = re.compile(rb"\d+(?:[-.]\d+)?(?:\t[^\t]*){9,}")  # a line of it
 
 
@@ -58,7 +60,7 @@ def _ragged(fault: Found) -> str:
     if columns.names is None and (_CONLLU.match(line) or _CONLLU.match(first)):
         message += " (CoNLL-U is read with --format conllu)"
     elif line.startswith(b"#") or first.startswith(b"#"):
-        message += " (--comments passes over lines before a sentence that begin with '#')"
+        message += COMMENTS_HINT
     if b"\r" in line.rstrip(b"\r"):
         message += " (a carriage return is within the line: lines end with \\n or \\r\\n)"
     if block.loose and b"\t" in block.data:

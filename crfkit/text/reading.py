@@ -15,7 +15,7 @@ from crfkit.errors import DataError
 from crfkit.values import lists
 
 from .block import Block, Columns, Marks
-from .faults import plural
+from .faults import COMMENTS_HINT, line_of, plural
 from .opening import LONGEST_LINE, Stretch, input_file, texts, too_long
 from .rows import first_row
 from .scanning import last_cut
@@ -97,7 +97,7 @@ class Source:
                 if row is not None:
                     if row[2] and added and not self.loose and data.count(b"\n") == 1:
                         raise DataError("lines that end with carriage returns alone: expected \\n or \\r\\n", path)
-                    columns = self._first_row(row[0] + line, row[1], path, columns)
+                    columns = self._first_row(row[0] + line, row[1], path, columns, line_of(data, row[0]))
             yield Block(data, line, path, skip, columns, self.comments, self.loose, self.marks, added, mark and first)
             line += data.count(b"\n")
         if not seen and not self.allow_empty:
@@ -126,13 +126,14 @@ class Source:
             raise DataError(f"the columns have other names than in {columns.path}: {' '.join(columns.names)}", path, 1)
         return columns, match.end()
 
-    def _first_row(self, line: int, n_cols: int, path: str, columns: Columns) -> Columns:
+    def _first_row(self, line: int, n_cols: int, path: str, columns: Columns, text: bytes) -> Columns:
         """The columns after the first row of a file. The parser checks that later files agree."""
         if columns.n_cols:
             return columns
         names = columns.names
         if names is not None and not self.delimited and (n_cols < len(names) or (n_cols > len(names) and self.form == "conllu")):
-            raise DataError(f"found {plural(n_cols, 'column')}, expected {len(names)}: {' '.join(names)}", path, line)
+            hint = COMMENTS_HINT if text.startswith(b"#") else ""
+            raise DataError(f"found {plural(n_cols, 'column')}, expected {len(names)}: {' '.join(names)}{hint}", path, line)
         return Columns(n_cols, names, path, line)
 
 
