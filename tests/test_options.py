@@ -186,6 +186,7 @@ def test_every_option_is_listed_once():
         ({"iterations": 1}, "unknown option --iterations; did you mean --passes, or --max-iter of lbfgs, owlqn and sbcd?"),
         ({"max_iterations": 1}, "unknown option --max-iterations; did you mean --passes, or --max-iter of lbfgs, owlqn and sbcd?"),
         ({"n_jobs": 2}, "unknown option --n-jobs; did you mean --threads?"),
+        ({"trainer": "sgd"}, "unknown option --trainer; did you mean --algorithm?"),
         ({"all_possible_transitions": True}, "unknown option --all-possible-transitions; --features all gives every pair of labels a feature"),
     ],
 )

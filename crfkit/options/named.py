@@ -109,6 +109,7 @@ ELSEWHERE = {
     "random_state": "did you mean --seed?",
     "sample_weight": "it is an argument of fit",
     "verbose": "did you mean --progress?",
+    **dict.fromkeys(("trainer", "algo", "method", "solver", "optimizer"), "did you mean --algorithm?"),
     **dict.fromkeys(
         ("max_iterations", "maxiter", "iterations", "epochs", "n_epochs", "n_iter"),
         "did you mean --passes, or --max-iter of lbfgs, owlqn and sbcd?",
