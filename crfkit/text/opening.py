@@ -138,7 +138,7 @@ _OTHER_FORMS = {
     rb"PK\x03\x04": "the data are a zip archive",
     rb"\x1f\x8b": "the data are compressed by gzip twice",
     rb"\xff\xfe\x00\x00|\x00\x00\xfe\xff": "the text is in UTF-32",
-    rb"\xff\xfe(?!\x00\x00)|\xfe\xff": "the text is in UTF-16",
+    rb"\xff\xfe(?!\x00\x00)|\xfe\xff|(?:[^\x00]\x00){2}|(?:\x00[^\x00]){2}": "the text is in UTF-16",
 }
 
 

@@ -185,7 +185,8 @@ def test_byte_order_marks():
     assert read(io.BytesIO(b"\xef\xbb\xbf" + TEXT)) == SENTENCES
     assert read(OneByOne(gzip.compress(b"\xef\xbb\xbf" + TEXT), 1)) == SENTENCES
     assert read([io.BytesIO(b"\xef\xbb\xbf" + TEXT)] * 1 + [io.BytesIO(b"\xef\xbb\xbf" + TEXT)]) == 2 * SENTENCES
-    assert fault(io.BytesIO("a X\n".encode("utf-16"))) == "<stream>:1: the text is in UTF-16: expected UTF-8"
+    for encoding in ("utf-16", "utf-16-le", "utf-16-be"):
+        assert fault(io.BytesIO("a X\n".encode(encoding))) == "<stream>:1: the text is in UTF-16: expected UTF-8"
 
 
 def test_files_that_cannot_be_read(tmp_path, monkeypatch):
