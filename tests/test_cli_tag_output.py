@@ -47,6 +47,16 @@ def test_output_file_appears_whole_or_not_at_all(run, tmp_path):
     assert run("-o", os.devnull, "m", stdin=WORDS) == ""
 
 
+@pytest.mark.parametrize("arguments", ["m in", "m < in", "m other - < in"])
+def test_what_is_written_is_not_read_again(run, tmp_path, arguments):
+    """It would never end."""
+    for name in ("in", "other"):
+        (tmp_path / name).write_text(WORDS)
+    done = subprocess.run(f"{sys.executable} -m crfkit tag {arguments} >> in", shell=True, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2 and "standard output: /dev/stdout has another use here" in done.stderr
+    assert (tmp_path / "in").read_text() == WORDS
+
+
 def test_an_unwritable_output_is_found_before_work(run):
     """The output is checked before the model is read."""
     assert "no/where" in run("-o", "no/where", "no-model", stdin=WORDS, code=1).stderr
