@@ -365,6 +365,11 @@ def fifo(train):
     return train.parent / "fifo"
 
 
+def test_a_checkpoint_is_no_pipe(fifo):
+    """To look into it would wait for ever."""
+    assert error("learn", "--checkpoint", "fifo", "template", "train", "model") == "fifo: is a pipe; give another name to --checkpoint"
+
+
 @pytest.mark.steady
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_while_reading_writes_nothing(fifo, number, code):

@@ -14,6 +14,7 @@ from __future__ import annotations
 import array
 import math
 import os
+import stat
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -99,6 +100,8 @@ class Checkpoint:
         """The file to resume from, or None if there is none."""
         if not os.path.lexists(self.source):
             return None
+        if os.path.exists(self.source) and stat.S_ISFIFO(os.stat(self.source).st_mode):  # to read from it would wait without end
+            raise FileError(f"{self.source}: is a pipe; give another name to --checkpoint")
         try:
             file = modelfile.read(self.source)
             if file.header.get("kind") != modelfile.CHECKPOINT or not all(isinstance(file.header.get(name), kind) for name, kind in _FIELDS.items()):
