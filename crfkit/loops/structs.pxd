@@ -120,7 +120,6 @@ cdef extern from "crf.h" nogil:
         float* pair
         float* rich
         const int32_t* pair_cell
-        int32_t n_pairs
         double overlap
         double* sum
 

@@ -245,7 +245,6 @@ typedef struct {
     float *pair;              /* [n_pairs] */
     float *rich;
     const int32_t *pair_cell; /* [n_pairs] the label pairs, as cells of L x P */
-    int32_t n_pairs;
     double overlap; /* attributes that two of its positions share, on average */
     double *sum;    /* [P] scratch */
 } DualC;

@@ -83,7 +83,6 @@ cdef class DualAscent(OnlineTrainer):
             int32_t* cell
         self.l2 = options.l2
         self.usual, self.typical = CURVATURE, TYPICAL
-        self.first.n_pairs = <int32_t>layout.c.n_pairs
         if recursions == "auto" and layout.c.L >= MANY_LABELS and FEW_PAIRS * layout.c.n_pairs <= <int64_t>layout.c.L * layout.c.L:
             recursions = "sparse"
         self.lattice.list_features(&layout.c, recursions_of(recursions), True)
@@ -100,9 +99,9 @@ cdef class DualAscent(OnlineTrainer):
                 &data.c, &layout.c, data.c.seq_ptr[s], data.c.seq_ptr[s + 1]
             )
         self.first.node = self.zeros(data.c.n_tok * layout.c.P)
-        self.first.pair = self.zeros(n * self.first.n_pairs)
+        self.first.pair = self.zeros(n * layout.c.n_pairs)
         self.first.rich = self.zeros(self.rich_start[n])
-        self.first.pair_cell = cell = <int32_t*>arena_zeros(self, self.first.n_pairs, sizeof(int32_t))
+        self.first.pair_cell = cell = <int32_t*>arena_zeros(self, layout.c.n_pairs, sizeof(int32_t))
         s = 0
         for k in range(<int64_t>layout.c.L * layout.c.P if layout.c.has_tau else 0):
             if layout.c.tau_mask[k]:
@@ -119,7 +118,7 @@ cdef class DualAscent(OnlineTrainer):
     cdef DualC dual_of(self, int64_t s) noexcept nogil:
         cdef DualC dual = self.first
         dual.node += self.data.c.seq_ptr[s] * self.layout.c.P
-        dual.pair += s * dual.n_pairs
+        dual.pair += s * self.layout.c.n_pairs
         dual.rich += self.rich_start[s]
         dual.overlap = self.overlap[s]
         return dual

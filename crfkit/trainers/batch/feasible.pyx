@@ -97,8 +97,8 @@ cdef class Feasible(Arena):
             const LayoutC* c = &self.ascent.layout.c
             SentenceC sent
             DualC dual
-            int64_t s, u, f
-            int32_t t, a, k
+            int64_t s, u, f, k
+            int32_t t, a
             double x, entropy = 0
             const float* node
             const float* rich
@@ -120,6 +120,6 @@ cdef class Feasible(Arena):
                     for f in range(c.b_ptr[sent.b_id[u]], c.b_ptr[sent.b_id[u] + 1]):
                         self.sum[c.rich0 + f] += sent.weight * rich[0]
                         rich += 1
-            for k in range(dual.n_pairs):
+            for k in range(c.n_pairs):
                 self.sum[c.tau0 + dual.pair_cell[k]] += sent.weight * dual.pair[k]
         return entropy

@@ -209,7 +209,7 @@ cdef class Proximal(DualAscent):
             inverse=vector(self, "f", self.inverse, n),
             moved=vector(self, "f", self.moved, n),
             node=vector(self, "f", self.first.node, self.data.c.n_tok * self.layout.c.P),
-            pair=vector(self, "f", self.first.pair, n_seq * self.first.n_pairs),
+            pair=vector(self, "f", self.first.pair, n_seq * self.layout.c.n_pairs),
             rich=vector(self, "f", self.first.rich, self.rich_start[n_seq]),
             entropy=vector(self, "d", self.entropy, n_seq),
             left=vector(self, "f", self.left, n_seq),
@@ -234,7 +234,7 @@ cdef class Proximal(DualAscent):
         with nogil:
             for k in range(self.data.c.n_tok * self.layout.c.P):
                 self.first.node[k] = <float>(part * self.first.node[k])
-            for k in range(n_seq * self.first.n_pairs):
+            for k in range(n_seq * self.layout.c.n_pairs):
                 self.first.pair[k] = <float>(part * self.first.pair[k])
             for k in range(self.rich_start[n_seq]):
                 self.first.rich[k] = <float>(part * self.first.rich[k])

@@ -180,8 +180,8 @@ static void run_updates(const LayoutC *y, const SentenceC *s, const weight_t *we
         if (y->tau_mask[k])
             cell[n++] = k;
     DualC dual = {.node = floats((int64_t)s->T * y->P, 0, 0.01), .pair = floats(n, 0, 0.01),
-                  .rich = floats(RICH * (int64_t)s->T * y->L * y->L, 0, 0.01), .pair_cell = cell, .n_pairs = n,
-                  .overlap = 0.5, .sum = ROOM(double, y->P)};
+                  .rich = floats(RICH * (int64_t)s->T * y->L * y->L, 0, 0.01), .pair_cell = cell, .overlap = 0.5,
+                  .sum = ROOM(double, y->P)};
     expect(lat);
     WayC way = K->dual_way(s, lat, &dual);
     ADD_ONE(way);

@@ -107,7 +107,7 @@ static LayoutC make_layout(int32_t L)
     }
     for (int32_t i = 0; i < L; i++)
         for (int32_t j = 0; j < L; j++)
-            mask[i * y.P + j] = chance(L > 20 ? 0.1 : 0.7);
+            y.n_pairs += mask[i * y.P + j] = chance(L > 20 ? 0.1 : 0.7);
     y.u_ptr = u_ptr, y.u_label = u_label, y.u_exists = exists, y.b_ptr = b_ptr, y.b_prev = prev, y.b_label = label;
     y.tau_mask = mask;
     y.cold0 = (int64_t)HOT * y.P;
