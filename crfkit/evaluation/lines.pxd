@@ -32,8 +32,3 @@ cdef class Lines:
     cdef bint skipping                  # the sentence is a further analysis of the last one
 
     cdef int read(self, const char* at, const char* stop, bint between, int64_t line, CutC* cut) except -1 nogil
-    cdef void cut(self, const char* at, const char* stop, CutC* cut) noexcept nogil
-    cdef int check(self, CutC* cut, int64_t line) except -1 nogil
-    cdef bint is_header(self, const char* at, const char* stop) noexcept nogil
-    cdef bint is_aside(self, const char* at, const char* stop) noexcept nogil
-    cdef int raise_columns(self, int64_t found, bint marked, int64_t line) except -1 with gil

@@ -44,105 +44,110 @@ cdef class Lines:
             self.skipping = False
             return BLANK
         at += mark_at(at, 0, stop - at)
-        if self.skipping or (between and at[0] == b"#" and (self.is_header(at, stop) or self.comments)) or self.is_aside(at, stop):
+        if self.skipping or (between and at[0] == b"#" and (is_header(self, at, stop) or self.comments)) or is_aside(self, at, stop):
             return NO_TOKEN
-        self.cut(at, stop, cut)
+        find_cells(self, at, stop, cut)
         if self.gold_column < 0 and cut.first.end - cut.first.start == 3 and memcmp(cut.first.start, b"-X-", 3) == 0:
             return BLANK  # as in conlleval
-        self.check(cut, line)
+        check_cells(self, cut, line)
         if at[0] == b"#":
             self.marked[not between] = True
         return TOKEN
 
-    cdef void cut(self, const char* at, const char* stop, CutC* cut) noexcept nogil:
-        """Find the last two cells and the first, and count all. The line is not blank and does not end with a blank."""
-        cdef CellC cell = CellC(NULL, at)
-        cdef CellC gold = CellC(NULL, NULL)
-        cdef int separator = self.separator
-        if separator == TABS_OR_BLANKS:
-            separator = b"\t" if memchr(at, b"\t", <size_t>(stop - at)) != NULL else BLANKS
-        cut.columns = 0
-        while True:
-            if separator < 0:
-                while is_blank(at[0]):
-                    at += 1
-            cut.before, cell.start = cell, at
-            if separator < 0:
-                while at < stop and not is_blank(at[0]):
-                    at += 1
-            else:
-                while at < stop and <unsigned char>at[0] != separator:
-                    at += 1
-            cell.end = at
-            if cut.columns == 0:
-                cut.first = cut.before = cell
-            if cut.columns == self.gold_column:
-                gold = cell
-            cut.columns += 1
-            if at == stop:
-                break
-            at += 1
-        cut.found = cell
-        cut.gold = cut.before if gold.start == NULL else gold
 
-    cdef int check(self, CutC* cut, int64_t line) except -1 nogil:
-        """Refuse a line whose cells cannot be what they should be."""
-        if cut.columns != self.n_cols:
-            if cut.columns < self.least or self.n_cols != 0:
-                self.raise_columns(cut.columns, self.marked[0] or cut.first.start[0] == b"#", line)
-            if self.form != FORM_CRFSUITE:  # its lines are of any length
-                self.n_cols, self.first_row = cut.columns, line
-            if is_probability(cut.found.start, cut.found.end) and (self.gold_column >= 0 or is_probability(cut.gold.start, cut.gold.end)):
-                raise DataError("the last two columns are probabilities, as `--probability` adds them; expected a gold "
-                                "and a predicted label", self.path, line)
-        if cut.gold.start == cut.gold.end or cut.found.start == cut.found.end:
-            raise DataError(f"the {'gold' if cut.gold.start == cut.gold.end else 'predicted'} label is empty", self.path, line)
-        if self.probabilities:
-            if has_probability(cut.before.start, cut.before.end, self.gold_column >= 0):
-                raise DataError("the last two columns are labels with probabilities, as `-v 2` writes them; "
-                                "expected a gold and a predicted label (`-v 0` or `-v 1`)", self.path, line)
-            cut.found.end = without_probability(cut.found.start, cut.found.end)
-        return 0
-
-    cdef bint is_aside(self, const char* at, const char* stop) noexcept nogil:
-        """Is the line no token in its form: a comment of CoNLL-U, or a number like 1-2 or 1.1; a weight of CRFsuite's?"""
-        if self.form == FORM_CONLLU:
-            if at[0] == b"#":
-                return True
-            while at < stop and is_digit(at[0]):
+cdef void find_cells(Lines lines, const char* at, const char* stop, CutC* cut) noexcept nogil:
+    """Find the last two cells and the first, and count all. The line is not blank and does not end with a blank."""
+    cdef CellC cell = CellC(NULL, at)
+    cdef CellC gold = CellC(NULL, NULL)
+    cdef int separator = lines.separator
+    if separator == TABS_OR_BLANKS:
+        separator = b"\t" if memchr(at, b"\t", <size_t>(stop - at)) != NULL else BLANKS
+    cut.columns = 0
+    while True:
+        if separator < 0:
+            while is_blank(at[0]):
                 at += 1
-            return at < stop and (at[0] == b"-" or at[0] == b".")
-        return self.form == FORM_CRFSUITE and at[0] == b"@"
+        cut.before, cell.start = cell, at
+        if separator < 0:
+            while at < stop and not is_blank(at[0]):
+                at += 1
+        else:
+            while at < stop and <unsigned char>at[0] != separator:
+                at += 1
+        cell.end = at
+        if cut.columns == 0:
+            cut.first = cut.before = cell
+        if cut.columns == lines.gold_column:
+            gold = cell
+        cut.columns += 1
+        if at == stop:
+            break
+        at += 1
+    cut.found = cell
+    cut.gold = cut.before if gold.start == NULL else gold
 
-    cdef bint is_header(self, const char* at, const char* stop) noexcept nogil:
-        """Is the line not a token, but one of those before a sentence: `# 0.97` and `# 1 0.02`, the probability
-        and rank of one of several analyses, or `# columns = ...` in the first lines of a file?
 
-        A token may be `#` too. It stands in a line of more cells, or of cells that are no such numbers."""
-        cdef const char* number = at + 2
-        if stop - at > 9 and memcmp(at, b"# columns", 9) == 0 and self.n_cols == 0:
-            return memchr(at, b"=", <size_t>(stop - at)) != NULL
-        if stop - at < 5 or at[1] != b" ":
-            return False
-        while number < stop and is_digit(number[0]):
-            number += 1
-        if number == stop or number[0] != b" ":
-            number = at + 1
-        if not is_decimal(number + 1, stop):
-            return False
-        self.probabilities = True
-        self.skipping = number > at + 1 and not (number == at + 3 and at[2] == b"0")  # only the best one counts
-        return True
+cdef int check_cells(Lines lines, CutC* cut, int64_t line) except -1 nogil:
+    """Refuse a line whose cells cannot be what they should be."""
+    if cut.columns != lines.n_cols:
+        if cut.columns < lines.least or lines.n_cols != 0:
+            raise_columns(lines, cut.columns, lines.marked[0] or cut.first.start[0] == b"#", line)
+        if lines.form != FORM_CRFSUITE:  # its lines are of any length
+            lines.n_cols, lines.first_row = cut.columns, line
+        if is_probability(cut.found.start, cut.found.end) and (lines.gold_column >= 0 or is_probability(cut.gold.start, cut.gold.end)):
+            raise DataError("the last two columns are probabilities, as `--probability` adds them; expected a gold "
+                            "and a predicted label", lines.path, line)
+    if cut.gold.start == cut.gold.end or cut.found.start == cut.found.end:
+        raise DataError(f"the {'gold' if cut.gold.start == cut.gold.end else 'predicted'} label is empty", lines.path, line)
+    if lines.probabilities:
+        if has_probability(cut.before.start, cut.before.end, lines.gold_column >= 0):
+            raise DataError("the last two columns are labels with probabilities, as `-v 2` writes them; "
+                            "expected a gold and a predicted label (`-v 0` or `-v 1`)", lines.path, line)
+        cut.found.end = without_probability(cut.found.start, cut.found.end)
+    return 0
 
-    cdef int raise_columns(self, int64_t found, bint marked, int64_t line) except -1 with gil:
-        """The error for a line with a wrong number of columns. marked: it, or one before a sentence, begins with '#'."""
-        if found >= self.least and self.n_cols:
-            hint = "" if not marked else " (CoNLL-U is read with --format conllu)" if CONLLU_COLUMNS in (found, self.n_cols) \
-                else " (--comments passes over lines before a sentence that begin with '#')"
-            raise DataError(f"{plural(found, 'column')}, but line {self.first_row} has {self.n_cols}{hint}", self.path, line)
-        wanted = "the predicted label" if self.gold_column >= 0 else "a token, a gold and a predicted label" if self.words \
-            else "a gold and a predicted label"
-        raise DataError(f"{plural(found, 'column')}; expected at least {self.least}, the last of them {wanted}", self.path, line)
+
+cdef bint is_aside(Lines lines, const char* at, const char* stop) noexcept nogil:
+    """Is the line no token in its form: a comment of CoNLL-U, or a number like 1-2 or 1.1; a weight of CRFsuite's?"""
+    if lines.form == FORM_CONLLU:
+        if at[0] == b"#":
+            return True
+        while at < stop and is_digit(at[0]):
+            at += 1
+        return at < stop and (at[0] == b"-" or at[0] == b".")
+    return lines.form == FORM_CRFSUITE and at[0] == b"@"
+
+
+cdef bint is_header(Lines lines, const char* at, const char* stop) noexcept nogil:
+    """Is the line not a token, but one of those before a sentence: `# 0.97` and `# 1 0.02`, the probability
+    and rank of one of several analyses, or `# columns = ...` in the first lines of a file?
+
+    A token may be `#` too. It stands in a line of more cells, or of cells that are no such numbers."""
+    cdef const char* number = at + 2
+    if stop - at > 9 and memcmp(at, b"# columns", 9) == 0 and lines.n_cols == 0:
+        return memchr(at, b"=", <size_t>(stop - at)) != NULL
+    if stop - at < 5 or at[1] != b" ":
+        return False
+    while number < stop and is_digit(number[0]):
+        number += 1
+    if number == stop or number[0] != b" ":
+        number = at + 1
+    if not is_decimal(number + 1, stop):
+        return False
+    lines.probabilities = True
+    lines.skipping = number > at + 1 and not (number == at + 3 and at[2] == b"0")  # only the best one counts
+    return True
+
+
+cdef int raise_columns(Lines lines, int64_t found, bint marked, int64_t line) except -1 with gil:
+    """The error for a line with a wrong number of columns. marked: it, or one before a sentence, begins with '#'."""
+    if found >= lines.least and lines.n_cols:
+        hint = "" if not marked else " (CoNLL-U is read with --format conllu)" if CONLLU_COLUMNS in (found, lines.n_cols) \
+            else " (--comments passes over lines before a sentence that begin with '#')"
+        raise DataError(f"{plural(found, 'column')}, but line {lines.first_row} has {lines.n_cols}{hint}", lines.path, line)
+    wanted = "the predicted label" if lines.gold_column >= 0 else "a token, a gold and a predicted label" if lines.words \
+        else "a gold and a predicted label"
+    raise DataError(f"{plural(found, 'column')}; expected at least {lines.least}, the last of them {wanted}", lines.path, line)
 
 
 cdef inline bint is_blank(char c) noexcept nogil:
