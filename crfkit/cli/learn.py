@@ -14,7 +14,7 @@ import click
 
 from crfkit import foreign
 from crfkit import options as declarations
-from crfkit.errors import CrfkitError, OptionError
+from crfkit.errors import DataError, OptionError
 from crfkit.learning.judging import judge, refuse_losses
 from crfkit.learning.progress import Progress, StopRequest
 from crfkit.learning.training import Training
@@ -146,9 +146,9 @@ def _refuse_data(target: str, train: str) -> None:
 
 
 def _columns(name: str) -> int:
-    """How many columns the first line of a file has that is neither blank nor a comment; 0 if nothing can be read."""
-    if os.path.isfile(name):
-        with suppress(CrfkitError), input_file(name) as (file, path):
+    """How many columns the first line of a file has that is neither blank nor a comment; 0 if there is no text to be read."""
+    if os.path.isfile(name) and os.access(name, os.R_OK):
+        with suppress(DataError), input_file(name) as (file, path):
             lines = next(texts(file, path, 1 << 16)).splitlines()
             return next((len(line.split()) for line in lines if line.strip() and not line.startswith(b"# ")), 0)
     return 0
