@@ -54,7 +54,8 @@ from .common import HELP_FLAGS, PATH, Text, debug_option, is_given, note, refuse
     help="With --format conllu: score trees, the columns head and deprel. The gold trees are those of --gold, or those "
     "that crfkit tag wrote behind the last sentence.",
 )
-@click.option("--gold", type=PATH, metavar="FILE", help="With --heads: the gold trees.")
+@click.option("--gold", type=PATH, metavar="FILE", help="The gold labels or trees, where FILE alone has those that were predicted, as "
+              "after crfkit tag --fill. Its sentences must be those of FILE.")  # fmt: skip
 @click.option("--comments", is_flag=True, help="Lines that begin with # and stand before a sentence are comments, not tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
 @click.option("-l", "--latex", is_flag=True, help="A LaTeX table, as conlleval -l prints it.")
@@ -85,7 +86,7 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
     _check_options(ctx, inputs, options)
     lexicon = read_lexicon(options["lexicon"]) if options["lexicon"] is not None else None
     with usage_errors(ctx):
-        how = {name: options[name] for name in ("strict", "outside", "format", "label", "delimiter", "segments", "comments")}
+        how = {name: options[name] for name in ("strict", "outside", "format", "label", "delimiter", "segments", "comments", "gold")}
         outputs = Outputs(inputs, "none" if options["raw"] else options["scheme"], lexicon=lexicon, keep=options["compare"], **how)
     comparisons = [
         outputs.compare(0, other, shuffles=options["shuffles"], seed=options["seed"])
@@ -124,7 +125,6 @@ def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any
     without_chunks = options["raw"] or options["scheme"] == "none"
     refuse(
         ctx,
-        (options["gold"] is not None, "--gold needs --heads: with labels, the gold ones are in the same file as the predicted ones"),
         (options["raw"] and is_given(ctx, "scheme") and options["scheme"] != "none", f"--raw contradicts --scheme {options['scheme']}"),
         (options["lexicon"] is not None and not options["segments"], "--lexicon is of use with --segments only"),
         (options["compare"] and len(inputs) < 2, "--compare needs two files or more"),
@@ -143,6 +143,10 @@ def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any
         (
             options["label"] is not None and options["lexicon"] is not None,
             "--label and --lexicon exclude each other: with a lexicon the words stand first, and both labels last",
+        ),
+        (
+            options["gold"] is not None and options["lexicon"] is not None,
+            "--gold and --lexicon exclude each other: with a lexicon, both labels are in one file",
         ),
         (options["comments"] and options["format"] == "conllu", COMMENTS_OF_CONLLU),
         (not options["outside"], "--outside needs a label"),

@@ -18,6 +18,8 @@ from crfkit.text.faults import plural
 from crfkit.text.reading import CONLLU, Source
 from crfkit.text.rows import Rows
 
+from .aligning import Sentence, aligned
+
 GOLD = b"# gold"
 TREE = re.compile(rb"# gold( [0-9].*)?")  # the comment of a sentence; without heads where it had no tree
 
@@ -25,18 +27,10 @@ TREE = re.compile(rb"# gold( [0-9].*)?")  # the comment of a sentence; without h
 class Word(NamedTuple):
     """The fields of a word that are scored."""
 
-    form: bytes
+    form: bytes | None
     head: int
     relation: bytes | None
     punctuation: bool
-
-
-class Tree(NamedTuple):
-    """A sentence, and its place in the file."""
-
-    words: list[Word]
-    path: str
-    line: int
 
 
 @dataclass
@@ -116,8 +110,6 @@ def evaluate_heads(predicted: Any, gold: Any = None) -> Attachment:
     path = trees[0].path
     if gold is not None:
         right, _ = _trees(gold)
-        if len(right) != len(trees):
-            raise DataError(f"found {len(trees)} sentences, expected {len(right)} as in {right[0].path}", path)
     elif carried is None:
         raise DataError(
             "the gold trees are not known: name their file with --gold, or take what crfkit tag writes of a file with trees",
@@ -130,24 +122,15 @@ def evaluate_heads(predicted: Any, gold: Any = None) -> Attachment:
     return _scored(path, trees, right, of_file=gold is not None)
 
 
-def _scored(path: str, trees: list[Tree], right: list[Tree], of_file: bool) -> Attachment:
+def _scored(path: str, trees: list[Sentence], right: list[Sentence], of_file: bool) -> Attachment:
     found = Attachment(path, 0, 0, Counts(), Counts(), False, of_file)
     given = known = False
-    for tree, gold in zip(trees, right, strict=True):
+    for tree, gold in aligned(trees, right, path):
         if not gold.words:
             continue
-        if len(tree.words) != len(gold.words):
-            raise DataError(
-                f"the sentence has {len(tree.words)} words, expected {len(gold.words)} as in {gold.path}:{gold.line}",
-                tree.path,
-                tree.line,
-            )
         found.sentences += 1
         whole = True
-        for number, (word, true) in enumerate(zip(tree.words, gold.words, strict=True), 1):
-            if of_file and word.form != true.form:
-                shown, expected = (form.decode(errors="replace") for form in (word.form, true.form))
-                raise DataError(f"word {number} of the sentence is {shown!r}, expected {expected!r} as in {gold.path}:{gold.line}", tree.path, tree.line)
+        for word, true in zip(tree.words, gold.words, strict=True):
             head = word.head == true.head
             whole &= head
             given |= word.relation != b"_"
@@ -163,9 +146,9 @@ def _scored(path: str, trees: list[Tree], right: list[Tree], of_file: bool) -> A
     return found
 
 
-def _trees(data: Any) -> tuple[list[Tree], list[bytes] | None]:
+def _trees(data: Any) -> tuple[list[Sentence], list[bytes] | None]:
     """The trees of a file, and the lines of gold trees that follow them."""
-    trees: list[Tree] = []
+    trees: list[Sentence] = []
     carried: list[bytes] = []
     for block in Source(data, "conllu"):
         rows = Rows("conllu")
@@ -220,7 +203,7 @@ def _tail(data: bytes) -> list[bytes]:
     return found[::-1]
 
 
-def _of_rows(rows: Rows, names: tuple[str, ...], path: str) -> Iterator[Tree]:
+def _of_rows(rows: Rows, names: tuple[str, ...], path: str) -> Iterator[Sentence]:
     form, upos, head, relation = places_of(("form", "upos", "head", "deprel"), names, path)
     token = 0
     for cells in rows.sentences():
@@ -231,7 +214,7 @@ def _of_rows(rows: Rows, names: tuple[str, ...], path: str) -> Iterator[Tree]:
                 found = "missing" if row[head] == b"_" else repr(row[head].decode(errors="replace"))
                 raise DataError(f"HEAD is {found}, expected a number from 0 to {len(cells)}", *rows.where(token + k))
             words.append(Word(row[form], number, row[relation], _is_punctuation(row[form], row[upos])))
-        yield Tree(words, path, rows.line_of(token))
+        yield Sentence(words, path, rows.line_of(token))
         token += len(cells)
 
 
@@ -248,7 +231,7 @@ def _is_punctuation(form: bytes, upos: bytes) -> bool:
     return bool(text) and all(unicodedata.category(c).startswith("P") for c in text)
 
 
-def _carried(line: bytes, tree: Tree) -> Tree:
+def _carried(line: bytes, tree: Sentence) -> Sentence:
     """Parse the gold tree in a comment."""
     words = []
     for entry in line.strip(b" ").split(b"\t") if line.strip() else ():
@@ -260,5 +243,5 @@ def _carried(line: bytes, tree: Tree) -> Tree:
                 tree.path,
                 tree.line,
             )
-        words.append(Word(b"", number, relation if colon else None, False))
-    return Tree(words, "the comment with its gold tree", tree.line)
+        words.append(Word(None, number, relation if colon else None, False))
+    return Sentence(words, "the comment with its gold tree", tree.line)

@@ -80,7 +80,9 @@ cdef class Tally(Arena):
         self.names, self.types, self.type_ids = StringTable(), [], {}
         self.keep, self.raw, self.outside, self.path = keep, raw, outside, path
         self.lexicon, self.word_starts = lexicon, word_starts
-        self.lines = Lines(form, separator, gold_column, before + 1 + (lexicon is not None), comments, lexicon is not None, path)
+        labels = "the predicted label" if gold_column >= 0 else "a token, a gold and a predicted label" if lexicon is not None \
+            else "a gold and a predicted label"
+        self.lines = Lines(form, separator, gold_column, before + 1 + (lexicon is not None), comments, f", the last of them {labels}", path)
         self.counters = [Counter(table, strict, keep) for table, strict in tables]
         self.misses, self.first_lines = {}, {}
         self.add_label(b"", 0)
@@ -97,9 +99,9 @@ cdef class Tally(Arena):
             self.count_words(n, <const char*>&block[0] if self.lexicon is not None else NULL)
         return n
 
-    def add(self, gold, found):
-        """Count one sentence, given as two lists of labels."""
-        cdef int64_t n, n_found, sentence = self.sentences + 1
+    def add(self, gold, found, int64_t line=0):
+        """Count one sentence, given as two lists of labels. line: where it begins, if it comes from a file."""
+        cdef int64_t n, n_found, sentence = line or self.sentences + 1
         n = self.fill(&self.gold, gold, sentence)
         n_found = self.fill(&self.found, found, sentence)
         if n_found != n:

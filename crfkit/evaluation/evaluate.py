@@ -10,21 +10,19 @@ scheme `auto` is decided when all labels are known: until then the counts of eve
 
 from __future__ import annotations
 
-import os
-import re
-import warnings
 from collections.abc import Iterable, Sequence, Set
-from itertools import chain
 from typing import Any, cast
 
 from crfkit.constants import FORMATS
 from crfkit.errors import DataError, OptionError
-from crfkit.text.block import Block, Columns, Marks
+from crfkit.text.block import Columns, Marks
 from crfkit.text.faults import plural
-from crfkit.text.reading import Source, conllu_names
-from crfkit.values import LARGEST, Expected, lists, name_of, plain, shown
+from crfkit.text.reading import Source
+from crfkit.values import LARGEST, Expected, lists, plain, shown
 
+from .aligning import Sentence, aligned
 from .counting import Tally
+from .files import Labelled, path_of
 from .schemes import SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect
 from .scores import Comparison, Count, Scores
 
@@ -77,6 +75,8 @@ class Outputs:
     `inputs`: a file or a list of files, which are paths, '-' or open binary files. Gold and predicted labels are the last two columns.
     `label`: the column of gold labels by name, with format "conllu" and where the first line of a file names the columns. With
     "crfsuite" gold labels are the first column, and nothing has a name.
+    `gold`: a file with the gold labels and the same sentences. They are in the column `label`, else in the last one (with "crfsuite"
+    in the first). The predicted labels are then in the column `label` of the inputs, or in the last one if a column was added.
     `delimiter`: a character or a regular expression. Without it columns end at tabs, or at blanks where a line has no tab.
     `segments`: count words, too; `lexicon` says which of them are known.
     `comments`: lines that begin with '#' and stand before a sentence are no tokens.
@@ -97,16 +97,19 @@ class Outputs:
         lexicon: Set[bytes] | None = None,
         keep: bool = False,
         comments: bool = False,
+        gold: Any = None,
     ):
         self.strict = strict
         scheme = plain(scheme)
         self._names = _candidates(scheme, strict)
-        _check_together(scheme, outside, format, label, delimiter, segments, lexicon)
-        separator, pattern = _separator("\t" if format == "crfsuite" else delimiter)
+        _check_together(scheme, outside, format, label, delimiter, segments, lexicon, gold)
         self._tallies, self.marks = [], Marks()
-        for entry in Source(inputs).inputs:
-            blocks = iter(Source(entry, allow_empty=True, delimited=True))  # a tally knows which lines are tokens
-            first = next(blocks, None) or Block(b"")
+        files, entries = Labelled(format, label, delimiter, comments), Source(inputs).inputs
+        right: Iterable[Sentence] | None = None if gold is None else files.sentences(gold, self.marks)
+        if right is not None and len(entries) > 1:
+            right = list(right)
+        for entry in entries:
+            columns, blocks = files.blocks(entry) if right is None else (Columns(), ())
             tally = Tally(
                 _tables(self._names, strict),
                 word_starts=WORD_STARTS if segments else None,
@@ -114,14 +117,17 @@ class Outputs:
                 keep=keep,
                 raw=scheme == "none",
                 outside=outside.encode(errors="surrogatepass"),
-                separator=separator,
-                path=_name(entry),
+                separator=files.separator,
+                path=path_of(entry),
                 form=format,
                 comments=comments,
-                **_places(format, label, first),
+                **files.places(columns) if right is None else {},
             )
-            for block in chain([first], blocks):
-                tally.feed(block.data if pattern is None else _resplit(block, pattern), block.first_line)
+            for data, line in blocks:
+                tally.feed(data, line)
+            if right is not None:
+                for sentence, true in aligned(files.sentences(entry, self.marks, answers=True), right, tally.path):
+                    tally.add([word.label for word in true.words], [word.label for word in sentence.words], sentence.line)
             tally.finish()
             self.marks.add(*tally.lines.marks)
             self._tallies.append(tally)
@@ -161,23 +167,6 @@ def read_lexicon(path: Any) -> frozenset[bytes]:
     return frozenset(fields[0] for fields in words if fields)
 
 
-def _name(entry: Any) -> str:
-    if hasattr(entry, "read"):
-        return name_of(entry, "<stream>")
-    return "<stdin>" if isinstance(entry, str) and entry == "-" else os.fsdecode(entry)
-
-
-def _places(form: str, label: str | None, first: Block) -> dict[str, int]:
-    """The columns of the labels in a file of this format, from its first block."""
-    if form == "crfsuite":
-        return {"gold_column": 0}
-    from crfkit.text.sources import label_column
-
-    names = conllu_names(first.data) if form == "conllu" else first.columns.names
-    column = label_column(label, Columns(names=names, path=first.path), form)
-    return {} if column is None or names is None else {"gold_column": column, "before": len(names)}
-
-
 def _candidates(scheme: str, strict: bool) -> list[str]:
     if not isinstance(scheme, str) or scheme not in SCHEME_NAMES:
         raise OptionError(f"unknown scheme {shown(scheme)}; expected one of {', '.join(SCHEME_NAMES)}")
@@ -187,7 +176,7 @@ def _candidates(scheme: str, strict: bool) -> list[str]:
 
 
 def _check_together(
-    scheme: str, outside: Any, format: Any, label: str | None, delimiter: Any, segments: bool, lexicon: Set[bytes] | None
+    scheme: str, outside: Any, format: Any, label: str | None, delimiter: Any, segments: bool, lexicon: Set[bytes] | None, gold: Any
 ) -> None:
     """OptionError for arguments of Outputs that are invalid, or contradict each other."""
     if segments and scheme == "none":
@@ -198,6 +187,8 @@ def _check_together(
         Expected(str).take(name, text)
     if lexicon is not None and not segments:
         raise OptionError("lexicon is of use with segments only")
+    if lexicon is not None and gold is not None:
+        raise OptionError("lexicon and gold exclude each other: with a lexicon, both labels are in one file")
     if format != "columns" and (delimiter is not None or lexicon is not None):
         raise OptionError("delimiter and lexicon are for format 'columns'")
     if label is not None and format == "crfsuite":
@@ -266,30 +257,3 @@ def _scores(tally: Tally, names: list[str], scheme: str, strict: bool) -> Scores
         unknown_words=Count(unknown, 0, unknown_correct) if tally.lexicon is not None else None,
         path=tally.path,
     )
-
-
-def _separator(delimiter: str | None) -> tuple[str | bytes | None, re.Pattern[str] | None]:
-    """How the compiled scan splits lines, and a pattern for delimiters that it cannot handle itself."""
-    if delimiter is None:
-        return None, None
-    if delimiter in ("\\s+", " +", "[ \\t]+", "[ \t]+"):
-        return "blanks", None
-    literal = {"\\t": "\t", "\\|": "|", "\\.": "."}.get(delimiter, delimiter).encode(errors="surrogatepass")
-    if len(literal) == 1:
-        return literal, None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # FutureWarning: syntax that may change its meaning in Python
-            pattern = re.compile(delimiter, re.ASCII)
-    except (re.error, ValueError, OverflowError, RecursionError) as error:
-        raise OptionError(f"the delimiter {shown(delimiter)} is not a regular expression: {error}") from None
-    if pattern.match(""):
-        raise OptionError(f"the delimiter {shown(delimiter)} matches the empty string")
-    return b"\xff", pattern
-
-
-def _resplit(block: Block, pattern: re.Pattern[str]) -> bytes:
-    """The block with each match of the pattern replaced by a byte that is in no UTF-8, except in a header of names."""
-    text = block.data[block.skip :].replace(b"\xff", b"\xfe").decode(errors="surrogateescape")
-    lines = "\n".join(pattern.sub("\udcff", line.removesuffix("\r")) for line in text.split("\n"))
-    return block.data[: block.skip] + lines.encode(errors="surrogateescape")

@@ -26,9 +26,11 @@ cdef class Lines:
     cdef int64_t gold_column            # -1: the last but one
     cdef int64_t least                  # columns that a row has
     cdef int64_t n_cols, first_row      # of all rows, and the line where that was seen
-    cdef bint words, comments
+    cdef readonly object wanted         # what else rows must have, for error messages
+    cdef bint comments
     cdef bint[2] marked                 # as in text/rows.pxd
-    cdef bint probabilities             # a header has told that labels may have /0.97 after them
+    cdef char mark                      # before the probabilities that may follow labels, 0 without: a header told of /0.97 (CRF++),
+                                        # or a row had :0.970000 (CRFsuite)
     cdef bint skipping                  # the sentence is a further analysis of the last one
 
     cdef int read(self, const char* at, const char* stop, bint between, int64_t line, CutC* cut) except -1 nogil

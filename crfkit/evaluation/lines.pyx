@@ -13,6 +13,8 @@ from crfkit.errors import DataError
 from crfkit.text.faults import plural
 from crfkit.text import table
 
+LAST = 1 << 62              # the gold_column of rows with one label, in their last column
+
 cdef enum:
     CONLLU_COLUMNS = 11     # with that of the predicted labels
     TABS_OR_BLANKS = -1
@@ -22,18 +24,47 @@ cdef enum:
 cdef class Lines:
     """How lines are read, and what was seen of them. separator: None (tabs or blanks), "blanks", or the byte
     between cells. The gold label is in the last column but one, or in gold_column; a row has `least` columns or
-    more. words: the first column is a word. comments: lines before a sentence that begin with '#' are no tokens.
+    more, and what `wanted` says. comments: lines before a sentence that begin with '#' are no tokens.
     """
 
-    def __init__(self, form, separator, int64_t gold_column, int64_t least, bint comments, bint words, path):
+    def __init__(self, form, separator, int64_t gold_column, int64_t least, bint comments, wanted, path):
         self.separator = TABS_OR_BLANKS if separator is None else BLANKS if separator == "blanks" else separator[0]
         self.form, self.gold_column, self.least = table.FORMS[form], gold_column, least
-        self.comments, self.words, self.path = comments, words, path
+        self.comments, self.wanted, self.path = comments, wanted, path
 
     @property
     def marks(self):
         """Whether tokens began with '#': (at the start of sentences, inside)."""
         return bool(self.marked[0]), bool(self.marked[1])
+
+    def sentences(self, bytes data not None, int64_t line, int64_t word=-1, bint added=False):
+        """[(first line, words, labels), ...] of the sentences in a block. The label of a row is the one that is called gold
+        elsewhere; or the last, if it is to be that, or is added behind `least` columns. Its word is in column `word`; None if
+        that is -1, or if the label is alone."""
+        cdef const char* text = data
+        cdef const char* at = text
+        cdef const char* end = text + len(data)
+        cdef const char* stop
+        cdef CutC cut
+        cdef CellC label
+        cdef int kind
+        cdef int64_t first = line
+        found, words, labels = [], [], []
+        while at < end:
+            stop = <const char*>memchr(at, b"\n", <size_t>(end - at))
+            if stop == NULL:
+                stop = end
+            kind = self.read(at, stop, not labels, line, &cut)
+            if kind == TOKEN:
+                first = first if labels else line
+                label = cut.found if self.gold_column >= cut.columns or (added and cut.columns > self.least) else cut.gold
+                words.append(cells_of(self, cut.first.start[:cut.found.end - cut.first.start])[word] if word >= 0 and cut.columns > 1 else None)
+                labels.append(label.start[:label.end - label.start])
+            elif kind == BLANK and labels:
+                found.append((first, words, labels))
+                words, labels = [], []
+            at, line = stop + 1, line + 1
+        return [*found, (first, words, labels)] if labels else found
 
     cdef int read(self, const char* at, const char* stop, bint between, int64_t line, CutC* cut) except -1 nogil:
         """The kind of a line, and the cells of a token. between: no token of its sentence came before."""
@@ -84,7 +115,13 @@ cdef void find_cells(Lines lines, const char* at, const char* stop, CutC* cut) n
             break
         at += 1
     cut.found = cell
-    cut.gold = cut.before if gold.start == NULL else gold
+    cut.gold = gold if gold.start != NULL else cut.before if lines.gold_column < 0 else cell
+
+
+cdef list cells_of(Lines lines, bytes row):
+    if lines.separator >= 0:
+        return row.split(bytes((lines.separator,)))
+    return row.split(b"\t") if lines.separator == TABS_OR_BLANKS and b"\t" in row else row.split()
 
 
 cdef int check_cells(Lines lines, CutC* cut, int64_t line) except -1 nogil:
@@ -94,16 +131,20 @@ cdef int check_cells(Lines lines, CutC* cut, int64_t line) except -1 nogil:
             raise_columns(lines, cut.columns, lines.marked[0] or cut.first.start[0] == b"#", line)
         if lines.form != FORM_CRFSUITE:  # its lines are of any length
             lines.n_cols, lines.first_row = cut.columns, line
+        if cut.columns == 2 and lines.separator == TABS_OR_BLANKS and memchr(cut.gold.start, b" ", <size_t>(cut.gold.end - cut.gold.start)) != NULL:
+            raise DataError("the gold label has blanks, because columns end at tabs alone where a line has one; expected a gold "
+                            "and a predicted label (with -d '\\s+' columns end at both)", lines.path, line)
+        if has_probability(cut.found.start, cut.found.end, b":", True):
+            lines.mark = b":"
         if is_probability(cut.found.start, cut.found.end) and (lines.gold_column >= 0 or is_probability(cut.gold.start, cut.gold.end)):
             raise DataError("the last two columns are probabilities, as `--probability` adds them; expected a gold "
                             "and a predicted label", lines.path, line)
     if cut.gold.start == cut.gold.end or cut.found.start == cut.found.end:
         raise DataError(f"the {'gold' if cut.gold.start == cut.gold.end else 'predicted'} label is empty", lines.path, line)
-    if lines.probabilities:
-        if has_probability(cut.before.start, cut.before.end, lines.gold_column >= 0):
-            raise DataError("the last two columns are labels with probabilities, as `-v 2` writes them; "
-                            "expected a gold and a predicted label (`-v 0` or `-v 1`)", lines.path, line)
-        cut.found.end = without_probability(cut.found.start, cut.found.end)
+    if lines.mark:
+        if cut.columns > 1 and has_probability(cut.before.start, cut.before.end, lines.mark, lines.gold_column >= 0):
+            raise_probabilities(lines, line)
+        cut.found.end = without_probability(cut.found.start, cut.found.end, lines.mark)
     return 0
 
 
@@ -134,9 +175,15 @@ cdef bint is_header(Lines lines, const char* at, const char* stop) noexcept nogi
         number = at + 1
     if not is_decimal(number + 1, stop):
         return False
-    lines.probabilities = True
+    lines.mark = b"/"
     lines.skipping = number > at + 1 and not (number == at + 3 and at[2] == b"0")  # only the best one counts
     return True
+
+
+cdef int raise_probabilities(Lines lines, int64_t line) except -1 with gil:
+    given, wanted = ("-v 2", "`-v 0` or `-v 1`") if lines.mark == b"/" else ("crfsuite tag -l", "`-r` or `-r -i`")
+    raise DataError(f"the last two columns are labels with probabilities, as `{given}` writes them; "
+                    f"expected a gold and a predicted label ({wanted})", lines.path, line)
 
 
 cdef int raise_columns(Lines lines, int64_t found, bint marked, int64_t line) except -1 with gil:
@@ -145,9 +192,7 @@ cdef int raise_columns(Lines lines, int64_t found, bint marked, int64_t line) ex
         hint = "" if not marked else " (CoNLL-U is read with --format conllu)" if CONLLU_COLUMNS in (found, lines.n_cols) \
             else " (--comments passes over lines before a sentence that begin with '#')"
         raise DataError(f"{plural(found, 'column')}, but line {lines.first_row} has {lines.n_cols}{hint}", lines.path, line)
-    wanted = "the predicted label" if lines.gold_column >= 0 else "a token, a gold and a predicted label" if lines.words \
-        else "a gold and a predicted label"
-    raise DataError(f"{plural(found, 'column')}; expected at least {lines.least}, the last of them {wanted}", lines.path, line)
+    raise DataError(f"{plural(found, 'column')}; expected at least {lines.least}{lines.wanted}", lines.path, line)
 
 
 cdef inline bint is_blank(char c) noexcept nogil:

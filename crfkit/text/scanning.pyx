@@ -168,12 +168,12 @@ cdef bint is_decimal(const char* s, const char* stop) noexcept nogil:
     return point and s == stop
 
 
-cdef const char* without_probability(const char* s, const char* stop) noexcept nogil:
-    """Where the label in LABEL/0.97 ends; `stop` if there is no probability."""
-    cdef const char* slash = stop - 1
-    while slash > s and slash[0] != b"/":
-        slash -= 1
-    return slash if slash > s and is_decimal(slash + 1, stop) else stop
+cdef const char* without_probability(const char* s, const char* stop, char mark) noexcept nogil:
+    """Where the label in LABEL/0.97 ends, if the mark is a slash; `stop` if there is no probability."""
+    cdef const char* at = stop - 1
+    while at > s and at[0] != mark:
+        at -= 1
+    return at if at > s and is_decimal(at + 1, stop) else stop
 
 
 cdef bint is_probability(const char* s, const char* stop) noexcept nogil:
@@ -181,7 +181,7 @@ cdef bint is_probability(const char* s, const char* stop) noexcept nogil:
     return stop - s == 8 and s[1] == b"." and is_decimal(s, stop)
 
 
-cdef bint has_probability(const char* s, const char* stop, bint six) noexcept nogil:
+cdef bint has_probability(const char* s, const char* stop, char mark, bint six) noexcept nogil:
     """Whether a label ends with a probability. With `six` it must have six decimals: attributes may look like shorter ones."""
-    cdef const char* end = without_probability(s, stop)
+    cdef const char* end = without_probability(s, stop, mark)
     return end != stop and (not six or is_probability(end + 1, stop))

@@ -1,0 +1,46 @@
+"""Sentences of two files side by side: what a program found, and what is right, as long as their words agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from crfkit.errors import DataError
+from crfkit.text.faults import plural
+
+
+class Sentence(NamedTuple):
+    """A sentence, and its place in the file."""
+
+    words: Sequence[Any]
+    """Each has a `form`, which is None where it is not known."""
+    path: str
+    line: int
+
+
+def aligned(found: Iterable[Sentence], right: Iterable[Sentence], path: str) -> Iterator[tuple[Sentence, Sentence]]:
+    """Each sentence found, with the right one; DataError at the first that differs in its words. A right one without words
+    agrees with any. `path`: where sentences were found."""
+    answers, golds, both, place = iter(found), iter(right), 0, ""
+    for gold in golds:
+        sentence, place = next(answers, None), f" as in {gold.path}"
+        if sentence is None:
+            raise DataError(f"found {plural(both, 'sentence')}, expected {both + 1 + sum(1 for _ in golds)}{place}", path)
+        _check(sentence, gold)
+        yield sentence, gold
+        both += 1
+    if more := sum(1 for _ in answers):
+        raise DataError(f"found {plural(both + more, 'sentence')}, expected {both}{place}", path)
+
+
+def _check(sentence: Sentence, gold: Sentence) -> None:
+    """DataError unless the words of both are the same."""
+    if not gold.words:
+        return
+    place = f"as in {gold.path}:{gold.line}"
+    for number, (word, true) in enumerate(zip(sentence.words, gold.words, strict=False), 1):
+        if word.form != true.form and None not in (word.form, true.form):
+            shown, expected = (form.decode(errors="replace") for form in (word.form, true.form))
+            raise DataError(f"word {number} of the sentence is {shown!r}, expected {expected!r} {place}", sentence.path, sentence.line)
+    if len(sentence.words) != len(gold.words):
+        raise DataError(f"the sentence has {plural(len(sentence.words), 'word')}, expected {len(gold.words)} {place}", sentence.path, sentence.line)

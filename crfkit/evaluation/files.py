@@ -1,0 +1,112 @@
+"""Labelled files: how their lines are split, in which columns their labels are, and their sentences."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, NamedTuple
+
+from crfkit.errors import DataError, OptionError
+from crfkit.text.block import Block, Columns, Marks
+from crfkit.text.reading import Source, conllu_names
+from crfkit.values import name_of, shown
+
+from .aligning import Sentence
+from .counting import ESCAPE
+from .lines import LAST, Lines
+
+
+class Word(NamedTuple):
+    """A token with its label."""
+
+    form: bytes | None
+    label: str
+
+
+class Labelled:
+    """How labelled files are read. The arguments are those of Outputs."""
+
+    def __init__(self, form: str, label: str | None, delimiter: str | None, comments: bool):
+        self.form, self.label, self.comments = form, label, comments
+        self.separator, self._pattern = _separator("\t" if form == "crfsuite" else delimiter)
+
+    def blocks(self, entry: Any) -> tuple[Columns, Iterator[tuple[bytes, int]]]:
+        """The names of the columns, and blocks of text with the numbers of their first lines."""
+        blocks = iter(Source(entry, allow_empty=True, delimited=True))  # who reads the lines knows which are tokens
+        first = next(blocks, None) or Block(b"", path=path_of(entry))
+        names = conllu_names(first.data) if self.form == "conllu" else first.columns.names
+        pattern = self._pattern
+        return Columns(names=names, path=first.path), (
+            (block.data if pattern is None else _resplit(block, pattern), block.first_line) for block in chain([first], blocks)
+        )
+
+    def places(self, columns: Columns) -> dict[str, int]:
+        """Where the labels are in a file that has both."""
+        if self.form == "crfsuite":
+            return {"gold_column": 0}
+        column = self._column(columns)
+        return {} if column is None or columns.names is None else {"gold_column": column, "before": len(columns.names)}
+
+    def sentences(self, entry: Any, marks: Marks, answers: bool = False) -> Iterator[Sentence]:
+        """The sentences of a file with gold labels; or with answers, whose labels may be in a column behind those with names."""
+        columns, blocks = self.blocks(entry)
+        names, path = columns.names, path_of(entry)
+        escaped, column, word = False, None, 0
+        if self.form == "crfsuite":
+            escaped, column, word = not answers, None if answers else 0, -1
+        elif not answers or (names is not None and self.label in names):
+            column = self._column(columns)
+            word = 1 if column == 0 or self.form == "conllu" else 0
+        least = 1 if names is None or self.label is None else len(names) + (column is None)
+        lines = Lines(self.form, self.separator, LAST if column is None else column, least, self.comments, "", path)
+        for data, line in blocks:
+            for start, forms, labels in lines.sentences(data, line, word, answers):
+                if escaped:
+                    labels = [ESCAPE.sub(rb"\1", label) for label in labels]
+                try:
+                    yield Sentence([Word(form, label.decode()) for form, label in zip(forms, labels, strict=True)], path, start)
+                except UnicodeDecodeError as error:
+                    raise DataError(f"the label {shown(error.object)} is not valid UTF-8", path, start) from None
+        marks.add(*lines.marks)
+
+    def _column(self, columns: Columns) -> int | None:
+        from crfkit.text.sources import label_column
+
+        return label_column(self.label, columns, self.form)
+
+
+def path_of(entry: Any) -> str:
+    """The name of an input, for messages."""
+    if hasattr(entry, "read"):
+        return name_of(entry, "<stream>")
+    return "<stdin>" if isinstance(entry, str) and entry == "-" else os.fsdecode(entry)
+
+
+def _separator(delimiter: str | None) -> tuple[str | bytes | None, re.Pattern[str] | None]:
+    """How the compiled scan splits lines, and a pattern for delimiters that it cannot handle itself."""
+    if delimiter is None:
+        return None, None
+    if delimiter in ("\\s+", " +", "[ \\t]+", "[ \t]+"):
+        return "blanks", None
+    literal = {"\\t": "\t", "\\|": "|", "\\.": "."}.get(delimiter, delimiter).encode(errors="surrogatepass")
+    if len(literal) == 1:
+        return literal, None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # FutureWarning: syntax that may change its meaning in Python
+            pattern = re.compile(delimiter, re.ASCII)
+    except (re.error, ValueError, OverflowError, RecursionError) as error:
+        raise OptionError(f"the delimiter {shown(delimiter)} is not a regular expression: {error}") from None
+    if pattern.match(""):
+        raise OptionError(f"the delimiter {shown(delimiter)} matches the empty string")
+    return b"\xff", pattern
+
+
+def _resplit(block: Block, pattern: re.Pattern[str]) -> bytes:
+    """The block with each match of the pattern replaced by a byte that is in no UTF-8, except in a header of names."""
+    text = block.data[block.skip :].replace(b"\xff", b"\xfe").decode(errors="surrogateescape")
+    lines = "\n".join(pattern.sub("\udcff", line.removesuffix("\r")) for line in text.split("\n"))
+    return block.data[: block.skip] + lines.encode(errors="surrogateescape")

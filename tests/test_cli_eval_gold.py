@@ -1,0 +1,131 @@
+"""`crfkit eval --gold`: labels in one file, the right ones in another; and the layouts of other programs."""
+
+import io
+import json
+from functools import partial
+
+import pytest
+from commands import crfkit
+
+from crfkit.evaluation.evaluate import Outputs
+
+run = partial(crfkit, "eval")
+
+WORDS = [[("The", "DT", "B-X", "B-X"), ("#", "NN", "I-X", "O")], [("it:s", "PR", "B-Y", "B-Y")], [("-X-", "NN", "O", "B-X"), ("1/2", "CD", "B-X", "B-X")]]
+
+
+def rows(form, header="", gap="\n"):
+    """A file with one line for each token, made from (word, part of speech, gold label, predicted label)."""
+    return (header + "".join("".join(form.format(*token) + "\n" for token in sentence) + gap for sentence in WORDS)).encode()
+
+
+def conllu(place, added=None):
+    """The labels in XPOS; or there `-`, and in a column at the end."""
+    return "".join(
+        "# text = x\n1-2\tx" + 8 * "\t_" + "\n" + "".join(f"{i}\t{t[0]}\t_\t{t[1]}\t{t[place]}" + 5 * "\t_" + ("" if added is None else f"\t{t[added]}") + "\n"
+        for i, t in enumerate(sentence, 1)) + "\n" for sentence in WORDS
+    ).encode()  # fmt: skip
+
+
+LABELS = rows("{3}")
+HEADER = "# columns = word pos label\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "gold", "answers"),
+    [
+        ([], rows("{0} {1} {2}"), rows("{0} {1} {3}")),
+        ([], rows("{0} {1} {2}"), rows("{0}\t{1}\t{2}\t{3}", gap="\r\n")),
+        ([], rows("{0} {1} {2}"), LABELS),
+        ([], rows("{2}"), rows("{0} {1} {3}")),
+        ([], rows("{0} {1} {2}"), rows("{0}\t{1}\t{3}/0.912345", "# 0 0.75\n", "\n# 1 0.25\nx\ty\tO/0.5\n\n# 0 0.75\n")),  # crf_test -n -v 1
+        ([], rows("{0} {1} {2}"), rows("{3}/0.912345", "# 0.75\n")),
+        (["-d", "|"], rows("{0}|{1}|{2}"), rows("{0}|{3}")),
+        (["--label", "label"], rows("{0} {1} {2}", HEADER), rows("{0} {1} {3}", HEADER)),
+        (["--label", "label"], rows("{2} {0} {1}", "# columns = label word pos\n"), rows("{2} {0} {1} {3}", "# columns = label word pos\n")),
+        (["--label", "label"], rows("{0} {1} {2}", HEADER), rows("{0} {1} {3}", "# columns = word pos\n")),
+        (["--label", "label"], rows("{0} {1} {2}", HEADER), LABELS),
+        (["--format", "conllu", "--label", "xpos"], conllu(2), conllu(3)),
+        (["--format", "conllu", "--label", "xpos"], conllu(2), conllu(2, 3)),
+        (["--format", "crfsuite"], b"@weight:2\n" + rows("{2}\tx:0.5"), LABELS),
+        (["--format", "crfsuite"], rows("{2}\tx:0.5"), rows("{2}\tx:0.5\t{3}")),
+        (["--format", "crfsuite"], rows("{2}\tx:0.5"), b"@probability\t0.5\n" + rows("{3}:0.912345")),
+    ],
+)
+def test_gold_labels_from_another_file(tmp_path, options, gold, answers):
+    """The scores are those of one file with both."""
+    (tmp_path / "gold").write_bytes(gold)
+    found = json.loads(run(*options, "--json", "--gold", tmp_path / "gold", stdin=answers).stdout)
+    assert found == json.loads(run("--json", stdin=rows("{0} {2} {3}").replace(b"-X-", b"x")).stdout)
+    assert (found["tokens"], found["correct_tokens"], found["found"], found["correct"]) == (5, 3, 4, 2)
+
+
+def test_gold_labels_of_crfsuite_are_escaped():
+    """Answers are not, as there."""
+    gold, answers = (io.BytesIO(text) for text in (b"a\\:b\tx:0.5\nO\\\\\ty\n", b"a:b\nO\\\n"))
+    assert Outputs(answers, format="crfsuite", gold=gold).scores[0].correct_tokens == 2
+
+
+def test_several_files_are_compared_with_the_same_gold_labels(tmp_path):
+    for name, text in (("gold", rows("{0} {2}")), ("a", rows("{0} {3}")), ("b", rows("{0} {2}"))):
+        (tmp_path / name).write_bytes(text)
+    done = run("--json", "--compare", "--gold", "-", tmp_path / "a", tmp_path / "b", stdin=(tmp_path / "gold").read_bytes())
+    assert [file["accuracy"] for file in json.loads(done.stdout)["files"]] == [0.6, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("gold", "answers", "message"),
+    [
+        ("a O\n\nb O\nc O\n\n", "a O\n\nb O\nx O\n\n", "answers:3: word 2 of the sentence is 'x', expected 'c' as in gold:3"),
+        ("a O\n\nb O\nc O\n\n", "a O\n\nb O\n\n", "answers:3: the sentence has 1 word, expected 2 as in gold:3"),
+        ("a O\n\nb O\nc O\n\n", "O\n\nO\n\n", "answers:3: the sentence has 1 word, expected 2 as in gold:3"),
+        ("a O\n\nb O\n\nc O\n\n", "a O\n\nc O\n\n", "answers:3: word 1 of the sentence is 'c', expected 'b' as in gold:3"),
+        ("a O\n\nb O\n\nc O\n\n", "a O\n\n", "answers: found 1 sentence, expected 3 as in gold"),
+        ("a O\n\n", "a O\n\nb O\n\nc O\n\n", "answers: found 3 sentences, expected 1 as in gold"),
+        ("a O\n\nb\n\n", "a O\n\nb O\n\n", "gold:3: 1 column, but line 1 has 2"),
+        ("a O\n\nb O\n\n", "a O\n\nb\n\n", "answers:3: 1 column, but line 1 has 2"),
+        ("a O\n", "a \udcff\n", r"answers:1: the label b'\xff' is not valid UTF-8"),
+        ("", "a O\n", "answers: found 1 sentence, expected 0"),
+    ],
+)
+def test_sentences_that_differ(tmp_path, monkeypatch, gold, answers, message):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("gold", gold), ("answers", answers)):
+        (tmp_path / name).write_bytes(text.encode(errors="surrogateescape"))
+    assert run("--gold", "gold", "answers", code=1).stderr == f"crfkit: error: {message}\n"
+
+
+@pytest.mark.parametrize(
+    ("gold", "answers", "message"),
+    [
+        (HEADER + "a b O\n", "# columns = word pos\na O\n", "answers:2: 2 columns; expected at least 3"),
+        ("a b O\n", "a b O\n", "gold:1: there is no column 'label': the columns have no names"),
+        (HEADER + "a b\n", "a b O\n", "gold:2: 2 columns; expected at least 3"),
+    ],
+)
+def test_names_that_are_not_there(tmp_path, monkeypatch, gold, answers, message):
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("gold", gold), ("answers", answers)):
+        (tmp_path / name).write_text(text)
+    assert run("--label", "label", "--gold", "gold", "answers", code=1).stderr.startswith(f"crfkit: error: {message}")
+
+
+def test_a_lexicon_needs_both_labels_in_one_file():
+    assert "--gold and --lexicon exclude each other" in run("--segments", "--lexicon", "x", "--gold", "y", code=2).stderr
+
+
+def test_probabilities_of_crfsuite_are_no_part_of_labels():
+    text = "B-X\tB-X:0.987654\nO\tB-X:0.500000\n\nO\tO:1.000000\n"
+    scores = json.loads(run("--json", stdin=text).stdout)
+    assert (scores["correct_tokens"], list(scores["labels"])) == (2, ["B-X", "O"])
+    assert json.loads(run("--json", stdin=text.replace("654", "6")).stdout)["correct_tokens"] == 0  # part of the label
+    done = run(stdin="O\tO\tO:0.900000\tB-X:0.100000\n", code=1)
+    assert done.stderr == "crfkit: error: <stdin>:1: the last two columns are labels with probabilities, as `crfsuite tag -l` writes them; " \
+        "expected a gold and a predicted label (`-r` or `-r -i`)\n"  # fmt: skip
+
+
+def test_labels_behind_a_tab_where_blanks_separate_columns():
+    """As Wapiti writes them."""
+    text = "The DT B-X\tB-X\ncat NN I-X\tO\n"
+    assert "<stdin>:1: the gold label has blanks" in run(stdin=text, code=1).stderr
+    assert json.loads(run("-d", r"\s+", "--json", stdin=text).stdout)["accuracy"] == 0.5
