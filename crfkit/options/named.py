@@ -92,15 +92,18 @@ def explained(*names: str) -> str:
 ELSEWHERE = {
     "c1": "l1 is CRFsuite's c1",
     "c2": "l2 is twice CRFsuite's c2",
-    "rho1": "l1 is Wapiti's rho1",
-    "rho2": "l2 is Wapiti's rho2",
+    **dict.fromkeys(("rho1", "1"), "l1 is Wapiti's rho1"),
+    **dict.fromkeys(("rho2", "2"), "l2 is Wapiti's rho2"),
+    "i": "--max-iter is Wapiti's maxiter",
+    **dict.fromkeys(("d", "devel"), "--dev is Wapiti's devel"),
+    **dict.fromkeys(("e", "holdout"), "--dev takes the file that CRFsuite would hold out; --delta is CRF++'s eta"),
     "c": "l2 is 1 / c of CRF++",
     "C": "l2 is 1 / C of CRF++ and scikit-learn",
     "-C": "crfkit convert reads CRF++'s text models",
     "cost": "l2 is 1 / cost of CRF++",
     **dict.fromkeys(("f", "freq"), "--min-freq is CRF++'s freq"),
-    "m": "--max-iter is CRF++'s maxiter",
-    "p": "did you mean --threads?",
+    "m": "--max-iter is CRF++'s maxiter; the model is the last argument",
+    "p": "--threads is CRF++'s; CRFsuite's parameters are options such as --l2; Wapiti's pattern is the first argument",
     "feature.minfreq": "--min-freq is CRFsuite's feature.minfreq",
     "feature.possible_transitions": "--features all gives every pair of labels a feature",
     "all_possible_transitions": "--features all gives every pair of labels a feature",
@@ -118,7 +121,7 @@ ELSEWHERE = {
 }
 
 # The trainers of other programs that resemble none, or another one, of these names.
-TRAINERS_ELSEWHERE = {"crf": "lbfgs", "crf-l2": "lbfgs", "crf-l1": "owlqn", "rprop": "lbfgs", "ap": "perceptron", "pa": "mira"}
+TRAINERS_ELSEWHERE = {"crf": "lbfgs", "crf-l2": "lbfgs", "crf-l1": "owlqn", "rprop": "owlqn", "ap": "perceptron", "pa": "mira"}
 
 
 def elsewhere(name: str) -> str | None:

@@ -273,7 +273,7 @@ def test_list_in_place_of_a_name_prints_the_names():
         ("train -T nb -p patterns train model", "--type: expected one of maxent, memm, crf, found 'nb'"),
         ("train -a x -p patterns train model", "--algo: expected one of l-bfgs, sgd-l1, bcd, rprop, rprop+, rprop-, found 'x'"),
         ("train --clip -p patterns train model", "--clip is not supported: shrink the model with `update -c` and train it again without --clip"),
-        ("train --me -p patterns train model", "--me is for lines that name their features: it takes no --pattern"),
+        ("train --me -p patterns train model", "--me is for lines that name their features: it takes no --pattern; for sentences there is --type maxent"),
         ("train -p none train model", "none: cannot be read: No such file or directory"),
         ("train -p bad train model", "bad:3: '%z[0,0]' is not a macro of Wapiti: %x[row,column], %t or %m[row,column,\"regex\"]"),
         ("train -p far train model", "far:1: %x[0,7] uses column 7, but the data have 2 feature columns (counted from 0)"),

@@ -58,7 +58,7 @@ def train(given: dict[str, Any], source: Any, say: Callable[[str], Any] | None =
     if given["type"] == "memm":
         raise OptionError("--type: expected crf or maxent; crfkit does not train memm, which normalises each token separately")
     if given["me"] and given["pattern"]:
-        raise OptionError("--me is for lines that name their features: it takes no --pattern")
+        raise OptionError("--me is for lines that name their features: it takes no --pattern; for sentences there is --type maxent")
     if given["type"] not in TYPES:
         raise OptionError(f"--type: expected one of {', '.join(TYPES)}, found {given['type']!r}")
     algorithm, chosen = trainer_of(given)
