@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 from commands import crfkit
 
+from crfkit.errors import OptionError
 from crfkit.evaluation.evaluate import Outputs
 
 run = partial(crfkit, "eval")
@@ -64,6 +65,11 @@ def test_gold_labels_of_crfsuite_are_escaped():
     """Answers are not, as there."""
     gold, answers = (io.BytesIO(text) for text in (b"a\\:b\tx:0.5\nO\\\\\ty\n", b"a:b\nO\\\n"))
     assert Outputs(answers, format="crfsuite", gold=gold).scores[0].correct_tokens == 2
+
+
+def test_gold_labels_are_in_one_file():
+    with pytest.raises(OptionError, match="gold: expected one file, found a list"):
+        Outputs(io.BytesIO(b"a O\n"), gold=[io.BytesIO(b"a O\n")])
 
 
 def test_several_files_are_compared_with_the_same_gold_labels(tmp_path):

@@ -187,6 +187,8 @@ def _check_together(
         Expected(str).take(name, text)
     if lexicon is not None and not segments:
         raise OptionError("lexicon is of use with segments only")
+    if lists(gold) and not hasattr(gold, "read"):
+        raise OptionError("gold: expected one file, found a list")
     if lexicon is not None and gold is not None:
         raise OptionError("lexicon and gold exclude each other: with a lexicon, both labels are in one file")
     if format != "columns" and (delimiter is not None or lexicon is not None):
