@@ -246,7 +246,7 @@ def test_misaligned_gold_labels_are_not_compared():
     [
         ("a O O\n\nb O O x\n", "in:3: 4 columns, but line 1 has 3"),
         ("a O O\nb O\n", "in:2: 2 columns, but line 1 has 3"),
-        ("\nO\n", "in:2: 1 column; expected at least 2, the last of them a gold and a predicted label"),
+        ("\nO\n", "in:2: 1 column; expected at least 2, the last of them a gold and a predicted label (--gold takes the gold labels from another file)"),
         ("a O O\nO\n", "in:2: 1 column; expected at least 2, the last of them a gold and a predicted label"),
         ("a\t\tO\n", "in:1: the gold label is empty"),
         (b"a O O\nb \xe9 O\n", r"in:2: the label b'\xe9' is not valid UTF-8"),

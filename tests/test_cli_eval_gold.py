@@ -42,6 +42,7 @@ HEADER = "# columns = word pos label\n"
         ([], rows("{0} {1} {2}"), rows("{0}\t{1}\t{3}/0.912345", "# 0 0.75\n", "\n# 1 0.25\nx\ty\tO/0.5\n\n# 0 0.75\n")),  # crf_test -n -v 1
         ([], rows("{0} {1} {2}"), rows("{3}/0.912345", "# 0.75\n")),
         (["-d", "|"], rows("{0}|{1}|{2}"), rows("{0}|{3}")),
+        (["--label", "label"], rows("{2}\t{0}", "# columns = label word\r\n", "\r\n"), rows("{3}\t{0}\r", "# columns = label word\r\n")),
         (["--label", "label"], rows("{0} {1} {2}", HEADER), rows("{0} {1} {3}", HEADER)),
         (["--label", "label"], rows("{2} {0} {1}", "# columns = label word pos\n"), rows("{2} {0} {1} {3}", "# columns = label word pos\n")),
         (["--label", "label"], rows("{0} {1} {2}", HEADER), rows("{0} {1} {3}", "# columns = word pos\n")),
@@ -49,7 +50,8 @@ HEADER = "# columns = word pos label\n"
         (["--format", "conllu", "--label", "xpos"], conllu(2), conllu(3)),
         (["--format", "conllu", "--label", "xpos"], conllu(2), conllu(2, 3)),
         (["--format", "crfsuite"], b"@weight:2\n" + rows("{2}\tx:0.5"), LABELS),
-        (["--format", "crfsuite"], rows("{2}\tx:0.5"), rows("{2}\tx:0.5\t{3}")),
+        (["--format", "crfsuite"], rows("{2}\ty:0.123456\tx:0.500000\t0.500000"), rows("{2}\tx:0.5\t{3}")),
+        (["--label", "label"], rows("{2} {0} 0.123456", "# columns = label word value\n"), rows("{3} {0} 0.123456", "# columns = label word value\n")),
         (["--format", "crfsuite"], rows("{2}\tx:0.5"), b"@probability\t0.5\n" + rows("{3}:0.912345")),
     ],
 )

@@ -80,9 +80,7 @@ cdef class Tally(Arena):
         self.names, self.types, self.type_ids = StringTable(), [], {}
         self.keep, self.raw, self.outside, self.path = keep, raw, outside, path
         self.lexicon, self.word_starts = lexicon, word_starts
-        labels = "the predicted label" if gold_column >= 0 else "a token, a gold and a predicted label" if lexicon is not None \
-            else "a gold and a predicted label"
-        self.lines = Lines(form, separator, gold_column, before + 1 + (lexicon is not None), comments, f", the last of them {labels}", path)
+        self.lines = Lines(form, separator, gold_column, before + 1 + (lexicon is not None), comments, lexicon is not None, path)
         self.counters = [Counter(table, strict, keep) for table, strict in tables]
         self.misses, self.first_lines = {}, {}
         self.add_label(b"", 0)

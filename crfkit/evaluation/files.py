@@ -61,7 +61,7 @@ class Labelled:
             column = self._column(columns)
             word = 1 if column == 0 or self.form == "conllu" else 0
         least = 1 if names is None or self.label is None else len(names) + (column is None)
-        lines = Lines(self.form, self.separator, LAST if column is None else column, least, self.comments, "", path)
+        lines = Lines(self.form, self.separator, LAST if column is None else column, least, self.comments, False, path)
         for data, line in blocks:
             for start, forms, labels in lines.sentences(data, line, word, answers):
                 if escaped:

@@ -26,8 +26,9 @@ cdef class Lines:
     cdef int64_t gold_column            # -1: the last but one
     cdef int64_t least                  # columns that a row has
     cdef int64_t n_cols, first_row      # of all rows, and the line where that was seen
-    cdef readonly object wanted         # what else rows must have, for error messages
-    cdef bint comments
+    cdef bint words, comments
+    cdef bint alone                     # rows have one label, in gold_column; or in the last,
+    cdef bint added                     # if there are more than `least`
     cdef bint[2] marked                 # as in text/rows.pxd
     cdef char mark                      # before the probabilities that may follow labels, 0 without: a header told of /0.97 (CRF++),
                                         # or a row had :0.970000 (CRFsuite)

@@ -24,13 +24,13 @@ cdef enum:
 cdef class Lines:
     """How lines are read, and what was seen of them. separator: None (tabs or blanks), "blanks", or the byte
     between cells. The gold label is in the last column but one, or in gold_column; a row has `least` columns or
-    more, and what `wanted` says. comments: lines before a sentence that begin with '#' are no tokens.
+    more. words: the first column is a word. comments: lines before a sentence that begin with '#' are no tokens.
     """
 
-    def __init__(self, form, separator, int64_t gold_column, int64_t least, bint comments, wanted, path):
+    def __init__(self, form, separator, int64_t gold_column, int64_t least, bint comments, bint words, path):
         self.separator = TABS_OR_BLANKS if separator is None else BLANKS if separator == "blanks" else separator[0]
         self.form, self.gold_column, self.least = table.FORMS[form], gold_column, least
-        self.comments, self.wanted, self.path = comments, wanted, path
+        self.comments, self.words, self.path = comments, words, path
 
     @property
     def marks(self):
@@ -38,18 +38,17 @@ cdef class Lines:
         return bool(self.marked[0]), bool(self.marked[1])
 
     def sentences(self, bytes data not None, int64_t line, int64_t word=-1, bint added=False):
-        """[(first line, words, labels), ...] of the sentences in a block. The label of a row is the one that is called gold
-        elsewhere; or the last, if it is to be that, or is added behind `least` columns. Its word is in column `word`; None if
-        that is -1, or if the label is alone."""
+        """[(first line, words, labels), ...] of the sentences in a block with one label per row: in gold_column, or if `added` and
+        there are more than `least` columns, in the last one. Its word is in column `word`; None if that is -1, or for the only column."""
         cdef const char* text = data
         cdef const char* at = text
         cdef const char* end = text + len(data)
         cdef const char* stop
         cdef CutC cut
-        cdef CellC label
         cdef int kind
         cdef int64_t first = line
         found, words, labels = [], [], []
+        self.alone, self.added = True, added
         while at < end:
             stop = <const char*>memchr(at, b"\n", <size_t>(end - at))
             if stop == NULL:
@@ -57,9 +56,8 @@ cdef class Lines:
             kind = self.read(at, stop, not labels, line, &cut)
             if kind == TOKEN:
                 first = first if labels else line
-                label = cut.found if self.gold_column >= cut.columns or (added and cut.columns > self.least) else cut.gold
-                words.append(cells_of(self, cut.first.start[:cut.found.end - cut.first.start])[word] if word >= 0 and cut.columns > 1 else None)
-                labels.append(label.start[:label.end - label.start])
+                words.append(cells_of(self, cut.first.start[:stop - cut.first.start])[word] if word >= 0 and cut.columns > 1 else None)
+                labels.append(cut.found.start[:cut.found.end - cut.found.start])
             elif kind == BLANK and labels:
                 found.append((first, words, labels))
                 words, labels = [], []
@@ -115,13 +113,20 @@ cdef void find_cells(Lines lines, const char* at, const char* stop, CutC* cut) n
             break
         at += 1
     cut.found = cell
-    cut.gold = gold if gold.start != NULL else cut.before if lines.gold_column < 0 else cell
+    cut.gold = cut.before if gold.start == NULL else gold
+    if lines.alone:
+        if gold.start != NULL and not (lines.added and cut.columns > lines.least):
+            cut.found = gold
+        cut.gold = cut.found
 
 
 cdef list cells_of(Lines lines, bytes row):
+    row = row.rstrip(b" \t\r")
     if lines.separator >= 0:
         return row.split(bytes((lines.separator,)))
-    return row.split(b"\t") if lines.separator == TABS_OR_BLANKS and b"\t" in row else row.split()
+    if lines.separator == TABS_OR_BLANKS and b"\t" in row:
+        return row.split(b"\t")
+    return [cell for cell in row.replace(b"\t", b" ").split(b" ") if cell]
 
 
 cdef int check_cells(Lines lines, CutC* cut, int64_t line) except -1 nogil:
@@ -131,7 +136,7 @@ cdef int check_cells(Lines lines, CutC* cut, int64_t line) except -1 nogil:
             raise_columns(lines, cut.columns, lines.marked[0] or cut.first.start[0] == b"#", line)
         if lines.form != FORM_CRFSUITE:  # its lines are of any length
             lines.n_cols, lines.first_row = cut.columns, line
-        if cut.columns == 2 and lines.separator == TABS_OR_BLANKS and memchr(cut.gold.start, b" ", <size_t>(cut.gold.end - cut.gold.start)) != NULL:
+        if cut.columns == 2 and not lines.alone and lines.separator == TABS_OR_BLANKS and memchr(cut.gold.start, b" ", <size_t>(cut.gold.end - cut.gold.start)) != NULL:
             raise DataError("the gold label has blanks, because columns end at tabs alone where a line has one; expected a gold "
                             "and a predicted label (with -d '\\s+' columns end at both)", lines.path, line)
         if has_probability(cut.found.start, cut.found.end, b":", True):
@@ -192,7 +197,10 @@ cdef int raise_columns(Lines lines, int64_t found, bint marked, int64_t line) ex
         hint = "" if not marked else " (CoNLL-U is read with --format conllu)" if CONLLU_COLUMNS in (found, lines.n_cols) \
             else " (--comments passes over lines before a sentence that begin with '#')"
         raise DataError(f"{plural(found, 'column')}, but line {lines.first_row} has {lines.n_cols}{hint}", lines.path, line)
-    raise DataError(f"{plural(found, 'column')}; expected at least {lines.least}{lines.wanted}", lines.path, line)
+    wanted = "" if lines.alone else ", the last of them " + ("the predicted label" if lines.gold_column >= 0
+             else "a token, a gold and a predicted label" if lines.words else "a gold and a predicted label")
+    hint = "" if lines.n_cols or lines.words or lines.alone else " (--gold takes the gold labels from another file)"
+    raise DataError(f"{plural(found, 'column')}; expected at least {lines.least}{wanted}{hint}", lines.path, line)
 
 
 cdef inline bint is_blank(char c) noexcept nogil:
