@@ -118,6 +118,14 @@ def test_names_that_are_not_there(tmp_path, monkeypatch, gold, answers, message)
     assert run("--label", "label", "--gold", "gold", "answers", code=1).stderr.startswith(f"crfkit: error: {message}")
 
 
+def test_gold_labels_that_nobody_predicted_are_told_of(tmp_path):
+    """A file that was tagged in another column than the one that is scored."""
+    (tmp_path / "gold").write_bytes(conllu(2))
+    note = "crfkit: <stdin>: all labels are those of the gold file: if no model predicted them, the scores say nothing\n"
+    for place, said in ((2, note), (3, "")):
+        assert run("--format", "conllu", "--label", "xpos", "--gold", tmp_path / "gold", stdin=conllu(place)).stderr == said
+
+
 def test_a_lexicon_needs_both_labels_in_one_file():
     assert "--gold and --lexicon exclude each other" in run("--segments", "--lexicon", "x", "--gold", "y", code=2).stderr
 

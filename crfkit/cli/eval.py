@@ -158,6 +158,8 @@ def _notes(scores: Scores, options: dict[str, Any]) -> None:
     of_chunks = options["scheme"] == "auto" and not (options["raw"] or options["tokens"] or options["segments"])
     if scores.tokens == 0:
         note(f"{scores.path}: no tokens")
+    elif options["gold"] is not None and scores.correct_tokens == scores.tokens:
+        note(f"{scores.path}: all labels are those of the gold file: if no model predicted them, the scores say nothing")
     elif of_chunks and not marks_chunks(label for label, count in scores.labels.items() if count.gold):
         note(f"{scores.path}: the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels")
     if scores.malformed_chunks:
