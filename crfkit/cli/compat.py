@@ -19,6 +19,10 @@ def compat_command() -> None:
     eval "$(crfkit compat)"
     crf_learn template train.txt model
 
-    Scripts and Makefiles do not see aliases: use the names on the right of these lines there.
+    Scripts, Makefiles and programs that start others do not see aliases. Use the names on the right of these lines there,
+    or make links with the old names in a folder of your PATH:
+
+    \b
+    ln -s "$(command -v crfkit-crf-learn)" ~/bin/crf_learn
     """
     write_output("".join(f"alias {program}={replacement}\n" for program, replacement in REPLACEMENTS.items()))
