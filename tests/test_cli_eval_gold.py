@@ -46,6 +46,8 @@ HEADER = "# columns = word pos label\n"
         (["--label", "label"], rows("{0} {1} {2}", HEADER), rows("{0} {1} {3}", HEADER)),
         (["--label", "label"], rows("{2} {0} {1}", "# columns = label word pos\n"), rows("{2} {0} {1} {3}", "# columns = label word pos\n")),
         (["--label", "label"], rows("{0} {1} {2}", HEADER), rows("{0} {1} {3}", "# columns = word pos\n")),
+        (["--label", "label"], rows("{0} {1} {2}", HEADER), rows("{1} {0} {3}", "# columns = pos word\n")),
+        ([], rows("{0} {1} {2}", HEADER), rows("{1} {0} {3}", "# columns = pos word\n")),
         (["--label", "label"], rows("{0} {1} {2}", HEADER), LABELS),
         (["--format", "conllu", "--label", "xpos"], conllu(2), conllu(3)),
         (["--format", "conllu", "--label", "xpos"], conllu(2), conllu(2, 3)),

@@ -32,6 +32,7 @@ class Labelled:
     def __init__(self, form: str, label: str | None, delimiter: str | None, comments: bool):
         self.form, self.label, self.comments = form, label, comments
         self.separator, self._pattern = _separator("\t" if form == "crfsuite" else delimiter)
+        self._word: str | None = None  # the name of the column with words, in the gold file
 
     def blocks(self, entry: Any) -> tuple[Columns, Iterator[tuple[bytes, int]]]:
         """The names of the columns, and blocks of text with the numbers of their first lines."""
@@ -54,17 +55,20 @@ class Labelled:
         """The sentences of a file with gold labels; or with answers, whose labels may be in a column behind those with names."""
         columns, blocks = self.blocks(entry)
         names, path = columns.names, path_of(entry)
-        escaped, column, word = False, None, 0
-        if self.form == "crfsuite":
-            escaped, column, word = not answers, None if answers else 0, -1
+        crfsuite, column, word = self.form == "crfsuite", None, 0
+        if crfsuite:
+            column, word = None if answers else 0, -1
         elif not answers or (names is not None and self.label in names):
             column = self._column(columns)
-            word = 1 if column == 0 or self.form == "conllu" else 0
-        least = 1 if names is None or self.label is None else len(names) + (column is None)
+        if names is not None:
+            if not answers:
+                self._word = next((name for name in names[self.form == "conllu" :] if name != self.label), None)
+            word = names.index(self._word) if self._word in names else -1
+        least = 1 if names is None else len(names) + (column is None and self.label is not None)
         lines = Lines(self.form, self.separator, LAST if column is None else column, least, self.comments, False, path)
         for data, line in blocks:
             for start, forms, labels in lines.sentences(data, line, word, answers):
-                if escaped:
+                if crfsuite and not answers:
                     labels = [ESCAPE.sub(rb"\1", label) for label in labels]
                 try:
                     yield Sentence([Word(form, label.decode()) for form, label in zip(forms, labels, strict=True)], path, start)
