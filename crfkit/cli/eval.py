@@ -68,13 +68,14 @@ from .common import HELP_FLAGS, PATH, Text, debug_option, is_given, note, refuse
 def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> None:
     """Score predicted labels against gold labels: chunks, in the layout and with the numbers of conlleval.
 
-    The gold and the predicted label are the last two columns of each FILE. Without a FILE, or for `-`, standard
-    input is read. Several files are shown side by side. Lines before a sentence such as `# 0.97` and `# 1 0.02` are not
-    tokens. Of several analyses of a sentence, only the best counts.
+    The gold and the predicted label are the last two columns of each FILE, unless --gold has the gold labels. Without
+    a FILE, or for `-`, standard input is read. Several files are shown side by side. Lines before a sentence such as
+    `# 0.97` and `# 1 0.02` are not tokens. Of several analyses of a sentence, only the best counts.
 
     \b
     crfkit tag chunking.model test.txt | crfkit eval
     crfkit tag pos.model test.conllu | crfkit eval --format conllu --label upos --tokens
+    crfkit eval --format conllu --label upos --tokens --gold test.conllu filled.conllu
     crfkit tag parser.model test.conllu | crfkit eval --format conllu --heads
     """
     inputs = list(files) or ["-"]

@@ -79,7 +79,8 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Lines that begin with # and stand before a sentence are comments, not tokens. They are written unchanged.",
 )
-@click.option("--fill", is_flag=True, help="Write the label into the column that the model predicts, in place of what stands there.")
+@click.option("--fill", is_flag=True, help="Write the label into the column that the model predicts, in place of what stands there. "
+              "crfkit eval --gold scores it.")  # fmt: skip
 @click.option(
     "--separator",
     type=Text(),
