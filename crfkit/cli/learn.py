@@ -20,6 +20,7 @@ from crfkit.learning.progress import Progress, StopRequest
 from crfkit.learning.training import Training
 from crfkit.options import Declared
 from crfkit.replacing import check_writable
+from crfkit.text.faults import plural
 from crfkit.text.opening import input_file, texts
 from crfkit.values import flag
 
@@ -166,7 +167,8 @@ def _positional(arguments: tuple[str, ...], form: str) -> tuple[str | None, list
     """Template, training files and model among the arguments."""
     expected = ["TRAIN...", "MODEL"] if form == "crfsuite" else ["TEMPLATE", "TRAIN...", "MODEL"]
     if len(arguments) < len(expected):
-        raise OptionError(f"expected {' '.join(expected)}, found {len(arguments)} argument{'s' * (len(arguments) != 1)}")
+        hint = " (no template is needed with --format crfsuite)" * (len(arguments) == 2)
+        raise OptionError(f"expected {' '.join(expected)}, found {plural(len(arguments), 'argument')}{hint}")
     template = None if form == "crfsuite" else arguments[0]
     train = list(arguments[len(expected) - 2 : -1])
     target = arguments[-1]
