@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from crfkit.errors import DataError
@@ -12,8 +12,10 @@ from crfkit.text.faults import plural
 class Sentence(NamedTuple):
     """A sentence, and its place in the file."""
 
-    words: Sequence[Any]
-    """Each has a `form`, which is None where it is not known."""
+    forms: list[bytes | None]
+    """Its words as they are written; None where that is not known."""
+    words: list[Any]
+    """What is scored of each word."""
     path: str
     line: int
 
@@ -35,12 +37,12 @@ def aligned(found: Iterable[Sentence], right: Iterable[Sentence], path: str) -> 
 
 def _check(sentence: Sentence, gold: Sentence) -> None:
     """DataError unless the words of both are the same."""
-    if not gold.words:
+    if sentence.forms == gold.forms or not gold.forms:
         return
     place = f"as in {gold.path}:{gold.line}"
-    for number, (word, true) in enumerate(zip(sentence.words, gold.words, strict=False), 1):
-        if word.form != true.form and None not in (word.form, true.form):
-            shown, expected = (form.decode(errors="replace") for form in (word.form, true.form))
+    for number, forms in enumerate(zip(sentence.forms, gold.forms, strict=False), 1):
+        if forms[0] != forms[1] and None not in forms:
+            shown, expected = (form.decode(errors="replace") for form in forms if form is not None)
             raise DataError(f"word {number} of the sentence is {shown!r}, expected {expected!r} {place}", sentence.path, sentence.line)
-    if len(sentence.words) != len(gold.words):
-        raise DataError(f"the sentence has {plural(len(sentence.words), 'word')}, expected {len(gold.words)} {place}", sentence.path, sentence.line)
+    if len(sentence.forms) != len(gold.forms):
+        raise DataError(f"the sentence has {plural(len(sentence.forms), 'word')}, expected {len(gold.forms)} {place}", sentence.path, sentence.line)

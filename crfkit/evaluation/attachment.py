@@ -27,7 +27,6 @@ TREE = re.compile(rb"# gold( [0-9].*)?")  # the comment of a sentence; without h
 class Word(NamedTuple):
     """The fields of a word that are scored."""
 
-    form: bytes | None
     head: int
     relation: bytes | None
     punctuation: bool
@@ -213,8 +212,8 @@ def _of_rows(rows: Rows, names: tuple[str, ...], path: str) -> Iterator[Sentence
             if number is None:
                 found = "missing" if row[head] == b"_" else repr(row[head].decode(errors="replace"))
                 raise DataError(f"HEAD is {found}, expected a number from 0 to {len(cells)}", *rows.where(token + k))
-            words.append(Word(row[form], number, row[relation], _is_punctuation(row[form], row[upos])))
-        yield Sentence(words, path, rows.line_of(token))
+            words.append(Word(number, row[relation], _is_punctuation(row[form], row[upos])))
+        yield Sentence([row[form] for row in cells], words, path, rows.line_of(token))
         token += len(cells)
 
 
@@ -243,5 +242,5 @@ def _carried(line: bytes, tree: Sentence) -> Sentence:
                 tree.path,
                 tree.line,
             )
-        words.append(Word(None, number, relation if colon else None, False))
-    return Sentence(words, "the comment with its gold tree", tree.line)
+        words.append(Word(number, relation if colon else None, False))
+    return Sentence([None] * len(words), words, "the comment with its gold tree", tree.line)

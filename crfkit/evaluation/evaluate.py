@@ -127,7 +127,7 @@ class Outputs:
                 tally.feed(data, line)
             if right is not None:
                 for sentence, true in aligned(files.sentences(entry, self.marks, answers=True), right, tally.path):
-                    tally.add([word.label for word in true.words], [word.label for word in sentence.words], sentence.line)
+                    tally.add(true.words, sentence.words, sentence.line)
             tally.finish()
             self.marks.add(*tally.lines.marks)
             self._tallies.append(tally)

@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from crfkit.errors import DataError, OptionError
 from crfkit.text.block import Block, Columns, Marks
@@ -17,13 +17,6 @@ from crfkit.values import name_of, shown
 from .aligning import Sentence
 from .counting import ESCAPE
 from .lines import LAST, Lines
-
-
-class Word(NamedTuple):
-    """A token with its label."""
-
-    form: bytes | None
-    label: str
 
 
 class Labelled:
@@ -52,7 +45,7 @@ class Labelled:
         return {} if column is None or columns.names is None else {"gold_column": column, "before": len(columns.names)}
 
     def sentences(self, entry: Any, marks: Marks, answers: bool = False) -> Iterator[Sentence]:
-        """The sentences of a file with gold labels; or with answers, whose labels may be in a column behind those with names."""
+        """The sentences of a file, with gold labels as their words; or with answers, which may be in a column behind those with names."""
         columns, blocks = self.blocks(entry)
         names, path = columns.names, path_of(entry)
         crfsuite, column, word = self.form == "crfsuite", None, 0
@@ -71,7 +64,7 @@ class Labelled:
                 if crfsuite and not answers:
                     labels = [ESCAPE.sub(rb"\1", label) for label in labels]
                 try:
-                    yield Sentence([Word(form, label.decode()) for form, label in zip(forms, labels, strict=True)], path, start)
+                    yield Sentence(forms, [label.decode() for label in labels], path, start)
                 except UnicodeDecodeError as error:
                     raise DataError(f"the label {shown(error.object)} is not valid UTF-8", path, start) from None
         marks.add(*lines.marks)

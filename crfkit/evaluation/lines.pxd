@@ -17,6 +17,7 @@ cdef struct CellC:
 cdef struct CutC:
     int64_t columns
     CellC first, gold, before, found    # before: the last but one, found: the last
+    const char* stop                    # of a line with one label: its end, without what does not count
 
 
 cdef class Lines:

@@ -38,13 +38,13 @@ cdef class Lines:
         return bool(self.marked[0]), bool(self.marked[1])
 
     def sentences(self, bytes data not None, int64_t line, int64_t word=-1, bint added=False):
-        """[(first line, words, labels), ...] of the sentences in a block with one label per row: in gold_column, or if `added` and
-        there are more than `least` columns, in the last one. Its word is in column `word`; None if that is -1, or for the only column."""
+        """(first line, words, labels) of each sentence in a block with one label per row: in gold_column, or if `added` and there
+        are more than `least` columns, in the last one. Words are in column `word`; None if that is -1, or if the label is alone."""
         cdef const char* text = data
         cdef const char* at = text
         cdef const char* end = text + len(data)
         cdef const char* stop
-        cdef CutC cut
+        cdef CutC cut, again
         cdef int kind
         cdef int64_t first = line
         found, words, labels = [], [], []
@@ -56,7 +56,8 @@ cdef class Lines:
             kind = self.read(at, stop, not labels, line, &cut)
             if kind == TOKEN:
                 first = first if labels else line
-                words.append(cells_of(self, cut.first.start[:stop - cut.first.start])[word] if word >= 0 and cut.columns > 1 else None)
+                find_cells(self, cut.first.start, cut.stop, word, &again)
+                words.append(again.gold.start[:again.gold.end - again.gold.start] if word >= 0 and cut.columns > 1 else None)
                 labels.append(cut.found.start[:cut.found.end - cut.found.start])
             elif kind == BLANK and labels:
                 found.append((first, words, labels))
@@ -75,7 +76,12 @@ cdef class Lines:
         at += mark_at(at, 0, stop - at)
         if self.skipping or (between and at[0] == b"#" and (is_header(self, at, stop) or self.comments)) or is_aside(self, at, stop):
             return NO_TOKEN
-        find_cells(self, at, stop, cut)
+        find_cells(self, at, stop, self.gold_column, cut)
+        if self.alone:
+            cut.stop = stop
+            if self.gold_column < cut.columns and not (self.added and cut.columns > self.least):
+                cut.found = cut.gold
+            cut.gold = cut.found
         if self.gold_column < 0 and cut.first.end - cut.first.start == 3 and memcmp(cut.first.start, b"-X-", 3) == 0:
             return BLANK  # as in conlleval
         check_cells(self, cut, line)
@@ -84,7 +90,7 @@ cdef class Lines:
         return TOKEN
 
 
-cdef void find_cells(Lines lines, const char* at, const char* stop, CutC* cut) noexcept nogil:
+cdef inline void find_cells(Lines lines, const char* at, const char* stop, int64_t gold_column, CutC* cut) noexcept nogil:
     """Find the last two cells and the first, and count all. The line is not blank and does not end with a blank."""
     cdef CellC cell = CellC(NULL, at)
     cdef CellC gold = CellC(NULL, NULL)
@@ -106,7 +112,7 @@ cdef void find_cells(Lines lines, const char* at, const char* stop, CutC* cut) n
         cell.end = at
         if cut.columns == 0:
             cut.first = cut.before = cell
-        if cut.columns == lines.gold_column:
+        if cut.columns == gold_column:
             gold = cell
         cut.columns += 1
         if at == stop:
@@ -114,19 +120,6 @@ cdef void find_cells(Lines lines, const char* at, const char* stop, CutC* cut) n
         at += 1
     cut.found = cell
     cut.gold = cut.before if gold.start == NULL else gold
-    if lines.alone:
-        if gold.start != NULL and not (lines.added and cut.columns > lines.least):
-            cut.found = gold
-        cut.gold = cut.found
-
-
-cdef list cells_of(Lines lines, bytes row):
-    row = row.rstrip(b" \t\r")
-    if lines.separator >= 0:
-        return row.split(bytes((lines.separator,)))
-    if lines.separator == TABS_OR_BLANKS and b"\t" in row:
-        return row.split(b"\t")
-    return [cell for cell in row.replace(b"\t", b" ").split(b" ") if cell]
 
 
 cdef int check_cells(Lines lines, CutC* cut, int64_t line) except -1 nogil:
