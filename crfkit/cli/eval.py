@@ -31,7 +31,7 @@ from .common import HELP_FLAGS, PATH, Text, debug_option, is_given, note, refuse
 )
 @click.option("--strict", is_flag=True, help="Count well-formed chunks only. A label that the scheme does not have is an error.")
 @click.option("--tokens", is_flag=True, help="Report on tokens: accuracy, each label, confusions.")
-@click.option("--segments", is_flag=True, help="Report on words: labels are B, M, E, S or B, I of a segmentation.")
+@click.option("--segments", is_flag=True, help="Report on words: labels are B, M, E, S, or B, I, E, S, or B, I of a segmentation.")
 @click.option(
     "--lexicon",
     type=PATH,
