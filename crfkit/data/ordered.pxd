@@ -36,9 +36,7 @@ cdef class Ordered(Arena):
     cdef int64_t come_to(self, int64_t k) except -1 nogil
     cdef int gather(self, const int32_t* which, int64_t n) except -1 nogil
     cdef void write(self, char* out, int64_t s, int64_t place, int64_t size) noexcept nogil
-    cdef int open_window(self, Dataset w, int64_t n, int64_t n_tok, int64_t n_u, int64_t n_b) except -1 nogil
     cdef void append(self, Dataset w, const char* at) noexcept nogil
-    cdef int close_window(self, const int32_t* which) except -1 nogil
 
 
 cdef inline SentenceC sentence_at(Ordered ordered, Dataset data, const int32_t* which) noexcept nogil:

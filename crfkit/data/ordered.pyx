@@ -76,23 +76,6 @@ cdef class Ordered(Arena):
             at = put(at, sent.b_id + sent.b_ptr[0], record.n_b * sizeof(int32_t))
         put(at, sent.label, sent.T * sizeof(uint16_t))
 
-    cdef int open_window(self, Dataset w, int64_t n, int64_t n_tok, int64_t n_u, int64_t n_b) except -1 nogil:
-        """Room for so many sequences, tokens and attributes in the window `w`, which is empty then."""
-        cdef const DatasetC* c = &self.data.c
-        arena_reserve(w, &w.seq_ptr, n + 1, sizeof(int64_t))
-        arena_reserve(w, &w.u_ptr, n_tok + 1, sizeof(int64_t))
-        arena_reserve(w, &w.u_id, n_u + 1, sizeof(int32_t))
-        arena_reserve(w, &w.label, n_tok + 1, sizeof(uint16_t))
-        if c.u_val != NULL:
-            arena_reserve(w, &w.u_val, n_u + 1, sizeof(float))
-        if c.b_ptr != NULL:
-            arena_reserve(w, &w.b_ptr, n_tok + 1, sizeof(int64_t))
-            arena_reserve(w, &w.b_id, n_b + 1, sizeof(int32_t))
-        if c.seq_weight != NULL:
-            arena_reserve(w, &w.seq_weight, n, sizeof(float))
-        self.n = w.c.n_seq = w.c.n_tok = 0
-        return 0
-
     cdef void append(self, Dataset w, const char* at) noexcept nogil:
         """One more sequence in the window: that of a record."""
         cdef:
@@ -121,11 +104,6 @@ cdef class Ordered(Arena):
         w.c.n_tok += record.T
         w.c.n_seq += 1
         (<int64_t*>w.seq_ptr.data)[w.c.n_seq] = w.c.n_tok
-
-    cdef int close_window(self, const int32_t* which) except -1 nogil:
-        self.window.settle()
-        self.which, self.n = which, self.window.c.n_seq
-        return 0
 
     cdef int begin(self, const int32_t* order, int64_t n) except -1 nogil:
         """From now on the sequences are wanted in this order, which stays where it is."""
@@ -201,10 +179,10 @@ cdef class Ordered(Arena):
             start[record.place - first] = at
             n_tok, n_u, n_b = n_tok + record.T, n_u + record.n_u, n_b + record.n_b
             at += record.size
-        self.open_window(self.window, last - first, n_tok, n_u, n_b)
+        open_window(self, self.window, last - first, n_tok, n_u, n_b)
         for k in range(last - first):
             self.append(self.window, self.loaded.data + start[k])
-        self.close_window(self.order + first)
+        close_window(self, self.order + first)
         return last
 
     cdef int gather(self, const int32_t* which, int64_t n) except -1 nogil:
@@ -219,8 +197,32 @@ cdef class Ordered(Arena):
             n_b += sent.b_ptr[sent.T] - sent.b_ptr[0] if sent.b_ptr != NULL else 0
             most = max(most, self.size_of(which[k]))
         arena_reserve(self, &self.record, most, 1)
-        self.open_window(self.window, n, n_tok, n_u, n_b)
+        open_window(self, self.window, n, n_tok, n_u, n_b)
         for k in range(n):
             self.write(self.record.data, which[k], k, 0)
             self.append(self.window, self.record.data)
-        return self.close_window(which)
+        return close_window(self, which)
+
+
+cdef int open_window(Ordered ordered, Dataset w, int64_t n, int64_t n_tok, int64_t n_u, int64_t n_b) except -1 nogil:
+    """Room for so many sequences, tokens and attributes in the window `w`, which is empty then."""
+    cdef const DatasetC* c = &ordered.data.c
+    arena_reserve(w, &w.seq_ptr, n + 1, sizeof(int64_t))
+    arena_reserve(w, &w.u_ptr, n_tok + 1, sizeof(int64_t))
+    arena_reserve(w, &w.u_id, n_u + 1, sizeof(int32_t))
+    arena_reserve(w, &w.label, n_tok + 1, sizeof(uint16_t))
+    if c.u_val != NULL:
+        arena_reserve(w, &w.u_val, n_u + 1, sizeof(float))
+    if c.b_ptr != NULL:
+        arena_reserve(w, &w.b_ptr, n_tok + 1, sizeof(int64_t))
+        arena_reserve(w, &w.b_id, n_b + 1, sizeof(int32_t))
+    if c.seq_weight != NULL:
+        arena_reserve(w, &w.seq_weight, n, sizeof(float))
+    ordered.n = w.c.n_seq = w.c.n_tok = 0
+    return 0
+
+
+cdef int close_window(Ordered ordered, const int32_t* which) except -1 nogil:
+    ordered.window.settle()
+    ordered.which, ordered.n = which, ordered.window.c.n_seq
+    return 0

@@ -56,14 +56,7 @@ cdef class LookaheadSearch(Arena):
     cdef double path_score(self, const uint16_t* labels) except? -1 nogil
 
     cdef int refresh(self) except -1 nogil
-    cdef bint is_shared(self, int32_t b) noexcept nogil
-    cdef void add_bounds(self, int32_t b, double* matrix) noexcept nogil
-    cdef int score_to(self, int32_t last) except -1 nogil
-    cdef int bound_to(self, int32_t last) except -1 nogil
     cdef const double* steps(self, int32_t t) noexcept nogil
-    cdef void fill_reach(self, int32_t first, int32_t last) noexcept nogil
     cdef void fill_row(self, int32_t t, int32_t before, int32_t previous, double* row) noexcept nogil
-    cdef void fill_level(self, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous) noexcept nogil
-    cdef int32_t best_of(self, int32_t t, int32_t level, int32_t last, int32_t previous) noexcept nogil
     cdef double solve(self, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous,
                       int32_t* label) noexcept nogil

@@ -88,17 +88,17 @@ cdef class LookaheadSearch:
         out.previous = labels[t - 1] if t > 0 else L
         out.before = labels[t - 2] if t > 1 else L + 1 - t
         self.stamp += 1
-        self.score_to(out.last)
-        self.bound_to(out.last)
-        self.fill_reach(t + 1, out.last)
-        self.fill_level(t, 0, out.last, out.before, out.previous)
+        score_to(self, out.last)
+        bound_to(self, out.last)
+        fill_reach(self, t + 1, out.last)
+        fill_level(self, t, 0, out.last, out.before, out.previous)
         if self.second and correct >= 0 and t < out.last:
             row[correct] = base[correct] + self.solve(t + 1, 1, out.last, out.previous, correct, &unused)
         if correct >= 0:
             out.correct = row[correct]
             row[correct] -= margin
             base[correct] -= margin
-        out.label = self.best_of(t, 0, out.last, out.previous)
+        out.label = best_of(self, t, 0, out.last, out.previous)
         out.value = row[out.label]
         return 0
 
@@ -144,7 +144,7 @@ cdef class LookaheadSearch:
         too high until the next sentence."""
         cdef int64_t i, L = self.layout.c.L, P = self.layout.c.P
         cdef double* row = self.pairs + label * P
-        if not self.is_shared(b):
+        if not is_shared(self, b):
             return
         self.stale |= before != ANY or previous == ANY
         if previous == ANY:
@@ -169,7 +169,7 @@ cdef class LookaheadSearch:
         cdef int32_t t, L = self.layout.c.L
         cdef double total = 0
         cdef double* row = self.rows
-        self.score_to(self.sent.T - 1)
+        score_to(self, self.sent.T - 1)
         for t in range(self.sent.T):
             self.fill_row(t, labels[t - 2] if t > 1 else L + 1 - t, labels[t - 1] if t > 0 else L, row)
             total += row[labels[t]]
@@ -187,86 +187,8 @@ cdef class LookaheadSearch:
             for j in range(lat.L):
                 pairs[j * P + i] = lat.shared.score[i * P + j] if i < lat.L else 0
         for k in range(self.n_shared):
-            self.add_bounds(self.shared[k], pairs)
+            add_bounds(self, self.shared[k], pairs)
         self.stale = False
-        return 0
-
-    cdef bint is_shared(self, int32_t b) noexcept nogil:
-        cdef int64_t k
-        for k in range(self.n_shared):
-            if self.shared[k] == b:
-                return True
-        return False
-
-    cdef void add_bounds(self, int32_t b, double* matrix) noexcept nogil:
-        """matrix[j][i] += the maximum that the features of attribute b add to the step from i to j."""
-        cdef:
-            const LayoutC* layout = &self.layout.c
-            int64_t f, k, cell, n = 0, i, j, L = layout.L, P = layout.P
-            double* most = self.most
-            int64_t* touched = self.touched
-            double x
-        for f in range(layout.b_ptr[b], layout.b_ptr[b + 1]):
-            x = self.w[layout.rich0 + f]
-            i, j = layout.b_prev[f], layout.b_label[f]
-            if layout.b_prev2 == NULL or layout.b_prev2[f] == ANY:
-                if i < L:
-                    matrix[j * P + i] += x
-            elif x > 0 and i != L:
-                # the best of all labels before; with any label i, in the last row of `most`
-                cell = L * P + j if i == ANY else j * P + i
-                if most[cell] == 0:
-                    touched[n] = cell
-                    n += 1
-                most[cell] = max(most[cell], x)
-        for k in range(n):
-            cell = touched[k]
-            if cell < L * P:
-                matrix[cell] += most[cell]
-            else:
-                for i in range(L):
-                    matrix[(cell - L * P) * P + i] += most[cell]
-            most[cell] = 0
-
-    cdef int score_to(self, int32_t last) except -1 nogil:
-        """Node scores up to token `last`, and of some more."""
-        cdef:
-            LatticeC part
-            SentenceC some
-            int64_t P = self.layout.c.P
-        while self.scored <= last:
-            some, part = self.sent[0], self.lattice.c
-            some.T = min(max(last + 1 - self.scored, AHEAD), self.sent.T - self.scored)
-            some.u_ptr += self.scored
-            some.b_ptr = NULL
-            part.score += self.scored * P
-            part.n_own = 0
-            K.score(&self.layout.c, self.w, 1.0, &some, &part)
-            self.scored += some.T
-        return 0
-
-    cdef int bound_to(self, int32_t last) except -1 nogil:
-        """Steps into the tokens up to `last`, where they have bigram attributes that not all tokens have."""
-        cdef:
-            const SentenceC* sent = self.sent
-            int64_t u, size = <int64_t>self.layout.c.L * self.layout.c.P
-            int32_t t
-            bint own
-            double* matrix
-        for t in range(self.bounded, last + 1):
-            own = False
-            if sent.b_ptr != NULL and self.depth:
-                for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                    own = own or not self.is_shared(sent.b_id[u])
-            (<uint8_t*>self.has_own.data)[t] = own
-            if own:
-                arena_reserve(self, &self.own, self.ring * size, sizeof(double))
-                matrix = <double*>self.own.data + (t % self.ring) * size
-                memcpy(matrix, self.pairs, size * sizeof(double))
-                for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                    if not self.is_shared(sent.b_id[u]):
-                        self.add_bounds(sent.b_id[u], matrix)
-        self.bounded = max(self.bounded, last + 1)
         return 0
 
     cdef const double* steps(self, int32_t t) noexcept nogil:
@@ -274,22 +196,6 @@ cdef class LookaheadSearch:
         if (<uint8_t*>self.has_own.data)[t]:
             return <double*>self.own.data + <int64_t>(t % self.ring) * self.layout.c.L * self.layout.c.P
         return self.pairs
-
-    cdef void fill_reach(self, int32_t first, int32_t last) noexcept nogil:
-        """reach[first .. last]; those that end with the sentence serve the decisions after this one, too."""
-        cdef:
-            int64_t P = self.layout.c.P, j
-            int32_t s, L = self.layout.c.L
-            double* x = self.sums
-            const double* node
-            double* reach
-        for s in range(last if last < self.sent.T - 1 else min(last, self.complete - 1), first - 1, -1):
-            node, reach = self.lattice.c.score + s * P, <double*>self.reach.data + s * P
-            for j in range(L):
-                x[j] = node[j] + (reach[P + j] if s < last else 0)
-            K.max_plus(L, <int32_t>P, x, self.steps(s), reach)
-        if last == self.sent.T - 1:
-            self.complete = min(self.complete, first)
 
     cdef void fill_row(self, int32_t t, int32_t before, int32_t previous, double* row) noexcept nogil:
         """row[j] = the score of label j at token t after two labels."""
@@ -309,38 +215,7 @@ cdef class LookaheadSearch:
                     add_features(layout, self.w, sent.b_id[u], before, previous, row)
                     add_features(layout, self.w, sent.b_id[u], before, ANY, row)
 
-    cdef void fill_level(self, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous) noexcept nogil:
-        """The row of a level: values of the labels of token t, or before the last token their bounds; and after it, in a second row,
-        the scores without continuations."""
-        cdef:
-            int64_t P = self.layout.c.P, j
-            double* row = self.rows + 2 * P * level
-            const double* reach
-        self.fill_row(t, before, previous, row)
-        memcpy(row + P, row, P * sizeof(double))
-        if t < last:
-            reach = <double*>self.reach.data + (t + 1) * P
-            for j in range(self.layout.c.L):
-                row[j] += reach[j]
-
     # ------------------------------------------------------------------------------- two labels back
-
-    cdef int32_t best_of(self, int32_t t, int32_t level, int32_t last, int32_t previous) noexcept nogil:
-        """The best label in the row of a level (fill_level), whose bounds are made exact as far as needed."""
-        cdef:
-            int64_t P = self.layout.c.P, j, exact = -1
-            double* row = self.rows + 2 * P * level
-            const double* base = row + P
-            int32_t best, unused
-        while True:
-            best = 0
-            for j in range(1, self.layout.c.L):
-                if row[j] > row[best]:
-                    best = <int32_t>j
-            if not self.second or t == last or row[best] == -INFINITY or best == exact:
-                return best
-            row[best] = base[best] + self.solve(t + 1, level + 1, last, previous, best, &unused)
-            exact = best
 
     cdef double solve(self, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous,
                       int32_t* label) noexcept nogil:
@@ -349,8 +224,140 @@ cdef class LookaheadSearch:
             int64_t L = self.layout.c.L
             MemoC* memo = self.memo + ((level * (L + 2) + before) * L + previous)
         if memo.stamp != self.stamp:
-            self.fill_level(t, level, last, before, previous)
-            memo.label = self.best_of(t, level, last, previous)
+            fill_level(self, t, level, last, before, previous)
+            memo.label = best_of(self, t, level, last, previous)
             memo.value, memo.stamp = self.rows[2 * self.layout.c.P * level + memo.label], self.stamp
         label[0] = memo.label
         return memo.value
+
+
+cdef bint is_shared(LookaheadSearch search, int32_t b) noexcept nogil:
+    cdef int64_t k
+    for k in range(search.n_shared):
+        if search.shared[k] == b:
+            return True
+    return False
+
+
+cdef void add_bounds(LookaheadSearch search, int32_t b, double* matrix) noexcept nogil:
+    """matrix[j][i] += the maximum that the features of attribute b add to the step from i to j."""
+    cdef:
+        const LayoutC* layout = &search.layout.c
+        int64_t f, k, cell, n = 0, i, j, L = layout.L, P = layout.P
+        double* most = search.most
+        int64_t* touched = search.touched
+        double x
+    for f in range(layout.b_ptr[b], layout.b_ptr[b + 1]):
+        x = search.w[layout.rich0 + f]
+        i, j = layout.b_prev[f], layout.b_label[f]
+        if layout.b_prev2 == NULL or layout.b_prev2[f] == ANY:
+            if i < L:
+                matrix[j * P + i] += x
+        elif x > 0 and i != L:
+            # the best of all labels before; with any label i, in the last row of `most`
+            cell = L * P + j if i == ANY else j * P + i
+            if most[cell] == 0:
+                touched[n] = cell
+                n += 1
+            most[cell] = max(most[cell], x)
+    for k in range(n):
+        cell = touched[k]
+        if cell < L * P:
+            matrix[cell] += most[cell]
+        else:
+            for i in range(L):
+                matrix[(cell - L * P) * P + i] += most[cell]
+        most[cell] = 0
+
+
+cdef int score_to(LookaheadSearch search, int32_t last) except -1 nogil:
+    """Node scores up to token `last`, and of some more."""
+    cdef:
+        LatticeC part
+        SentenceC some
+        int64_t P = search.layout.c.P
+    while search.scored <= last:
+        some, part = search.sent[0], search.lattice.c
+        some.T = min(max(last + 1 - search.scored, AHEAD), search.sent.T - search.scored)
+        some.u_ptr += search.scored
+        some.b_ptr = NULL
+        part.score += search.scored * P
+        part.n_own = 0
+        K.score(&search.layout.c, search.w, 1.0, &some, &part)
+        search.scored += some.T
+    return 0
+
+
+cdef int bound_to(LookaheadSearch search, int32_t last) except -1 nogil:
+    """Steps into the tokens up to `last`, where they have bigram attributes that not all tokens have."""
+    cdef:
+        const SentenceC* sent = search.sent
+        int64_t u, size = <int64_t>search.layout.c.L * search.layout.c.P
+        int32_t t
+        bint own
+        double* matrix
+    for t in range(search.bounded, last + 1):
+        own = False
+        if sent.b_ptr != NULL and search.depth:
+            for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
+                own = own or not is_shared(search, sent.b_id[u])
+        (<uint8_t*>search.has_own.data)[t] = own
+        if own:
+            arena_reserve(search, &search.own, search.ring * size, sizeof(double))
+            matrix = <double*>search.own.data + (t % search.ring) * size
+            memcpy(matrix, search.pairs, size * sizeof(double))
+            for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
+                if not is_shared(search, sent.b_id[u]):
+                    add_bounds(search, sent.b_id[u], matrix)
+    search.bounded = max(search.bounded, last + 1)
+    return 0
+
+
+cdef void fill_reach(LookaheadSearch search, int32_t first, int32_t last) noexcept nogil:
+    """reach[first .. last]; those that end with the sentence serve the decisions after this one, too."""
+    cdef:
+        int64_t P = search.layout.c.P, j
+        int32_t s, L = search.layout.c.L
+        double* x = search.sums
+        const double* node
+        double* reach
+    for s in range(last if last < search.sent.T - 1 else min(last, search.complete - 1), first - 1, -1):
+        node, reach = search.lattice.c.score + s * P, <double*>search.reach.data + s * P
+        for j in range(L):
+            x[j] = node[j] + (reach[P + j] if s < last else 0)
+        K.max_plus(L, <int32_t>P, x, search.steps(s), reach)
+    if last == search.sent.T - 1:
+        search.complete = min(search.complete, first)
+
+
+cdef void fill_level(LookaheadSearch search, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous) noexcept nogil:
+    """The row of a level: values of the labels of token t, or before the last token their bounds; and after it, in a second row,
+    the scores without continuations."""
+    cdef:
+        int64_t P = search.layout.c.P, j
+        double* row = search.rows + 2 * P * level
+        const double* reach
+    search.fill_row(t, before, previous, row)
+    memcpy(row + P, row, P * sizeof(double))
+    if t < last:
+        reach = <double*>search.reach.data + (t + 1) * P
+        for j in range(search.layout.c.L):
+            row[j] += reach[j]
+
+
+cdef int32_t best_of(LookaheadSearch search, int32_t t, int32_t level, int32_t last, int32_t previous) noexcept nogil:
+    """The best label in the row of a level (fill_level), whose bounds are made exact as far as needed."""
+    cdef:
+        int64_t P = search.layout.c.P, j, exact = -1
+        double* row = search.rows + 2 * P * level
+        const double* base = row + P
+        int32_t best, unused
+    while True:
+        best = 0
+        for j in range(1, search.layout.c.L):
+            if row[j] > row[best]:
+                best = <int32_t>j
+        if not search.second or t == last or row[best] == -INFINITY or best == exact:
+            return best
+        row[best] = base[best] + search.solve(t + 1, level + 1, last, previous, best, &unused)
+        exact = best

@@ -72,7 +72,7 @@ cdef class Scratch:
             K.score(&self.decoder.layout.c, self.decoder.rest, 1.0, sent, &self.rest.c)
             lattice_add_scores(&self.lattice.c, &self.rest.c)
         if not self.decoder.verified:
-            self.check_scores()
+            check_scores(self)
         if self.decoder.constrained:
             self.bound()
         self.level = self.step_level * (self.lattice.c.T - 1)
@@ -123,7 +123,7 @@ cdef class Scratch:
                 size = bar - cell if bar != NULL else n
                 label = strings_find(names, cell, size, string_hash(cell, size))
                 if label < 0:
-                    self.unknown_label(rows, rows.c.seq_ptr[s] + t, cell, size)
+                    unknown_label(self, rows, rows.c.seq_ptr[s] + t, cell, size)
                 allowed[label] = 1
                 cell += size + 1
                 n -= <int32_t>size + 1
@@ -149,21 +149,10 @@ cdef class Scratch:
     cdef int find_path(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
         """The best path of the scored sentence."""
         if self.decoder.depth >= 0:
-            return self.find_history(rows, s, labels)
+            return find_history(self, rows, s, labels)
         self.path_score = K.viterbi(&self.lattice.c, labels)
         if self.path_score == -INFINITY:
             self.impossible(rows, s)
-        return 0
-
-    cdef int find_history(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
-        """The labels of the scored sentence, one after the other, each given those before it."""
-        cdef LatticeC* lat = &self.lattice.c
-        close_dead_ends(lat)
-        self.history.watch(&self.extractor.sentence, lat.T)
-        if self.history.tag(labels) != 0:
-            self.impossible(rows, s)
-        if self.decoder.backward:
-            reverse(labels, lat.T)
         return 0
 
     cdef int expect(self, Rows rows, int64_t s) except -1 nogil:
@@ -211,30 +200,11 @@ cdef class Scratch:
 
     # ------------------------------------------------------------------------- faults
 
-    cdef int check_scores(self) except -1 nogil:
-        """ModelFileError unless the scores of an unverified model are numbers."""
-        cdef LatticeC* lat = &self.lattice.c
-        cdef bint good = all_numbers(lat.score, lat.T, lat)
-        cdef int32_t k, n
-        for k in range(lat.n_own):
-            if lat.own[k].score != NULL:
-                good = good and all_numbers(lat.own[k].score, lat.L, lat)
-            for n in range(lat.own[k].n if lat.own[k].score == NULL else 0):
-                good = good and is_number(lat.own[k].pair[n].score, lat)
-        if not good:
-            raise ModelFileError("the model is damaged: a weight is not a finite number")
-        return 0
-
     cdef int impossible(self, Rows rows, int64_t s) except -1 with gil:
         path, line = rows.where(rows.c.seq_ptr[s])
         culprit = "the constraints leave no labels" if self.decoder.constrained else "the scores of the model allow no labels"
         place = "the sentence that begins here" if path is not None else "a sentence"
         raise DataError(f"{culprit} for {place}", path, line)
-
-    cdef int unknown_label(self, Rows rows, int64_t token, const char* s, int64_t n) except -1 with gil:
-        path, line = rows.where(token)
-        raise DataError(f"the model has no label {shown(as_text(s[:n]))}: expected ? for any label, or labels with | "
-                        f"between them, such as {shown('|'.join(self.decoder.labels[:2]))}", path, line)
 
     cdef uint16_t* room(self, int64_t n) except NULL nogil:
         """Reserve room for the labels of n tokens."""
@@ -268,6 +238,39 @@ cdef class Scratch:
             self.decode(rows, first, last, HowC(posterior, False), labels)
         return [self.as_text(labels + (rows.c.seq_ptr[s] - rows.c.seq_ptr[first]),
                              rows.c.seq_ptr[s + 1] - rows.c.seq_ptr[s]) for s in range(first, last)]
+
+
+cdef int find_history(Scratch scratch, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
+    """The labels of the scored sentence, one after the other, each given those before it."""
+    cdef LatticeC* lat = &scratch.lattice.c
+    close_dead_ends(lat)
+    scratch.history.watch(&scratch.extractor.sentence, lat.T)
+    if scratch.history.tag(labels) != 0:
+        scratch.impossible(rows, s)
+    if scratch.decoder.backward:
+        reverse(labels, lat.T)
+    return 0
+
+
+cdef int unknown_label(Scratch scratch, Rows rows, int64_t token, const char* s, int64_t n) except -1 with gil:
+    path, line = rows.where(token)
+    raise DataError(f"the model has no label {shown(as_text(s[:n]))}: expected ? for any label, or labels with | "
+                    f"between them, such as {shown('|'.join(scratch.decoder.labels[:2]))}", path, line)
+
+
+cdef int check_scores(Scratch scratch) except -1 nogil:
+    """ModelFileError unless the scores of an unverified model are numbers."""
+    cdef LatticeC* lat = &scratch.lattice.c
+    cdef bint good = all_numbers(lat.score, lat.T, lat)
+    cdef int32_t k, n
+    for k in range(lat.n_own):
+        if lat.own[k].score != NULL:
+            good = good and all_numbers(lat.own[k].score, lat.L, lat)
+        for n in range(lat.own[k].n if lat.own[k].score == NULL else 0):
+            good = good and is_number(lat.own[k].pair[n].score, lat)
+    if not good:
+        raise ModelFileError("the model is damaged: a weight is not a finite number")
+    return 0
 
 
 cdef void reverse(uint16_t* labels, int64_t n) noexcept nogil:

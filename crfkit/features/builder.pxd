@@ -18,6 +18,3 @@ cdef class TableBuilder(Features):
     cdef Workspace workspace
     cdef bint crfsuite, finished
 
-    cdef bint adopt_cells(self, const char* s, int64_t n, bint bigram) except -1 nogil
-    cdef int add_labels(self, const RowsC* rows, int64_t first, int64_t last) except -1 nogil
-    cdef int replace_ids(self, bint bigram, const int32_t[::1] new_id) except -1

@@ -71,7 +71,7 @@ cdef class TableBuilder(Features):
                 data_reserve(data, &data.seq_ptr, n + 2, sizeof(int64_t))
                 data_reserve(data, &data.seq_weight, n + 1, sizeof(float))
                 (<float*>data.seq_weight.data)[n] = c.seq_weight[s]
-                self.add_labels(c, c.seq_ptr[s], c.seq_ptr[s + 1])
+                add_labels(self, c, c.seq_ptr[s], c.seq_ptr[s + 1])
                 learn_tokens(self, self.workspace, c, c.seq_ptr[s], c.seq_ptr[s + 1], data)
                 (<int64_t*>data.seq_ptr.data)[n + 1] = data.c.n_tok
                 data.c.n_seq = n + 1
@@ -98,56 +98,13 @@ cdef class TableBuilder(Features):
         with nogil:
             for i in range(names.c.n):
                 n = strings_get(&names.c, <int32_t>i, &s)
-                if not self.adopt_cells(s, n, bigram):
+                if not adopt_cells(self, s, n, bigram):
                     learn_literal(self, s, n, bigram)
             for k in range(self.n_nodes):
                 if self.node[k].arity == 1:     # cells that are known from lines of several, too: other strings may begin with them
                     grow_rows(self, &self.node[k], (<View>self.view[self.node[k].view]).strings.c.n)
         for view in self.views:
             (<View>view).catch_up(&self.workspace.text)
-
-    cdef bint adopt_cells(self, const char* s, int64_t n, bint bigram) except -1 nogil:
-        """Number the slot and cells that make a string; False if they may not be unique."""
-        cdef int32_t i, k, slot, gram = 0, value
-        cdef NodeC* node
-        cdef NodeC* part
-        cdef int64_t* cell
-        for i in range(self.n_nodes):
-            node = &self.node[i]
-            arena_reserve(self.workspace, &self.workspace.cells, 2 * node.arity, sizeof(int64_t))
-            cell = <int64_t*>self.workspace.cells.data
-            for slot in range(node.n_slots):
-                if node.slot[slot].by_string or node.slot[slot].bigram != bigram or not cut(&node.slot[slot], node.arity, s, n, cell):
-                    continue
-                for k in range(node.arity):
-                    if node.arity > 1 and has_separator(self.separator, s + cell[2 * k], cell[2 * k + 1] - cell[2 * k]):
-                        return False
-                for k in range(node.arity):
-                    part = &self.node[node.path[k]]
-                    value = (<View>self.view[part.view]).strings.intern(s + cell[2 * k], cell[2 * k + 1] - cell[2 * k])
-                    if k == 0:
-                        gram = value
-                        grow_rows(self, part, value + 1)
-                    else:
-                        grams_reserve(self, &part.grams, 1)
-                        gram = grams_intern(&part.grams, <uint32_t>gram, <uint32_t>value)
-                        grow_rows(self, part, part.grams.n)
-                node.row[gram * node.stride + slot] = new_number(self, bigram)
-                return True
-        return False
-
-    cdef int add_labels(self, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:
-        cdef int64_t t, n = self.dataset.c.n_tok
-        cdef int32_t size, label
-        cdef const char* s
-        data_reserve(self.dataset, &self.dataset.label, n + last - first, sizeof(uint16_t))
-        for t in range(first, last):
-            s = rows_label(rows, t, &size)
-            label = self.label_table.intern(s, size)
-            if label >= MOST_LABELS:
-                raise DataError(f"more than {MOST_LABELS} different labels; is the last column the label?")
-            (<uint16_t*>self.dataset.label.data)[n + (last - 1 - t if self.backward else t - first)] = <uint16_t>label
-        return 0
 
     def swap(self, Dataset data=None):
         """Add sequences to another data set from now on, an empty one if None; returns the previous one."""
@@ -196,8 +153,8 @@ cdef class TableBuilder(Features):
     def renumber(self, const int32_t[::1] u_new not None, const int32_t[::1] b_new not None):
         """Give each attribute its final id, or -1 to drop it, in the data and in the tables."""
         self.dataset.renumber(u_new, b_new)
-        self.replace_ids(False, u_new)
-        self.replace_ids(True, b_new)
+        replace_ids(self, False, u_new)
+        replace_ids(self, True, b_new)
         self.space[0].n, self.space[1].n = self.dataset.n_u, self.dataset.n_b
         self.find_constants()
 
@@ -214,24 +171,69 @@ cdef class TableBuilder(Features):
         found.update(dict.fromkeys(unigrams[done:]))
         return list(found)
 
-    cdef int replace_ids(self, bint bigram, const int32_t[::1] new_id) except -1:
-        cdef int64_t i
-        cdef int32_t k, slot
-        cdef int32_t* attr
-        cdef NodeC* node
-        for k in range(self.n_nodes):
-            node = &self.node[k]
-            for slot in range(node.n_slots):
-                if node.slot[slot].bigram == bigram:
-                    for i in range(node.n):
-                        attr = node.row + i * node.stride + slot
-                        if attr[0] >= 0:
-                            attr[0] = new_id[attr[0]]
-        attr = <int32_t*>self.literal_attr[bigram].data
-        for i in range(self.space[bigram].literal.n):
-            if attr[i] >= 0:
-                attr[i] = new_id[attr[i]]
-        return 0
+cdef bint adopt_cells(TableBuilder builder, const char* s, int64_t n, bint bigram) except -1 nogil:
+    """Number the slot and cells that make a string; False if they may not be unique."""
+    cdef int32_t i, k, slot, gram = 0, value
+    cdef NodeC* node
+    cdef NodeC* part
+    cdef int64_t* cell
+    for i in range(builder.n_nodes):
+        node = &builder.node[i]
+        arena_reserve(builder.workspace, &builder.workspace.cells, 2 * node.arity, sizeof(int64_t))
+        cell = <int64_t*>builder.workspace.cells.data
+        for slot in range(node.n_slots):
+            if node.slot[slot].by_string or node.slot[slot].bigram != bigram or not cut(&node.slot[slot], node.arity, s, n, cell):
+                continue
+            for k in range(node.arity):
+                if node.arity > 1 and has_separator(builder.separator, s + cell[2 * k], cell[2 * k + 1] - cell[2 * k]):
+                    return False
+            for k in range(node.arity):
+                part = &builder.node[node.path[k]]
+                value = (<View>builder.view[part.view]).strings.intern(s + cell[2 * k], cell[2 * k + 1] - cell[2 * k])
+                if k == 0:
+                    gram = value
+                    grow_rows(builder, part, value + 1)
+                else:
+                    grams_reserve(builder, &part.grams, 1)
+                    gram = grams_intern(&part.grams, <uint32_t>gram, <uint32_t>value)
+                    grow_rows(builder, part, part.grams.n)
+            node.row[gram * node.stride + slot] = new_number(builder, bigram)
+            return True
+    return False
+
+
+cdef int add_labels(TableBuilder builder, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:
+    cdef int64_t t, n = builder.dataset.c.n_tok
+    cdef int32_t size, label
+    cdef const char* s
+    data_reserve(builder.dataset, &builder.dataset.label, n + last - first, sizeof(uint16_t))
+    for t in range(first, last):
+        s = rows_label(rows, t, &size)
+        label = builder.label_table.intern(s, size)
+        if label >= MOST_LABELS:
+            raise DataError(f"more than {MOST_LABELS} different labels; is the last column the label?")
+        (<uint16_t*>builder.dataset.label.data)[n + (last - 1 - t if builder.backward else t - first)] = <uint16_t>label
+    return 0
+
+
+cdef int replace_ids(TableBuilder builder, bint bigram, const int32_t[::1] new_id) except -1:
+    cdef int64_t i
+    cdef int32_t k, slot
+    cdef int32_t* attr
+    cdef NodeC* node
+    for k in range(builder.n_nodes):
+        node = &builder.node[k]
+        for slot in range(node.n_slots):
+            if node.slot[slot].bigram == bigram:
+                for i in range(node.n):
+                    attr = node.row + i * node.stride + slot
+                    if attr[0] >= 0:
+                        attr[0] = new_id[attr[0]]
+    attr = <int32_t*>builder.literal_attr[bigram].data
+    for i in range(builder.space[bigram].literal.n):
+        if attr[i] >= 0:
+            attr[i] = new_id[attr[i]]
+    return 0
 
 
 cdef bint cut(const SlotC* slot, int32_t arity, const char* s, int64_t n, int64_t* cell) noexcept nogil:

@@ -117,4 +117,3 @@ cdef class StringTable(Arena):
     cdef int32_t intern(self, const char* s, int64_t n) except -1 nogil
     cdef int32_t add(self, const char* s, int64_t n, uint64_t h) except -1 nogil
     cdef int reserve(self, int64_t n, int64_t n_bytes) except -1 nogil
-    cdef int reserve_slots(self, int64_t n) except -1 nogil

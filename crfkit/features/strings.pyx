@@ -34,28 +34,9 @@ cdef class StringTable(Arena):
         self.reserve(0, 1)
         (<int64_t*>self.offsets.data)[0] = 0
 
-    cdef int reserve_slots(self, int64_t n) except -1 nogil:
-        """Enlarge the slots until n strings fill at most two thirds of them, and insert all strings again."""
-        cdef int64_t size = FEWEST_SLOTS, i
-        cdef uint64_t h
-        cdef StringSlotC* slot
-        while n * 3 > size * 2:
-            size *= 2
-        if self.c.slot != NULL and <uint64_t>size <= self.c.mask + 1:
-            return 0
-        arena_reserve(self, &self.slots, size, sizeof(StringSlotC))
-        slot = <StringSlotC*>self.slots.data
-        memset(slot, 0, <size_t>size * sizeof(StringSlotC))
-        self.c.slot = slot
-        self.c.mask = <uint64_t>size - 1
-        for i in range(self.c.n):
-            h = string_hash(self.c.arena + self.c.offset[i], self.c.offset[i + 1] - self.c.offset[i])
-            refer(slot, self.c.mask, h, i)
-        return 0
-
     cdef int reserve(self, int64_t n, int64_t n_bytes) except -1 nogil:
         """Room for n strings of so many bytes in all."""
-        self.reserve_slots(n)
+        reserve_slots(self, n)
         arena_reserve(self, &self.offsets, n + 1, sizeof(int64_t))
         arena_reserve(self, &self.bytes, n_bytes, 1)
         self.c.offset = <const int64_t*>self.offsets.data
@@ -76,7 +57,7 @@ cdef class StringTable(Arena):
         if i >= MOST_STRINGS:
             raise OverflowError("more than two thousand million different strings")
         if (i + 1) * 3 > <int64_t>(self.c.mask + 1) * 2:
-            self.reserve_slots((i + 1) * 2)
+            reserve_slots(self, (i + 1) * 2)
         arena_reserve(self, &self.offsets, i + 2, sizeof(int64_t))
         arena_reserve(self, &self.bytes, self.c.n_bytes + n, 1)
         memcpy(self.bytes.data + self.c.n_bytes, s, <size_t>n)
@@ -117,7 +98,7 @@ cdef class StringTable(Arena):
         cdef const char* s
         cdef int64_t n, i
         cdef int32_t largest = -1
-        chosen.reserve_slots(keep.shape[0])
+        reserve_slots(chosen, keep.shape[0])
         for i in range(keep.shape[0]):
             n = strings_get(&self.c, keep[i], &s)
             if keep[i] > largest:  # the common case: it cannot be in the table yet
@@ -160,6 +141,26 @@ cdef class StringTable(Arena):
         if verify:
             check_strings(table)
         return table
+
+
+cdef int reserve_slots(StringTable table, int64_t n) except -1 nogil:
+    """Enlarge the slots until n strings fill at most two thirds of them, and insert all strings again."""
+    cdef int64_t size = FEWEST_SLOTS, i
+    cdef uint64_t h
+    cdef StringSlotC* slot
+    while n * 3 > size * 2:
+        size *= 2
+    if table.c.slot != NULL and <uint64_t>size <= table.c.mask + 1:
+        return 0
+    arena_reserve(table, &table.slots, size, sizeof(StringSlotC))
+    slot = <StringSlotC*>table.slots.data
+    memset(slot, 0, <size_t>size * sizeof(StringSlotC))
+    table.c.slot = slot
+    table.c.mask = <uint64_t>size - 1
+    for i in range(table.c.n):
+        h = string_hash(table.c.arena + table.c.offset[i], table.c.offset[i + 1] - table.c.offset[i])
+        refer(slot, table.c.mask, h, i)
+    return 0
 
 
 cdef int check_strings(StringTable table) except -1:

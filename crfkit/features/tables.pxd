@@ -82,7 +82,6 @@ cdef class Features(Arena):
     cdef uint8_t separator[256]
 
     cdef int adopt_plan(self) except -1
-    cdef int adopt_nodes(self) except -1
     cdef int find_constants(self) except -1
     cdef int pad(self) except -1
     cdef int list_keys(self) except -1

@@ -56,7 +56,7 @@ cdef class Features(Arena):
             self.views.append(view)
             self.view[i] = <void*>view
 
-        self.adopt_nodes()
+        adopt_nodes(self)
         for k in range(1, self.padding + 1):
             self.paddings.intern_bytes(b"_B-%d" % k)
         for k in range(1, self.padding + 1):
@@ -65,41 +65,6 @@ cdef class Features(Arena):
             table = self.literals[i]
             self.space[i].literal = &table.c
             self.literal_table[i] = <void*>table
-        return 0
-
-    cdef int adopt_nodes(self) except -1:
-        """Nodes with their slots, what uses them, and the strings of the template."""
-        cdef int32_t i, k
-        cdef NodeC* node
-        cdef SlotC* slot
-        cdef TextC* text
-        cdef TextC* first_text
-        cdef int32_t* path
-        cdef const int32_t* numbers
-        cdef const int32_t* flags
-        uses, nodes, paths, slots, literals = self.plan.packed()
-        self.use = <UseC*>arena_zeros(self, self.n_uses, sizeof(UseC))
-        self.constant_attr = <int32_t*>arena_zeros(self, self.n_constants, sizeof(int32_t))
-        self.node = <NodeC*>arena_zeros(self, self.n_nodes, sizeof(NodeC))
-        path = <int32_t*>arena_zeros(self, len(paths), 1)
-        slot = <SlotC*>arena_zeros(self, len(slots) // (2 * sizeof(int32_t)), sizeof(SlotC))
-        text = first_text = <TextC*>arena_zeros(self, len(literals), sizeof(TextC))
-        memcpy(self.use, <const char*><bytes>uses, <size_t>len(uses))
-        memcpy(path, <const char*><bytes>paths, <size_t>len(paths))
-        memset(self.constant_attr, 0xFF, <size_t>self.n_constants * sizeof(int32_t))
-        numbers, flags = <const int32_t*><const char*><bytes>nodes, <const int32_t*><const char*><bytes>slots
-        for i in range(self.n_nodes):
-            node = &self.node[i]
-            memcpy(node, numbers + NODE_NUMBERS * i, NODE_NUMBERS * sizeof(int32_t))
-            node.stride, node.path, node.slot = node.n_slots, path, slot
-            path += node.arity if node.n_slots else 0
-            for k in range(node.n_slots):
-                slot.literal, slot.by_string, slot.bigram = text, flags[0], flags[1]
-                slot, text, flags = slot + 1, text + node.arity + 1, flags + 2
-        self.constant, text = text, first_text
-        for literal in literals:
-            text[0] = TextC(<const char*><bytes>literal, len(literal))  # the plan keeps it alive
-            text += 1
         return 0
 
     cdef int find_constants(self) except -1:
@@ -184,6 +149,42 @@ cdef class Features(Arena):
             append_text(line, &n, text, size)
             append_text(line, &n, slot.literal[i + 1].s, slot.literal[i + 1].n)
         return n
+
+
+cdef int adopt_nodes(Features f) except -1:
+    """Nodes with their slots, what uses them, and the strings of the template."""
+    cdef int32_t i, k
+    cdef NodeC* node
+    cdef SlotC* slot
+    cdef TextC* text
+    cdef TextC* first_text
+    cdef int32_t* path
+    cdef const int32_t* numbers
+    cdef const int32_t* flags
+    uses, nodes, paths, slots, literals = f.plan.packed()
+    f.use = <UseC*>arena_zeros(f, f.n_uses, sizeof(UseC))
+    f.constant_attr = <int32_t*>arena_zeros(f, f.n_constants, sizeof(int32_t))
+    f.node = <NodeC*>arena_zeros(f, f.n_nodes, sizeof(NodeC))
+    path = <int32_t*>arena_zeros(f, len(paths), 1)
+    slot = <SlotC*>arena_zeros(f, len(slots) // (2 * sizeof(int32_t)), sizeof(SlotC))
+    text = first_text = <TextC*>arena_zeros(f, len(literals), sizeof(TextC))
+    memcpy(f.use, <const char*><bytes>uses, <size_t>len(uses))
+    memcpy(path, <const char*><bytes>paths, <size_t>len(paths))
+    memset(f.constant_attr, 0xFF, <size_t>f.n_constants * sizeof(int32_t))
+    numbers, flags = <const int32_t*><const char*><bytes>nodes, <const int32_t*><const char*><bytes>slots
+    for i in range(f.n_nodes):
+        node = &f.node[i]
+        memcpy(node, numbers + NODE_NUMBERS * i, NODE_NUMBERS * sizeof(int32_t))
+        node.stride, node.path, node.slot = node.n_slots, path, slot
+        path += node.arity if node.n_slots else 0
+        for k in range(node.n_slots):
+            slot.literal, slot.by_string, slot.bigram = text, flags[0], flags[1]
+            slot, text, flags = slot + 1, text + node.arity + 1, flags + 2
+    f.constant, text = text, first_text
+    for literal in literals:
+        text[0] = TextC(<const char*><bytes>literal, len(literal))  # the plan keeps it alive
+        text += 1
+    return 0
 
 
 cdef int grow_rows(Features f, NodeC* node, int64_t n) except -1 nogil:

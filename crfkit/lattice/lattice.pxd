@@ -45,12 +45,7 @@ cdef class Lattice(Arena):
     cdef BufferC rows
     cdef BufferC steps, own_matrices, own_pairs, own_index
     cdef int reserve(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil
-    cdef int reserve_matrices(self) except -1 nogil
-    cdef int reserve_forms(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil
     cdef int reserve_shared(self, int32_t T) except -1 nogil
-    cdef int reserve_rows(self, int64_t positions) except -1 nogil
-    cdef int reserve_lists(self, Recursions recursions, int64_t pairs) except -1 nogil
     cdef int list_sums(self) except -1 nogil
     cdef bint list_pairs(self, Recursions recursions) except -1 nogil
     cdef bint list_features(self, const LayoutC* layout, Recursions recursions, bint summed) except -1 nogil
-    cdef int list_places(self, const LayoutC* layout, int64_t n) except -1 nogil

@@ -184,17 +184,9 @@ cdef class Lattice:
 
     # ------------------------------------------------------------------------------- the shared step
 
-    cdef int reserve_lists(self, Recursions recursions, int64_t pairs) except -1 nogil:
-        """Reserve room for a list of this many of the shared step's pairs."""
-        self.most = most_pairs(self.c.L, recursions)
-        arena_reserve(self, &self.pairs, pairs + 1, sizeof(PairC))
-        arena_reserve(self, &self.index, 2 * (<int64_t>self.c.L + 1) + pairs, sizeof(int32_t))
-        self.c.shared.pair = NULL
-        return 0
-
     cdef bint list_pairs(self, Recursions recursions) except -1 nogil:
         """After load_weights, or forbid: make steps lists of the pairs with a weight, if these are few."""
-        self.reserve_lists(recursions, max(most_pairs(self.c.L, recursions), 0))
+        reserve_lists(self, recursions, max(most_pairs(self.c.L, recursions), 0))
         if K.list_pairs(&self.c.shared, NULL, self.most, <PairC*>self.pairs.data, <int32_t*>self.index.data) > self.most:
             self.most = -1
         else:
@@ -220,7 +212,7 @@ cdef class Lattice:
         most = most_pairs(layout.L, recursions, summed)
         self.c.counted = n <= most and <int64_t>layout.L * layout.P <= LARGEST_CELL
         if self.c.counted:
-            self.reserve_lists(recursions, n)
+            reserve_lists(self, recursions, n)
             K.list_pairs(shared, layout.tau_mask if layout.has_tau else NULL, n, <PairC*>self.pairs.data, <int32_t*>self.index.data)
             self.list_sums()
             arena_reserve(self, &self.counts, crfkit_most_places(layout.L, n), sizeof(double))
@@ -228,32 +220,8 @@ cdef class Lattice:
             if summed:      # single scores, which lie far apart in a matrix, are never needed
                 shared.score = NULL
         elif recursions == AUTO and 0 < n <= <int64_t>layout.L * layout.L // 4 and <int64_t>layout.L * layout.P <= LARGEST_CELL:
-            self.list_places(layout, n)
+            list_places(self, layout, n)
         return self.c.counted
-
-    cdef int list_places(self, const LayoutC* layout, int64_t n) except -1 nogil:
-        """The places of the pairs that are features, for a step that is a matrix."""
-        cdef:
-            int64_t i, j, k = 0, place
-            int32_t* order
-            int32_t* number     # scratch: of each place in the order of rows
-        arena_reserve(self, &self.places, 3 * n, sizeof(int32_t))
-        arena_reserve(self, &self.at_places, n + 8, sizeof(double))
-        order, number = <int32_t*>self.places.data, <int32_t*>self.c.unfolded
-        for place in range(<int64_t>layout.L * layout.P):
-            if layout.tau_mask[place]:
-                order[k] = <int32_t>place
-                number[place] = <int32_t>k
-                k += 1
-        for j in range(layout.L):
-            for i in range(layout.L):
-                if layout.tau_mask[i * layout.P + j]:
-                    order[k] = <int32_t>(j * layout.P + i)
-                    order[n + k] = number[i * layout.P + j]
-                    k += 1
-        self.c.place, self.c.n_places, self.c.at_places = order, <int32_t>n, <double*>self.at_places.data
-        self.c.shared.max = -1          # a maximum of no scores: potentials are not computed yet
-        return 0
 
     # ------------------------------------------------------------------------------- a sequence
 
@@ -268,7 +236,7 @@ cdef class Lattice:
             int32_t k = 0
         if b_ptr == NULL:
             return self.reserve_shared(sent.T)
-        self.reserve_rows(sent.T)
+        reserve_rows(self, sent.T)
         arena_reserve(self, &self.steps, sent.T, sizeof(EdgeC))
         lat.own = <EdgeC*>self.steps.data
         for t in range(1, sent.T):
@@ -279,98 +247,134 @@ cdef class Lattice:
                 k += 1
         lat.n_own = k
         if lat.shared.pair != NULL:
-            self.reserve_forms(layout, sent)
+            reserve_forms(self, layout, sent)
         elif k > self.n_matrices:
-            self.reserve_matrices()
+            reserve_matrices(self)
         return 0
 
     cdef int reserve_shared(self, int32_t T) except -1 nogil:
         """Reserve room for a sequence of T positions, all of whose steps are the shared one."""
         cdef LatticeC* lat = &self.c
         cdef int64_t t
-        self.reserve_rows(T)
+        reserve_rows(self, T)
         lat.T, lat.n_own = T, 0
         for t in range(1, T):
             lat.edge[t] = &lat.shared
         return 0
 
-    cdef int reserve_matrices(self) except -1 nogil:
-        """Give all steps with rich attributes matrices, which stay in place for the next sequences."""
-        cdef double* matrix
-        cdef int64_t size = <int64_t>self.c.L * self.c.P, k
-        self.n_matrices = 0
-        arena_reserve(self, &self.own_matrices, 2 * size * self.c.n_own, sizeof(double))
-        matrix = <double*>self.own_matrices.data
-        memset(self.c.own, 0, self.c.n_own * sizeof(EdgeC))
-        for k in range(self.c.n_own):
-            self.c.own[k].L, self.c.own[k].P = self.c.L, self.c.P
-            self.c.own[k].score, self.c.own[k].E = matrix, matrix + size
+cdef int reserve_matrices(Lattice lattice) except -1 nogil:
+    """Give all steps with rich attributes matrices, which stay in place for the next sequences."""
+    cdef double* matrix
+    cdef int64_t size = <int64_t>lattice.c.L * lattice.c.P, k
+    lattice.n_matrices = 0
+    arena_reserve(lattice, &lattice.own_matrices, 2 * size * lattice.c.n_own, sizeof(double))
+    matrix = <double*>lattice.own_matrices.data
+    memset(lattice.c.own, 0, lattice.c.n_own * sizeof(EdgeC))
+    for k in range(lattice.c.n_own):
+        lattice.c.own[k].L, lattice.c.own[k].P = lattice.c.L, lattice.c.P
+        lattice.c.own[k].score, lattice.c.own[k].E = matrix, matrix + size
+        matrix += 2 * size
+    lattice.n_matrices = lattice.c.n_own
+    return 0
+
+
+cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* sent) except -1 nogil:
+    """Give each step with rich attributes a list, if that is short, or else a matrix."""
+    cdef:
+        LatticeC* lat = &lattice.c
+        EdgeC* edge = lat.own
+        double* matrix
+        PairC* pair
+        int32_t* index
+        int64_t size = <int64_t>lat.L * lat.P, matrices = 0, pairs = 0, longest = 0, n, u, t
+    lattice.n_matrices = 0
+    memset(edge, 0, lat.n_own * sizeof(EdgeC))
+    for t in range(1, sent.T):
+        if lat.edge[t] == &lat.shared:
+            continue
+        n = lat.shared.n
+        for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
+            n += layout.b_ptr[sent.b_id[u] + 1] - layout.b_ptr[sent.b_id[u]]
+        edge.L, edge.P, edge.n = lat.L, lat.P, <int32_t>n
+        if n <= lattice.most:
+            pairs += n
+            longest = max(longest, n)
+        else:
+            edge.n = -1
+            matrices += 1
+        edge += 1
+    arena_reserve(lattice, &lattice.own_matrices, 2 * matrices * size, sizeof(double))
+    arena_reserve(lattice, &lattice.own_pairs, pairs + 2 * longest + 1, sizeof(PairC))
+    arena_reserve(lattice, &lattice.own_index, (lat.n_own - matrices) * 2 * (<int64_t>lat.L + 1) + pairs, sizeof(int32_t))
+    matrix = <double*>lattice.own_matrices.data
+    lat.merged[0] = <PairC*>lattice.own_pairs.data
+    lat.merged[1] = lat.merged[0] + longest
+    pair = lat.merged[1] + longest
+    index = <int32_t*>lattice.own_index.data
+    for n in range(lat.n_own):
+        edge = lat.own + n
+        if edge.n < 0:
+            edge.score, edge.E = matrix, matrix + size
             matrix += 2 * size
-        self.n_matrices = self.c.n_own
-        return 0
+        else:
+            edge.pair, edge.row_ptr = pair, index
+            pair += edge.n
+            index += 2 * (lat.L + 1) + edge.n
+    return 0
 
-    cdef int reserve_forms(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil:
-        """Give each step with rich attributes a list, if that is short, or else a matrix."""
-        cdef:
-            LatticeC* lat = &self.c
-            EdgeC* edge = lat.own
-            double* matrix
-            PairC* pair
-            int32_t* index
-            int64_t size = <int64_t>lat.L * lat.P, matrices = 0, pairs = 0, longest = 0, n, u, t
-        self.n_matrices = 0
-        memset(edge, 0, lat.n_own * sizeof(EdgeC))
-        for t in range(1, sent.T):
-            if lat.edge[t] == &lat.shared:
-                continue
-            n = lat.shared.n
-            for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                n += layout.b_ptr[sent.b_id[u] + 1] - layout.b_ptr[sent.b_id[u]]
-            edge.L, edge.P, edge.n = lat.L, lat.P, <int32_t>n
-            if n <= self.most:
-                pairs += n
-                longest = max(longest, n)
-            else:
-                edge.n = -1
-                matrices += 1
-            edge += 1
-        arena_reserve(self, &self.own_matrices, 2 * matrices * size, sizeof(double))
-        arena_reserve(self, &self.own_pairs, pairs + 2 * longest + 1, sizeof(PairC))
-        arena_reserve(self, &self.own_index, (lat.n_own - matrices) * 2 * (<int64_t>lat.L + 1) + pairs, sizeof(int32_t))
-        matrix = <double*>self.own_matrices.data
-        lat.merged[0] = <PairC*>self.own_pairs.data
-        lat.merged[1] = lat.merged[0] + longest
-        pair = lat.merged[1] + longest
-        index = <int32_t*>self.own_index.data
-        for n in range(lat.n_own):
-            edge = lat.own + n
-            if edge.n < 0:
-                edge.score, edge.E = matrix, matrix + size
-                matrix += 2 * size
-            else:
-                edge.pair, edge.row_ptr = pair, index
-                pair += edge.n
-                index += 2 * (lat.L + 1) + edge.n
-        return 0
 
-    cdef int reserve_rows(self, int64_t positions) except -1 nogil:
-        """Reserve room for this many positions."""
-        cdef LatticeC* lat = &self.c
-        cdef int64_t cells
-        if positions > self.positions:
-            positions = min(max(positions, self.positions + self.positions // 2, 64), MOST_POSITIONS)
-            # six matrices and two vectors of doubles, then pointers: every part starts aligned
-            positions = (positions + 15) // 16 * 16
-            arena_reserve(self, &self.rows, positions * (6 * lat.P * 8 + 2 * 8 + sizeof(EdgeC*)), 1)
-            cells = positions * lat.P
-            lat.score = <double*>self.rows.data
-            lat.pot = lat.score + cells
-            lat.alpha = lat.pot + cells
-            lat.beta = lat.alpha + cells
-            lat.right = lat.beta + cells
-            lat.node = lat.right + cells
-            lat.rowmax = lat.node + cells
-            lat.inv = lat.rowmax + positions
-            lat.edge = <const EdgeC**>(lat.inv + positions)
-            self.positions = positions
-        return 0
+cdef int reserve_rows(Lattice lattice, int64_t positions) except -1 nogil:
+    """Reserve room for this many positions."""
+    cdef LatticeC* lat = &lattice.c
+    cdef int64_t cells
+    if positions > lattice.positions:
+        positions = min(max(positions, lattice.positions + lattice.positions // 2, 64), MOST_POSITIONS)
+        # six matrices and two vectors of doubles, then pointers: every part starts aligned
+        positions = (positions + 15) // 16 * 16
+        arena_reserve(lattice, &lattice.rows, positions * (6 * lat.P * 8 + 2 * 8 + sizeof(EdgeC*)), 1)
+        cells = positions * lat.P
+        lat.score = <double*>lattice.rows.data
+        lat.pot = lat.score + cells
+        lat.alpha = lat.pot + cells
+        lat.beta = lat.alpha + cells
+        lat.right = lat.beta + cells
+        lat.node = lat.right + cells
+        lat.rowmax = lat.node + cells
+        lat.inv = lat.rowmax + positions
+        lat.edge = <const EdgeC**>(lat.inv + positions)
+        lattice.positions = positions
+    return 0
+
+
+cdef int reserve_lists(Lattice lattice, Recursions recursions, int64_t pairs) except -1 nogil:
+    """Reserve room for a list of this many of the shared step's pairs."""
+    lattice.most = most_pairs(lattice.c.L, recursions)
+    arena_reserve(lattice, &lattice.pairs, pairs + 1, sizeof(PairC))
+    arena_reserve(lattice, &lattice.index, 2 * (<int64_t>lattice.c.L + 1) + pairs, sizeof(int32_t))
+    lattice.c.shared.pair = NULL
+    return 0
+
+
+cdef int list_places(Lattice lattice, const LayoutC* layout, int64_t n) except -1 nogil:
+    """The places of the pairs that are features, for a step that is a matrix."""
+    cdef:
+        int64_t i, j, k = 0, place
+        int32_t* order
+        int32_t* number     # scratch: of each place in the order of rows
+    arena_reserve(lattice, &lattice.places, 3 * n, sizeof(int32_t))
+    arena_reserve(lattice, &lattice.at_places, n + 8, sizeof(double))
+    order, number = <int32_t*>lattice.places.data, <int32_t*>lattice.c.unfolded
+    for place in range(<int64_t>layout.L * layout.P):
+        if layout.tau_mask[place]:
+            order[k] = <int32_t>place
+            number[place] = <int32_t>k
+            k += 1
+    for j in range(layout.L):
+        for i in range(layout.L):
+            if layout.tau_mask[i * layout.P + j]:
+                order[k] = <int32_t>(j * layout.P + i)
+                order[n + k] = number[i * layout.P + j]
+                k += 1
+    lattice.c.place, lattice.c.n_places, lattice.c.at_places = order, <int32_t>n, <double*>lattice.at_places.data
+    lattice.c.shared.max = -1          # a maximum of no scores: potentials are not computed yet
+    return 0

@@ -40,12 +40,8 @@ cdef class Search(Arena):
 
     cdef int start(self, int32_t T, const int32_t* values) except -1 nogil
     cdef int32_t kind_of(self, int32_t action) noexcept nogil
-    cdef int32_t relation_of(self, int32_t action) noexcept nogil
-    cdef int32_t new_node(self) noexcept nogil
     cdef void release(self, int32_t number) noexcept nogil
     cdef void forget(self) noexcept nogil
-    cdef void score_actions(self, int32_t number) noexcept nogil
-    cdef double explore(self, int32_t number, int32_t depth) noexcept nogil
     cdef double ahead(self, SearchNodeC* node, int32_t kind, int32_t depth) noexcept nogil
     cdef void choose(self, int32_t correct, bint can_wait, double margin, ActionChoiceC* choice) noexcept nogil
     cdef int32_t best_actions(self, int32_t action, int32_t* actions) noexcept nogil

@@ -49,18 +49,7 @@ cdef class Search(Arena):
     cdef int32_t kind_of(self, int32_t action) noexcept nogil:
         return SHIFT if action == 0 else LEFT if action <= self.tables.n_relations else RIGHT
 
-    cdef int32_t relation_of(self, int32_t action) noexcept nogil:
-        return 0 if action == 0 else (action - 1) % self.tables.n_relations
-
     # ------------------------------------------------------------------------------------------ the tree
-
-    cdef int32_t new_node(self) noexcept nogil:
-        cdef int32_t number = self.free[self.n_free - 1], kind
-        self.n_free -= 1
-        self.node[number].known = False
-        for kind in range(KINDS):
-            self.node[number].child[kind] = NOBODY
-        return number
 
     cdef void release(self, int32_t number) noexcept nogil:
         cdef int32_t kind
@@ -73,83 +62,7 @@ cdef class Search(Arena):
     cdef void forget(self) noexcept nogil:
         """Discard all scores: the weights or the sentence have changed."""
         self.release(self.root)
-        self.root = self.new_node()
-
-    cdef void score_actions(self, int32_t number) noexcept nogil:
-        """Score all actions in the current state. No access is out of bounds, whatever the tables contain."""
-        cdef:
-            SearchNodeC* node = &self.node[number]
-            float* score = self.scores + <int64_t>number * self.tables.n_actions
-            const uint32_t* key = self.key
-            const LineC* line
-            int32_t i, r, a, kind, R = self.tables.n_relations
-            int64_t k, last
-        self.tables.keys(&self.state, self.values, self.key)
-        for i in range(self.tables.n_lines):
-            line = &self.tables.line[i]
-            self.row[i] = NO_ROW
-            if line.n_slots and has_feature(line, key):
-                self.row[i] = 0
-                self.home[i] = key_home(key, line.arity, line.n_slots)
-                crfkit_prefetch(line.slot + self.home[i] * (1 + line.arity))
-            key += self.tables.most_cells
-        key = self.key
-        for i in range(self.tables.n_lines):
-            if self.row[i] >= 0:
-                self.row[i] = r = line_find(&self.tables.line[i], key, self.home[i])
-                if r >= self.tables.n_rows:
-                    self.row[i] = NO_ROW
-                elif r >= 0:
-                    crfkit_prefetch(&self.tables.row[r])
-            key += self.tables.most_cells
-        for i in range(self.tables.n_lines):
-            if self.row[i] >= 0:
-                k = self.tables.row[self.row[i]].first
-                if 0 <= k < self.tables.n_cells:
-                    crfkit_prefetch(&self.tables.action[k])
-                    crfkit_prefetch(&self.w[k])
-        memset(score, 0, self.tables.n_actions * sizeof(float))
-        for i in range(self.tables.n_lines):
-            if self.row[i] >= 0:
-                k = self.tables.row[self.row[i]].first
-                last = k + self.tables.row[self.row[i]].n
-                if k < 0 or last > self.tables.n_cells:
-                    continue
-                while k < last:
-                    if self.tables.action[k] < self.tables.n_actions:
-                        score[self.tables.action[k]] += self.w[k]
-                    k += 1
-        node.best[SHIFT], node.best[LEFT], node.best[RIGHT] = 0, 1, 1 + R
-        for kind in range(LEFT, KINDS):
-            a = 1 + (kind - LEFT) * R + self.root_relation
-            if self.root_relation >= 0 and R > 1 and score[a] <= 0:
-                score[a] = -INFINITY  # where no feature is known, it would be the best of equals if it is the first relation
-            for a in range(node.best[kind], 1 + kind * R):
-                if score[a] > score[node.best[kind]]:
-                    node.best[kind] = a
-        for kind in range(KINDS):
-            node.top[kind] = score[node.best[kind]]
-        node.known = True
-
-    cdef double explore(self, int32_t number, int32_t depth) noexcept nogil:
-        """The best sum of scores of the next depth + 1 actions, 0 if there are none. Records the choice in the node."""
-        cdef:
-            SearchNodeC* node = &self.node[number]
-            int32_t kind
-            double value, best = -INFINITY
-        node.choice = NOBODY
-        if state_ended(&self.state):
-            return 0
-        if not node.known:
-            self.score_actions(number)
-        for kind in range(KINDS):
-            if not state_allows(&self.state, kind):
-                continue
-            value = node.top[kind] + self.ahead(node, kind, depth)
-            if value > best:
-                best = value
-                node.choice = kind
-        return best
+        self.root = new_node(self)
 
     cdef double ahead(self, SearchNodeC* node, int32_t kind, int32_t depth) noexcept nogil:
         """The best sum of scores of the `depth` actions after one of this kind."""
@@ -158,9 +71,9 @@ cdef class Search(Arena):
         if depth == 0:
             return 0
         if node.child[kind] < 0:
-            node.child[kind] = self.new_node()
+            node.child[kind] = new_node(self)
         gone = state_do(&self.state, kind, 0)
-        value = self.explore(node.child[kind], depth - 1)
+        value = explore(self, node.child[kind], depth - 1)
         state_undo(&self.state, kind, gone)
         return value
 
@@ -178,7 +91,7 @@ cdef class Search(Arena):
             int32_t kind, a, first, last, also = NOBODY, R = self.tables.n_relations
             double value, of_correct = 0, allowance = 0
         if not node.known:
-            self.score_actions(self.root)
+            score_actions(self, self.root)
         for kind in range(KINDS):
             if state_allows(&self.state, kind):
                 ahead[kind] = self.ahead(node, kind, self.depth)
@@ -217,10 +130,10 @@ cdef class Search(Arena):
     cdef void execute(self, int32_t action) noexcept nogil:
         """Execute an action."""
         cdef int32_t kind = self.kind_of(action), next_root = self.node[self.root].child[kind]
-        state_do(&self.state, kind, self.relation_of(action))
+        state_do(&self.state, kind, relation_of(self, action))
         self.node[self.root].child[kind] = NOBODY
         self.release(self.root)
-        self.root = next_root if next_root >= 0 else self.new_node()
+        self.root = next_root if next_root >= 0 else new_node(self)
 
     cdef void run(self) noexcept nogil:
         """Parse the sentence; afterwards `state` has its heads."""
@@ -228,3 +141,94 @@ cdef class Search(Arena):
         while not state_ended(&self.state):
             self.choose(NOBODY, False, 0, &choice)
             self.execute(choice.action)
+
+
+cdef int32_t relation_of(Search search, int32_t action) noexcept nogil:
+    return 0 if action == 0 else (action - 1) % search.tables.n_relations
+
+
+cdef int32_t new_node(Search search) noexcept nogil:
+    cdef int32_t number = search.free[search.n_free - 1], kind
+    search.n_free -= 1
+    search.node[number].known = False
+    for kind in range(KINDS):
+        search.node[number].child[kind] = NOBODY
+    return number
+
+
+cdef void score_actions(Search search, int32_t number) noexcept nogil:
+    """Score all actions in the current state. No access is out of bounds, whatever the tables contain."""
+    cdef:
+        SearchNodeC* node = &search.node[number]
+        float* score = search.scores + <int64_t>number * search.tables.n_actions
+        const uint32_t* key = search.key
+        const LineC* line
+        int32_t i, r, a, kind, R = search.tables.n_relations
+        int64_t k, last
+    search.tables.keys(&search.state, search.values, search.key)
+    for i in range(search.tables.n_lines):
+        line = &search.tables.line[i]
+        search.row[i] = NO_ROW
+        if line.n_slots and has_feature(line, key):
+            search.row[i] = 0
+            search.home[i] = key_home(key, line.arity, line.n_slots)
+            crfkit_prefetch(line.slot + search.home[i] * (1 + line.arity))
+        key += search.tables.most_cells
+    key = search.key
+    for i in range(search.tables.n_lines):
+        if search.row[i] >= 0:
+            search.row[i] = r = line_find(&search.tables.line[i], key, search.home[i])
+            if r >= search.tables.n_rows:
+                search.row[i] = NO_ROW
+            elif r >= 0:
+                crfkit_prefetch(&search.tables.row[r])
+        key += search.tables.most_cells
+    for i in range(search.tables.n_lines):
+        if search.row[i] >= 0:
+            k = search.tables.row[search.row[i]].first
+            if 0 <= k < search.tables.n_cells:
+                crfkit_prefetch(&search.tables.action[k])
+                crfkit_prefetch(&search.w[k])
+    memset(score, 0, search.tables.n_actions * sizeof(float))
+    for i in range(search.tables.n_lines):
+        if search.row[i] >= 0:
+            k = search.tables.row[search.row[i]].first
+            last = k + search.tables.row[search.row[i]].n
+            if k < 0 or last > search.tables.n_cells:
+                continue
+            while k < last:
+                if search.tables.action[k] < search.tables.n_actions:
+                    score[search.tables.action[k]] += search.w[k]
+                k += 1
+    node.best[SHIFT], node.best[LEFT], node.best[RIGHT] = 0, 1, 1 + R
+    for kind in range(LEFT, KINDS):
+        a = 1 + (kind - LEFT) * R + search.root_relation
+        if search.root_relation >= 0 and R > 1 and score[a] <= 0:
+            score[a] = -INFINITY  # where no feature is known, it would be the best of equals if it is the first relation
+        for a in range(node.best[kind], 1 + kind * R):
+            if score[a] > score[node.best[kind]]:
+                node.best[kind] = a
+    for kind in range(KINDS):
+        node.top[kind] = score[node.best[kind]]
+    node.known = True
+
+
+cdef double explore(Search search, int32_t number, int32_t depth) noexcept nogil:
+    """The best sum of scores of the next depth + 1 actions, 0 if there are none. Records the choice in the node."""
+    cdef:
+        SearchNodeC* node = &search.node[number]
+        int32_t kind
+        double value, best = -INFINITY
+    node.choice = NOBODY
+    if state_ended(&search.state):
+        return 0
+    if not node.known:
+        score_actions(search, number)
+    for kind in range(KINDS):
+        if not state_allows(&search.state, kind):
+            continue
+        value = node.top[kind] + search.ahead(node, kind, depth)
+        if value > best:
+            best = value
+            node.choice = kind
+    return best

@@ -83,6 +83,5 @@ cdef class StateTables(Arena):
 
     cdef void keys(self, const StateC* state, const int32_t* values, uint32_t* key) noexcept nogil
     cdef int32_t add(self, int32_t line, const uint32_t* key) except -1 nogil
-    cdef int grow_line(self, LineC* line, int64_t n) except -1 nogil
     cdef int map(self, sections, bint verify, sizes) except -1
     cdef bint exists(self, int32_t number, const int32_t* key, sizes) except -1

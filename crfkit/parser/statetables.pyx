@@ -153,25 +153,6 @@ cdef class StateTables(Arena):
 
     # ------------------------------------------------------------------------------------------ growing
 
-    cdef int grow_line(self, LineC* line, int64_t n) except -1 nogil:
-        """Make room for n entries in all."""
-        cdef BufferC before = empty_buffer()
-        cdef const int32_t* entry = line.slot
-        cdef int64_t i, n_before = line.n_slots, size = max(n + n // 2 + 1, <int64_t>16)
-        cdef int32_t width = 1 + line.arity
-        buffer_swap(&before, &line.slots)
-        try:
-            arena_reserve(self, &line.slots, size * width, sizeof(int32_t))
-            memset(line.slots.data, 0xFF, <size_t>(size * width) * sizeof(int32_t))
-            line.slot, line.n_slots = <int32_t*>line.slots.data, size
-            for i in range(n_before):
-                if entry[0] >= 0:
-                    memcpy(free_slot(line.slot, entry + 1, line.arity, size), entry, width * sizeof(int32_t))
-                entry += width
-        finally:
-            buffer_free(&before)
-        return 0
-
     cdef int32_t add(self, int32_t number, const uint32_t* key) except -1 nogil:
         """The row of a key of this line; a new key gets a new row, without weights."""
         cdef LineC* line = &self.line[number]
@@ -183,7 +164,7 @@ cdef class StateTables(Arena):
                 return found
         # The table grows only for a new key. So a resumed run, which adds the same keys, has the same table.
         if (line.n + 1) * 3 > line.n_slots * 2:
-            self.grow_line(line, 2 * (line.n + 1))
+            grow_line(self, line, 2 * (line.n + 1))
         if self.n_rows >= 0x7FFFFFF0:
             raise OverflowError("more than two thousand million attributes")
         slot = free_slot(line.slot, <const int32_t*>key, line.arity, line.n_slots)
@@ -347,3 +328,23 @@ cdef class StateTables(Arena):
         cdef int64_t k
         cdef RowC found = self.row[row]
         return [(k, self.action[k]) for k in range(max(found.first, 0), min(found.first + <int64_t>found.n, self.n_cells))]
+
+
+cdef int grow_line(StateTables tables, LineC* line, int64_t n) except -1 nogil:
+    """Make room for n entries in all."""
+    cdef BufferC before = empty_buffer()
+    cdef const int32_t* entry = line.slot
+    cdef int64_t i, n_before = line.n_slots, size = max(n + n // 2 + 1, <int64_t>16)
+    cdef int32_t width = 1 + line.arity
+    buffer_swap(&before, &line.slots)
+    try:
+        arena_reserve(tables, &line.slots, size * width, sizeof(int32_t))
+        memset(line.slots.data, 0xFF, <size_t>(size * width) * sizeof(int32_t))
+        line.slot, line.n_slots = <int32_t*>line.slots.data, size
+        for i in range(n_before):
+            if entry[0] >= 0:
+                memcpy(free_slot(line.slot, entry + 1, line.arity, size), entry, width * sizeof(int32_t))
+            entry += width
+    finally:
+        buffer_free(&before)
+    return 0

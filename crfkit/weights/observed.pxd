@@ -29,13 +29,7 @@ cdef class Observed(Arena):
     cdef SeenC* seen
     cdef BufferC found, merged, tokens, spare, begins
 
-    cdef int reach_of(self, int64_t a) noexcept nogil
-    cdef int list_tokens(self, int reach, int64_t first, int64_t last) except -1 nogil
-    cdef int sort_tokens(self, int64_t n) except -1 nogil
-    cdef int collect_evidence(self, Evidence evidence) except -1 nogil
     cdef int collect(self, int reach) except -1 nogil
-    cdef void forget_last(self) noexcept nogil
-    cdef int collect_from(self, int reach, int64_t first, int64_t last) except -1 nogil
     cdef int merge(self, int64_t first, int64_t middle) except -1 nogil
     cdef tuple number(self, int64_t dense)
     cdef tuple features(self, new_ids, int64_t kept)

@@ -78,80 +78,20 @@ cdef class Observed(Arena):
                 self.seen[a] = SeenC(NO_FEATURE, 0 if self.rule[a] == RULE_OBSERVED else -1, 0)
             for reach in range(REACH_NONE + 1 if evidence is None else 0):
                 for a in range(self.n):
-                    if self.reach_of(a) == reach:
+                    if reach_of(self, a) == reach:
                         self.collect(reach)
                         break
             if evidence is not None:
-                self.collect_evidence(evidence)
+                collect_evidence(self, evidence)
         buffer_free(&self.tokens)
         buffer_free(&self.spare)
         buffer_free(&self.merged)
         for a in range(self.n):
             if self.seen[a].n < 0:
-                n = n_all_history(labels, self.reach_of(a)) if self.rule[a] == RULE_ALL and self.seen[a].count else 0
+                n = n_all_history(labels, reach_of(self, a)) if self.rule[a] == RULE_ALL and self.seen[a].count else 0
                 if n > 0x7FFFFFFF:
                     raise DataError(f"{labels} labels are too many for features with all of them and those before")
                 self.seen[a].n = <int32_t>n
-
-    cdef int reach_of(self, int64_t a) noexcept nogil:
-        if self.reach != NULL:
-            return self.reach[a]
-        return REACH_EDGE if self.bigram else REACH_NONE
-
-    cdef int list_tokens(self, int reach, int64_t first, int64_t last) except -1 nogil:
-        """List the tokens of some sequences in the order of the keys of features with this reach."""
-        cdef:
-            const int64_t* sequence = self.data.c.seq_ptr
-            int64_t n = sequence[last] - sequence[first], s, t, k = 0
-            TokenC* token
-        arena_reserve(self, &self.tokens, n, sizeof(TokenC))
-        token = <TokenC*>self.tokens.data
-        for s in range(first, last):
-            for t in range(sequence[s], sequence[s + 1]):
-                token[k].key, token[k].t = seen_at(&self.data.c, sequence[s], t, self.labels, reach), t
-                k += 1
-        self.sort_tokens(n)
-        return 0
-
-    cdef int sort_tokens(self, int64_t n) except -1 nogil:
-        """Sort the n tokens listed by their keys; equal ones keep their order."""
-        cdef:
-            int64_t k, at, size
-            int64_t* begin
-            TokenC* token
-            TokenC* sorted
-            TokenC one
-            int shift, digit
-        if n <= FEW:
-            token = <TokenC*>self.tokens.data
-            for k in range(1, n):
-                one, at = token[k], k
-                while at > 0 and <uint64_t>token[at - 1].key > <uint64_t>one.key:
-                    token[at] = token[at - 1]
-                    at -= 1
-                token[at] = one
-            return 0
-        arena_reserve(self, &self.spare, n, sizeof(TokenC))
-        arena_reserve(self, &self.begins, DIGITS, sizeof(int64_t))
-        begin = <int64_t*>self.begins.data
-        for shift in range(0, 48, 16):
-            token, sorted = <TokenC*>self.tokens.data, <TokenC*>self.spare.data
-            memset(begin, 0, DIGITS * sizeof(int64_t))
-            for k in range(n):
-                begin[token[k].key >> shift & (DIGITS - 1)] += 1
-            if begin[token[0].key >> shift & (DIGITS - 1)] == n:
-                continue        # they are all the same here
-            at = 0
-            for digit in range(DIGITS):
-                size = begin[digit]
-                begin[digit] = at
-                at += size
-            for k in range(n):
-                digit = token[k].key >> shift & (DIGITS - 1)
-                sorted[begin[digit]] = token[k]
-                begin[digit] += 1
-            buffer_swap(&self.tokens, &self.spare)
-        return 0
 
     cdef int collect(self, int reach) except -1 nogil:
         """Count the attributes with this reach, and list their observed features where these are needed."""
@@ -163,45 +103,12 @@ cdef class Observed(Arena):
             while last < self.data.c.n_seq and (last == first or sequence[last + 1] - sequence[first] <= self.at_once):
                 last += 1
             middle = self.n_found
-            self.collect_from(reach, first, last)
+            collect_from(self, reach, first, last)
             if middle > base:
                 self.merge(base, middle)
             first = last
         for k in range(base, self.n_found):
             self.seen[(<const FoundC*>self.found.data)[k].a].n += 1
-        return 0
-
-    cdef void forget_last(self) noexcept nogil:
-        cdef int64_t a
-        for a in range(self.n):
-            self.seen[a].last = NO_FEATURE
-
-    cdef int collect_from(self, int reach, int64_t first, int64_t last) except -1 nogil:
-        """Count and list those of some sequences."""
-        cdef:
-            const int64_t* row = self.data.c.b_ptr if self.bigram else self.data.c.u_ptr
-            const int32_t* id = self.data.c.b_id if self.bigram else self.data.c.u_id
-            const TokenC* token
-            FoundC* found
-            SeenC* seen
-            int64_t k, t, u, key, n = self.n_found
-        self.forget_last()
-        self.list_tokens(reach, first, last)
-        token = <const TokenC*>self.tokens.data
-        for k in range(self.data.c.seq_ptr[last] - self.data.c.seq_ptr[first]):
-            key, t = token[k].key, token[k].t
-            arena_reserve(self, &self.found, n + row[t + 1] - row[t], sizeof(FoundC))
-            found = <FoundC*>self.found.data
-            for u in range(row[t], row[t + 1]):
-                if self.reach != NULL and self.reach[id[u]] != reach:
-                    continue
-                seen = &self.seen[id[u]]
-                seen.count += seen.count < MOST_COUNT
-                if key != seen.last and seen.n >= 0 and key != NO_FEATURE:
-                    seen.last = key
-                    found[n] = FoundC(key, id[u])
-                    n += 1
-        self.n_found = n
         return 0
 
     cdef int merge(self, int64_t first, int64_t middle) except -1 nogil:
@@ -214,7 +121,7 @@ cdef class Observed(Arena):
             int64_t i = first, j = middle, n = 0
         arena_reserve(self, &self.merged, self.n_found - first, sizeof(FoundC))
         out = <FoundC*>self.merged.data
-        self.forget_last()
+        forget_last(self)
         while i < middle or j < self.n_found:
             if j == self.n_found or (i < middle and found[i].key <= found[j].key):
                 taken = &found[i]
@@ -229,31 +136,6 @@ cdef class Observed(Arena):
                 n += 1
         memcpy(found + first, out, <size_t>n * sizeof(FoundC))
         self.n_found = first + n
-        return 0
-
-    cdef int collect_evidence(self, Evidence evidence) except -1 nogil:
-        """Count and list the features of the evidence, which contains each at least once."""
-        cdef:
-            int64_t a, k, n = evidence.size
-            TokenC* token
-            FoundC* found
-            SeenC* seen
-        arena_reserve(self, &self.tokens, n, sizeof(TokenC))
-        arena_reserve(self, &self.found, n, sizeof(FoundC))
-        token, found = <TokenC*>self.tokens.data, <FoundC*>self.found.data
-        for k in range(n):
-            token[k].key, token[k].t = evidence.found[k].key, evidence.found[k].a
-        self.sort_tokens(n)
-        token = <TokenC*>self.tokens.data
-        for a in range(self.n):
-            self.seen[a].count = <int32_t>min(evidence.count[a], MOST_COUNT)
-        for k in range(n):
-            seen = &self.seen[token[k].t]
-            if token[k].key != seen.last and seen.n >= 0:
-                seen.last = token[k].key
-                seen.n += 1
-                found[self.n_found] = FoundC(token[k].key, <int32_t>token[k].t)
-                self.n_found += 1
         return 0
 
     cdef tuple number(self, int64_t dense):
@@ -315,11 +197,135 @@ cdef class Observed(Arena):
             if new[a] >= 0:
                 self.seen[a].last = ptr[new[a]]
                 for k in range(self.seen[a].n if self.rule[a] == RULE_ALL else 0):
-                    put(ptr[new[a]] + k, all_history(self.labels, self.reach_of(a), k), before, previous, label)
+                    put(ptr[new[a]] + k, all_history(self.labels, reach_of(self, a), k), before, previous, label)
         for k in range(self.n_found):
             put(self.seen[found[k].a].last, found[k].key, before, previous, label)
             self.seen[found[k].a].last += 1
         return starts, befores, previouses, labels
+
+
+cdef int reach_of(Observed observed, int64_t a) noexcept nogil:
+    if observed.reach != NULL:
+        return observed.reach[a]
+    return REACH_EDGE if observed.bigram else REACH_NONE
+
+
+cdef int list_tokens(Observed observed, int reach, int64_t first, int64_t last) except -1 nogil:
+    """List the tokens of some sequences in the order of the keys of features with this reach."""
+    cdef:
+        const int64_t* sequence = observed.data.c.seq_ptr
+        int64_t n = sequence[last] - sequence[first], s, t, k = 0
+        TokenC* token
+    arena_reserve(observed, &observed.tokens, n, sizeof(TokenC))
+    token = <TokenC*>observed.tokens.data
+    for s in range(first, last):
+        for t in range(sequence[s], sequence[s + 1]):
+            token[k].key, token[k].t = seen_at(&observed.data.c, sequence[s], t, observed.labels, reach), t
+            k += 1
+    sort_tokens(observed, n)
+    return 0
+
+
+cdef int sort_tokens(Observed observed, int64_t n) except -1 nogil:
+    """Sort the n tokens listed by their keys; equal ones keep their order."""
+    cdef:
+        int64_t k, at, size
+        int64_t* begin
+        TokenC* token
+        TokenC* sorted
+        TokenC one
+        int shift, digit
+    if n <= FEW:
+        token = <TokenC*>observed.tokens.data
+        for k in range(1, n):
+            one, at = token[k], k
+            while at > 0 and <uint64_t>token[at - 1].key > <uint64_t>one.key:
+                token[at] = token[at - 1]
+                at -= 1
+            token[at] = one
+        return 0
+    arena_reserve(observed, &observed.spare, n, sizeof(TokenC))
+    arena_reserve(observed, &observed.begins, DIGITS, sizeof(int64_t))
+    begin = <int64_t*>observed.begins.data
+    for shift in range(0, 48, 16):
+        token, sorted = <TokenC*>observed.tokens.data, <TokenC*>observed.spare.data
+        memset(begin, 0, DIGITS * sizeof(int64_t))
+        for k in range(n):
+            begin[token[k].key >> shift & (DIGITS - 1)] += 1
+        if begin[token[0].key >> shift & (DIGITS - 1)] == n:
+            continue        # they are all the same here
+        at = 0
+        for digit in range(DIGITS):
+            size = begin[digit]
+            begin[digit] = at
+            at += size
+        for k in range(n):
+            digit = token[k].key >> shift & (DIGITS - 1)
+            sorted[begin[digit]] = token[k]
+            begin[digit] += 1
+        buffer_swap(&observed.tokens, &observed.spare)
+    return 0
+
+
+cdef int collect_evidence(Observed observed, Evidence evidence) except -1 nogil:
+    """Count and list the features of the evidence, which contains each at least once."""
+    cdef:
+        int64_t a, k, n = evidence.size
+        TokenC* token
+        FoundC* found
+        SeenC* seen
+    arena_reserve(observed, &observed.tokens, n, sizeof(TokenC))
+    arena_reserve(observed, &observed.found, n, sizeof(FoundC))
+    token, found = <TokenC*>observed.tokens.data, <FoundC*>observed.found.data
+    for k in range(n):
+        token[k].key, token[k].t = evidence.found[k].key, evidence.found[k].a
+    sort_tokens(observed, n)
+    token = <TokenC*>observed.tokens.data
+    for a in range(observed.n):
+        observed.seen[a].count = <int32_t>min(evidence.count[a], MOST_COUNT)
+    for k in range(n):
+        seen = &observed.seen[token[k].t]
+        if token[k].key != seen.last and seen.n >= 0:
+            seen.last = token[k].key
+            seen.n += 1
+            found[observed.n_found] = FoundC(token[k].key, <int32_t>token[k].t)
+            observed.n_found += 1
+    return 0
+
+
+cdef void forget_last(Observed observed) noexcept nogil:
+    cdef int64_t a
+    for a in range(observed.n):
+        observed.seen[a].last = NO_FEATURE
+
+
+cdef int collect_from(Observed observed, int reach, int64_t first, int64_t last) except -1 nogil:
+    """Count and list those of some sequences."""
+    cdef:
+        const int64_t* row = observed.data.c.b_ptr if observed.bigram else observed.data.c.u_ptr
+        const int32_t* id = observed.data.c.b_id if observed.bigram else observed.data.c.u_id
+        const TokenC* token
+        FoundC* found
+        SeenC* seen
+        int64_t k, t, u, key, n = observed.n_found
+    forget_last(observed)
+    list_tokens(observed, reach, first, last)
+    token = <const TokenC*>observed.tokens.data
+    for k in range(observed.data.c.seq_ptr[last] - observed.data.c.seq_ptr[first]):
+        key, t = token[k].key, token[k].t
+        arena_reserve(observed, &observed.found, n + row[t + 1] - row[t], sizeof(FoundC))
+        found = <FoundC*>observed.found.data
+        for u in range(row[t], row[t + 1]):
+            if observed.reach != NULL and observed.reach[id[u]] != reach:
+                continue
+            seen = &observed.seen[id[u]]
+            seen.count += seen.count < MOST_COUNT
+            if key != seen.last and seen.n >= 0 and key != NO_FEATURE:
+                seen.last = key
+                found[n] = FoundC(key, id[u])
+                n += 1
+    observed.n_found = n
+    return 0
 
 
 def seen_in(Dataset data not None, int64_t labels, bint bigram, reaches=None):

@@ -34,5 +34,3 @@ cdef class DualAscent(OnlineTrainer):
     cdef void score(self, const SentenceC* sent) noexcept nogil
     cdef double remaining(self) noexcept nogil
     cdef int add_curvature(self, float* curvature) except -1
-    cdef void add_curvature_of(self, const SentenceC* sent, const float* node, double* marginal, int32_t* likely, float* curvature) noexcept nogil
-    cdef double best_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil

@@ -167,50 +167,8 @@ cdef class DualAscent(OnlineTrainer):
             int32_t* likely = <int32_t*>arena_zeros(room, 2 * self.layout.c.P, sizeof(int32_t))
         for s in range(self.data.c.n_seq):
             sent = dataset_sentence(&self.data.c, s)
-            self.add_curvature_of(&sent, self.dual_of(s).node, marginal, likely, curvature)
+            add_curvature_of(self, &sent, self.dual_of(s).node, marginal, likely, curvature)
         return 0
-
-    cdef void add_curvature_of(self, const SentenceC* sent, const float* node, double* marginal, int32_t* likely, float* curvature) noexcept nogil:
-        """Add that of one sequence, whose dual variables are `node`. `marginal` and `likely` have room for two positions. This runs once in
-        a training, so it is no kernel; those of loops/simd/scatter.inc multiply by values, not by their squares."""
-        cdef:
-            const LayoutC* layout = &self.layout.c
-            int32_t P = layout.P, t, i, j, a, n_before = 0, n = 0
-            int64_t u, f
-            double weight, p
-            double* before = marginal + P
-            double* now = marginal
-            int32_t* likely_before = likely + P
-            int32_t* likely_now = likely
-        for t in range(sent.T):
-            before, now, likely_before, likely_now = now, before, likely_now, likely_before
-            n_before, n = n, 0
-            for j in range(layout.L):
-                now[j] = fmin(fmax(node[<int64_t>t * P + j] + (j == sent.label[t]), 0), 1)
-                likely_now[n] = j
-                n += now[j] > UNLIKELY
-            for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
-                a, weight = sent.u_id[u], sent.weight
-                if sent.u_val != NULL:
-                    weight *= <double>sent.u_val[u] * sent.u_val[u]
-                if a < layout.H:
-                    for i in range(n):
-                        p = now[likely_now[i]]
-                        curvature[<int64_t>a * P + likely_now[i]] += <float>(weight * p * (1 - p))
-                else:
-                    for f in range(layout.u_ptr[a], layout.u_ptr[a + 1]):
-                        p = now[layout.u_label[f]]
-                        curvature[feature_cell(layout, a, f)] += <float>(weight * p * (1 - p))
-            for i in range(n_before if layout.has_tau else 0):
-                for j in range(n):
-                    p = before[likely_before[i]] * now[likely_now[j]]
-                    curvature[layout.tau0 + <int64_t>likely_before[i] * P + likely_now[j]] += <float>(sent.weight * p * (1 - p))
-            if t == 0 or sent.b_ptr == NULL:
-                continue
-            for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                for f in range(layout.b_ptr[sent.b_id[u]], layout.b_ptr[sent.b_id[u] + 1]):
-                    p = before[layout.b_prev[f]] * now[layout.b_label[f]]
-                    curvature[layout.rich0 + f] += <float>(sent.weight * p * (1 - p))
 
     cdef int begin_pass(self) except -1:
         self.enough = 0
@@ -255,7 +213,7 @@ cdef class DualAscent(OnlineTrainer):
             # entropy is concave: the mixture, of which only the expectations are kept, has at least this
             self.entropy[s] += part * (entropy - self.entropy[s])
         if stretch > SHORT and (not known or (self.passes + s) % PASSES_BETWEEN_SECANTS == 0):
-            part = self.best_part(sent, &dual, part)
+            part = best_part(self, sent, &dual, part)
             if part > 0:
                 curvature = fmin(fmax((1 / part - 1) / stretch, 0.5 * curvature), 2 * curvature)
                 self.curvature[s] = <float>fmin(fmax(curvature, LEAST_CURVATURE), LARGEST_CURVATURE)
@@ -280,24 +238,67 @@ cdef class DualAscent(OnlineTrainer):
             flawed += self.wrong[s] > 0
         return accuracies(wrong, self.data.c.n_tok, flawed, self.data.c.n_seq)
 
-    cdef double best_part(self, const SentenceC* sent, const DualC* dual, double part) except -1 nogil:
-        """The step size by the secant, from the distance before the step, which is still in the lattice, and after it. 0: too short
-        to tell."""
-        cdef:
-            LatticeC* lat = &self.lattice.c
-            int64_t t, k, n = <int64_t>sent.T * lat.P
-            double* before
-            double length = 0, left = 0
-        arena_reserve(self, &self.way, n, sizeof(double))
-        before = <double*>self.way.data
-        memcpy(before, lat.node, n * sizeof(double))
-        self.score(sent)
-        lattice_expect(lat)
-        for t in range(sent.T):
-            lat.node[t * lat.P + sent.label[t]] -= 1
-        for k in range(n):
-            length += before[k] * before[k]
-            left += before[k] * (lat.node[k] - dual.node[k])
-        if not length > 1e-8:           # dual variables are stored in single precision
-            return 0
-        return part * length / max(length - left, 0.1 * length)
+cdef void add_curvature_of(DualAscent ascent, const SentenceC* sent, const float* node, double* marginal, int32_t* likely, float* curvature) noexcept nogil:
+    """Add that of one sequence, whose dual variables are `node`. `marginal` and `likely` have room for two positions. This runs once in
+    a training, so it is no kernel; those of loops/simd/scatter.inc multiply by values, not by their squares."""
+    cdef:
+        const LayoutC* layout = &ascent.layout.c
+        int32_t P = layout.P, t, i, j, a, n_before = 0, n = 0
+        int64_t u, f
+        double weight, p
+        double* before = marginal + P
+        double* now = marginal
+        int32_t* likely_before = likely + P
+        int32_t* likely_now = likely
+    for t in range(sent.T):
+        before, now, likely_before, likely_now = now, before, likely_now, likely_before
+        n_before, n = n, 0
+        for j in range(layout.L):
+            now[j] = fmin(fmax(node[<int64_t>t * P + j] + (j == sent.label[t]), 0), 1)
+            likely_now[n] = j
+            n += now[j] > UNLIKELY
+        for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
+            a, weight = sent.u_id[u], sent.weight
+            if sent.u_val != NULL:
+                weight *= <double>sent.u_val[u] * sent.u_val[u]
+            if a < layout.H:
+                for i in range(n):
+                    p = now[likely_now[i]]
+                    curvature[<int64_t>a * P + likely_now[i]] += <float>(weight * p * (1 - p))
+            else:
+                for f in range(layout.u_ptr[a], layout.u_ptr[a + 1]):
+                    p = now[layout.u_label[f]]
+                    curvature[feature_cell(layout, a, f)] += <float>(weight * p * (1 - p))
+        for i in range(n_before if layout.has_tau else 0):
+            for j in range(n):
+                p = before[likely_before[i]] * now[likely_now[j]]
+                curvature[layout.tau0 + <int64_t>likely_before[i] * P + likely_now[j]] += <float>(sent.weight * p * (1 - p))
+        if t == 0 or sent.b_ptr == NULL:
+            continue
+        for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
+            for f in range(layout.b_ptr[sent.b_id[u]], layout.b_ptr[sent.b_id[u] + 1]):
+                p = before[layout.b_prev[f]] * now[layout.b_label[f]]
+                curvature[layout.rich0 + f] += <float>(sent.weight * p * (1 - p))
+
+
+cdef double best_part(DualAscent ascent, const SentenceC* sent, const DualC* dual, double part) except -1 nogil:
+    """The step size by the secant, from the distance before the step, which is still in the lattice, and after it. 0: too short
+    to tell."""
+    cdef:
+        LatticeC* lat = &ascent.lattice.c
+        int64_t t, k, n = <int64_t>sent.T * lat.P
+        double* before
+        double length = 0, left = 0
+    arena_reserve(ascent, &ascent.way, n, sizeof(double))
+    before = <double*>ascent.way.data
+    memcpy(before, lat.node, n * sizeof(double))
+    ascent.score(sent)
+    lattice_expect(lat)
+    for t in range(sent.T):
+        lat.node[t * lat.P + sent.label[t]] -= 1
+    for k in range(n):
+        length += before[k] * before[k]
+        left += before[k] * (lat.node[k] - dual.node[k])
+    if not length > 1e-8:           # dual variables are stored in single precision
+        return 0
+    return part * length / max(length - left, 0.1 * length)

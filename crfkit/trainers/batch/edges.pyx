@@ -29,7 +29,7 @@ cdef class Edges:
         cdef int64_t n, k, L = layout.c.L, most = most_pairs(L, self.recursions)
         cdef double* table
         self.matrix = L * layout.c.P
-        self.number_kinds()
+        number_kinds(self)
         # Neither the matrices of all kinds nor the lists may take more memory than the recursions themselves.
         self.shared = self.n_kinds * L <= data.c.n_tok or self.n_kinds == 1
         self.budget = 3 * 8 * data.c.n_tok * layout.c.P
@@ -47,7 +47,7 @@ cdef class Edges:
         self.spare.E = self.unfolded + self.matrix
         self.store = <BufferC*>arena_zeros(self, self.n_kinds, sizeof(BufferC))
         # Lists of plain pairs, of a kind being built, and intermediate ones.
-        most = min(L * L, most + self.most_features()) if most >= 0 else 0
+        most = min(L * L, most + most_features(self)) if most >= 0 else 0
         self.plain.pair = <PairC*>arena_zeros(self, L * L + 3 * most, sizeof(PairC))
         self.plain.row_ptr = <int32_t*>arena_zeros(self, 4 * (L + 1) + L * L + most, sizeof(int32_t))
         self.room, self.index_room = self.plain.pair + L * L, self.plain.row_ptr + 2 * (L + 1) + L * L
@@ -58,80 +58,7 @@ cdef class Edges:
             self.factor, self.cell = <double*>arena_zeros(self, n, sizeof(double)), <int32_t*>arena_zeros(self, n, sizeof(int32_t))
             self.end = <int64_t*>arena_zeros(self, layout.c.B, sizeof(int64_t))
 
-    cdef int64_t most_features(self) noexcept nogil:
-        """The most features that the rich attributes of one token have."""
-        cdef int64_t most = 0, t, u, n
-        if self.data.c.b_ptr == NULL:
-            return 0
-        for t in range(self.data.c.n_tok):
-            n = 0
-            for u in range(self.data.c.b_ptr[t], self.data.c.b_ptr[t + 1]):
-                n += self.layout.c.b_ptr[self.data.c.b_id[u] + 1] - self.layout.c.b_ptr[self.data.c.b_id[u]]
-            most = max(most, n)
-        return most
-
-    cdef int number_kinds(self) except -1:
-        """Number the kinds; find the kind of every step."""
-        cdef:
-            const int64_t* row = self.data.c.b_ptr
-            const int32_t* id = self.data.c.b_id
-            int64_t s, t, n
-            dict numbers = {b"": 0}
-            list models = [0]
-            bytes key
-        self.kind = <int32_t*>arena_zeros(self, self.data.c.n_tok, sizeof(int32_t))
-        if row != NULL:
-            for s in range(self.data.c.n_seq):
-                for t in range(self.data.c.seq_ptr[s] + 1, self.data.c.seq_ptr[s + 1]):
-                    n = row[t + 1] - row[t]
-                    if n:
-                        key = (<const char*>(id + row[t]))[:n * sizeof(int32_t)]
-                        if key not in numbers:
-                            numbers[key] = len(models)
-                            models.append(t)
-                        self.kind[t] = numbers[key]
-        self.n_kinds = len(models)
-        self.model = <int32_t*>arena_zeros(self, self.n_kinds, sizeof(int32_t))
-        for n in range(self.n_kinds):
-            self.model[n] = models[n]
-        return self.number_users(sum([row[t + 1] - row[t] for t in models[1:]]) if row != NULL else 0)
-
-    cdef int number_users(self, int64_t total) except -1:
-        """List the kinds that contain each rich attribute."""
-        cdef:
-            const int64_t* row = self.data.c.b_ptr
-            const int32_t* id = self.data.c.b_id
-            int64_t* users
-            int32_t* user
-            int64_t n = self.layout.c.B, s, t, u
-        users = <int64_t*>arena_zeros(self, n + 2, sizeof(int64_t)) + 1     # as in Occurrences
-        user = <int32_t*>arena_zeros(self, total, sizeof(int32_t))
-        for s in range(1, self.n_kinds):
-            for u in range(row[self.model[s]], row[self.model[s] + 1]):
-                users[id[u] + 1] += 1
-        for t in range(n):
-            users[t + 1] += users[t]
-        for s in range(1, self.n_kinds):
-            for u in range(row[self.model[s]], row[self.model[s] + 1]):
-                user[users[id[u]]] = <int32_t>s
-                users[id[u]] += 1
-        self.users, self.user = users - 1, user
-        return 0
-
     # ------------------------------------------------------------------------------- forms
-
-    cdef void exp_of(self, int32_t b) noexcept nogil:
-        """The nonzero weights of a rich attribute, as factors on the matrix of plain pairs."""
-        cdef int64_t f, n
-        if self.shared:
-            return
-        n = self.layout.c.b_ptr[b]
-        for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
-            if self.w[self.layout.c.rich0 + f] != 0:
-                self.cell[n] = <int32_t>self.layout.c.b_prev[f] * self.layout.c.P + self.layout.c.b_label[f]
-                self.factor[n] = K.exp(self.w[self.layout.c.rich0 + f])
-                n += 1
-        self.end[b] = n
 
     cdef int load_all(self) except -1 nogil:
         """Reload all kinds: when plain label pairs have changed, or everything."""
@@ -140,7 +67,7 @@ cdef class Edges:
             const weight_t* tau = self.w + self.layout.c.tau0
             int32_t kind, b
         for b in range(self.layout.c.B):
-            self.exp_of(b)
+            exp_of(self, b)
         for i in range(L * P):
             self.plain.score[i] = tau[i] if self.layout.c.has_tau and i % P < L else 0
         K.list_pairs(&self.plain, NULL, L * L, self.plain.pair, self.plain.row_ptr)
@@ -152,7 +79,7 @@ cdef class Edges:
     cdef int load_users(self, int32_t b) except -1 nogil:
         """Reload the kinds that contain a rich attribute."""
         cdef int64_t k
-        self.exp_of(b)
+        exp_of(self, b)
         for k in range(self.users[b], self.users[b + 1]):
             self.load(self.user[k])
         return 0
@@ -163,79 +90,16 @@ cdef class Edges:
         self.made, self.patched = NOTHING, STALE
         edge.pair = NULL
         self.spent -= self.store[kind].capacity
-        if self.list_spare(kind):
+        if list_spare(self, kind):
             edge.n = self.spare.n
-            self.keep_list(kind)
+            keep_list(self, kind)
         else:
             edge.n = TOO_LONG
             buffer_free(&self.store[kind])
         self.spent += self.store[kind].capacity
         if edge.E != NULL and (edge.n == TOO_LONG or not self.shared):
-            self.fill_matrix(kind)
+            fill_matrix(self, kind)
         return 0
-
-    cdef bint list_spare(self, int32_t kind) noexcept nogil:
-        """Build the list of a kind in the spare one; False if it is too long."""
-        cdef:
-            SentenceC step
-            int64_t no_attributes[2]
-            int64_t limit = most_pairs(self.layout.c.L, self.recursions)
-        if self.plain.n > limit or kind > 0 and not self.listed:
-            return False
-        memset(&step, 0, sizeof(SentenceC))
-        memset(no_attributes, 0, sizeof(no_attributes))
-        step.b_ptr = self.data.c.b_ptr + self.model[kind] if kind > 0 else no_attributes
-        step.b_id = self.data.c.b_id
-        self.spare.pair, self.spare.row_ptr = self.room, self.index_room
-        K.merge_list(&self.layout.c, self.w, 1.0, &step, 0, &self.plain, &self.spare, self.merged)
-        K.exp_changed(&self.spare, &self.plain)
-        return self.spare.n <= limit
-
-    cdef int keep_list(self, int32_t kind) except -1 nogil:
-        """Keep the spare list for a kind, if the budget allows."""
-        cdef:
-            EdgeC* edge = &self.edge[kind]
-            BufferC* store = &self.store[kind]
-            double* E = edge.E
-            double* ET = edge.ET
-            int64_t k, indices = 2 * (self.layout.c.L + 1) + self.spare.n
-        if self.shared or kind == 0:
-            for k in range(self.spare.n):
-                self.largest = fmax(self.largest, fabs(self.spare.pair[k].score))
-        if store.capacity == 0 and self.spent > self.budget:
-            return 0
-        arena_reserve(self, store, self.spare.n * sizeof(PairC) + indices * sizeof(int32_t), 1)
-        edge[0] = self.spare
-        edge.E, edge.ET = E, ET
-        edge.pair = <PairC*>store.data
-        edge.row_ptr = <int32_t*>(edge.pair + edge.n)
-        edge.column_ptr = edge.row_ptr + self.layout.c.L + 1
-        edge.column = edge.column_ptr + self.layout.c.L + 1
-        memcpy(edge.pair, self.spare.pair, edge.n * sizeof(PairC))
-        memcpy(edge.row_ptr, self.spare.row_ptr, indices * sizeof(int32_t))
-        return 0
-
-    cdef void fill_matrix(self, int32_t kind) noexcept nogil:
-        """Build the matrix, and its transpose, of a kind that has room for one."""
-        cdef:
-            int64_t L = self.layout.c.L, P = self.layout.c.P, i, j, u, f
-            double* score = self.unfolded
-            double* E = self.edge[kind].E
-            double* ET = self.edge[kind].ET
-            int32_t b
-        memcpy(score, self.plain.score, self.matrix * sizeof(double))
-        if kind > 0:
-            for u in range(self.data.c.b_ptr[self.model[kind]], self.data.c.b_ptr[self.model[kind] + 1]):
-                b = self.data.c.b_id[u]
-                for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
-                    score[self.layout.c.b_prev[f] * P + self.layout.c.b_label[f]] += self.w[self.layout.c.rich0 + f]
-        K.exp_row(self.matrix, score, 1, E)
-        for i in range(L):
-            for j in range(L, P):
-                E[i * P + j] = 0
-            for j in range(L):
-                ET[j * P + i] = E[i * P + j]
-                self.largest = fmax(self.largest, fabs(score[i * P + j]))
 
     # ------------------------------------------------------------------------------- steps
 
@@ -243,7 +107,7 @@ cdef class Edges:
         """Build a kind that is not kept in the spare one."""
         self.made = kind
         if self.edge[kind].n != TOO_LONG:
-            self.list_spare(kind)
+            list_spare(self, kind)
             return
         self.spare.pair = NULL
         if self.patched == STALE:
@@ -284,3 +148,146 @@ cdef class Edges:
         if edge.pair == NULL:
             return edge.E
         return K.unfold(edge, True, self.unfolded)
+
+
+cdef int number_kinds(Edges edges) except -1:
+    """Number the kinds; find the kind of every step."""
+    cdef:
+        const int64_t* row = edges.data.c.b_ptr
+        const int32_t* id = edges.data.c.b_id
+        int64_t s, t, n
+        dict numbers = {b"": 0}
+        list models = [0]
+        bytes key
+    edges.kind = <int32_t*>arena_zeros(edges, edges.data.c.n_tok, sizeof(int32_t))
+    if row != NULL:
+        for s in range(edges.data.c.n_seq):
+            for t in range(edges.data.c.seq_ptr[s] + 1, edges.data.c.seq_ptr[s + 1]):
+                n = row[t + 1] - row[t]
+                if n:
+                    key = (<const char*>(id + row[t]))[:n * sizeof(int32_t)]
+                    if key not in numbers:
+                        numbers[key] = len(models)
+                        models.append(t)
+                    edges.kind[t] = numbers[key]
+    edges.n_kinds = len(models)
+    edges.model = <int32_t*>arena_zeros(edges, edges.n_kinds, sizeof(int32_t))
+    for n in range(edges.n_kinds):
+        edges.model[n] = models[n]
+    return number_users(edges, sum([row[t + 1] - row[t] for t in models[1:]]) if row != NULL else 0)
+
+
+cdef int number_users(Edges edges, int64_t total) except -1:
+    """List the kinds that contain each rich attribute."""
+    cdef:
+        const int64_t* row = edges.data.c.b_ptr
+        const int32_t* id = edges.data.c.b_id
+        int64_t* users
+        int32_t* user
+        int64_t n = edges.layout.c.B, s, t, u
+    users = <int64_t*>arena_zeros(edges, n + 2, sizeof(int64_t)) + 1     # as in Occurrences
+    user = <int32_t*>arena_zeros(edges, total, sizeof(int32_t))
+    for s in range(1, edges.n_kinds):
+        for u in range(row[edges.model[s]], row[edges.model[s] + 1]):
+            users[id[u] + 1] += 1
+    for t in range(n):
+        users[t + 1] += users[t]
+    for s in range(1, edges.n_kinds):
+        for u in range(row[edges.model[s]], row[edges.model[s] + 1]):
+            user[users[id[u]]] = <int32_t>s
+            users[id[u]] += 1
+    edges.users, edges.user = users - 1, user
+    return 0
+
+
+cdef int64_t most_features(Edges edges) noexcept nogil:
+    """The most features that the rich attributes of one token have."""
+    cdef int64_t most = 0, t, u, n
+    if edges.data.c.b_ptr == NULL:
+        return 0
+    for t in range(edges.data.c.n_tok):
+        n = 0
+        for u in range(edges.data.c.b_ptr[t], edges.data.c.b_ptr[t + 1]):
+            n += edges.layout.c.b_ptr[edges.data.c.b_id[u] + 1] - edges.layout.c.b_ptr[edges.data.c.b_id[u]]
+        most = max(most, n)
+    return most
+
+
+cdef void exp_of(Edges edges, int32_t b) noexcept nogil:
+    """The nonzero weights of a rich attribute, as factors on the matrix of plain pairs."""
+    cdef int64_t f, n
+    if edges.shared:
+        return
+    n = edges.layout.c.b_ptr[b]
+    for f in range(edges.layout.c.b_ptr[b], edges.layout.c.b_ptr[b + 1]):
+        if edges.w[edges.layout.c.rich0 + f] != 0:
+            edges.cell[n] = <int32_t>edges.layout.c.b_prev[f] * edges.layout.c.P + edges.layout.c.b_label[f]
+            edges.factor[n] = K.exp(edges.w[edges.layout.c.rich0 + f])
+            n += 1
+    edges.end[b] = n
+
+
+cdef bint list_spare(Edges edges, int32_t kind) noexcept nogil:
+    """Build the list of a kind in the spare one; False if it is too long."""
+    cdef:
+        SentenceC step
+        int64_t no_attributes[2]
+        int64_t limit = most_pairs(edges.layout.c.L, edges.recursions)
+    if edges.plain.n > limit or kind > 0 and not edges.listed:
+        return False
+    memset(&step, 0, sizeof(SentenceC))
+    memset(no_attributes, 0, sizeof(no_attributes))
+    step.b_ptr = edges.data.c.b_ptr + edges.model[kind] if kind > 0 else no_attributes
+    step.b_id = edges.data.c.b_id
+    edges.spare.pair, edges.spare.row_ptr = edges.room, edges.index_room
+    K.merge_list(&edges.layout.c, edges.w, 1.0, &step, 0, &edges.plain, &edges.spare, edges.merged)
+    K.exp_changed(&edges.spare, &edges.plain)
+    return edges.spare.n <= limit
+
+
+cdef int keep_list(Edges edges, int32_t kind) except -1 nogil:
+    """Keep the spare list for a kind, if the budget allows."""
+    cdef:
+        EdgeC* edge = &edges.edge[kind]
+        BufferC* store = &edges.store[kind]
+        double* E = edge.E
+        double* ET = edge.ET
+        int64_t k, indices = 2 * (edges.layout.c.L + 1) + edges.spare.n
+    if edges.shared or kind == 0:
+        for k in range(edges.spare.n):
+            edges.largest = fmax(edges.largest, fabs(edges.spare.pair[k].score))
+    if store.capacity == 0 and edges.spent > edges.budget:
+        return 0
+    arena_reserve(edges, store, edges.spare.n * sizeof(PairC) + indices * sizeof(int32_t), 1)
+    edge[0] = edges.spare
+    edge.E, edge.ET = E, ET
+    edge.pair = <PairC*>store.data
+    edge.row_ptr = <int32_t*>(edge.pair + edge.n)
+    edge.column_ptr = edge.row_ptr + edges.layout.c.L + 1
+    edge.column = edge.column_ptr + edges.layout.c.L + 1
+    memcpy(edge.pair, edges.spare.pair, edge.n * sizeof(PairC))
+    memcpy(edge.row_ptr, edges.spare.row_ptr, indices * sizeof(int32_t))
+    return 0
+
+
+cdef void fill_matrix(Edges edges, int32_t kind) noexcept nogil:
+    """Build the matrix, and its transpose, of a kind that has room for one."""
+    cdef:
+        int64_t L = edges.layout.c.L, P = edges.layout.c.P, i, j, u, f
+        double* score = edges.unfolded
+        double* E = edges.edge[kind].E
+        double* ET = edges.edge[kind].ET
+        int32_t b
+    memcpy(score, edges.plain.score, edges.matrix * sizeof(double))
+    if kind > 0:
+        for u in range(edges.data.c.b_ptr[edges.model[kind]], edges.data.c.b_ptr[edges.model[kind] + 1]):
+            b = edges.data.c.b_id[u]
+            for f in range(edges.layout.c.b_ptr[b], edges.layout.c.b_ptr[b + 1]):
+                score[edges.layout.c.b_prev[f] * P + edges.layout.c.b_label[f]] += edges.w[edges.layout.c.rich0 + f]
+    K.exp_row(edges.matrix, score, 1, E)
+    for i in range(L):
+        for j in range(L, P):
+            E[i * P + j] = 0
+        for j in range(L):
+            ET[j * P + i] = E[i * P + j]
+            edges.largest = fmax(edges.largest, fabs(score[i * P + j]))

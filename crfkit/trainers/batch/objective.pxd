@@ -62,7 +62,6 @@ cdef class Objective(Arena):
     cdef double w_squares[16]   # sums of each part
     cdef double g_squares[16]
 
-    cdef int in_columns(self, Work what) except -1
     cdef void gather(self, int part) noexcept nogil
     cdef void complete(self, int part) noexcept nogil
 

@@ -129,7 +129,7 @@ cdef class Objective:
             int64_t k
             Worker worker
             double total = 0
-        self.in_columns(ADD_UP)
+        in_columns(self, ADD_UP)
         self.next_chunk = self.given_up = 0
         for worker in self.workers:
             worker.wrong = worker.flawed = 0
@@ -146,17 +146,10 @@ cdef class Objective:
             self.flawed += worker.flawed
         if self.pool is not None:
             in_halves(self.pool, self.take_share, GATHER, PARTS)
-        self.in_columns(HAND_DOWN)
+        in_columns(self, HAND_DOWN)
         for k in range(self.n_chunks):
             total += self.nll[k]
         return total
-
-    cdef int in_columns(self, Work what) except -1:
-        """Work on the rows of nests; threads share the labels by cache lines, where there are at least two."""
-        cdef int64_t lines = self.layout.c.P // COLUMNS
-        if self.nests.n == 0:
-            return 0
-        return in_halves(self.pool if lines > 1 else None, self.take_share, what, lines)
 
     cdef void gather(self, int part) noexcept nogil:
         """Add a part of the other workers' gradients to that of the first."""
@@ -266,6 +259,14 @@ cdef class Objective:
                         self.gather(part)
                     else:
                         self.complete(part)
+
+
+cdef int in_columns(Objective objective, Work what) except -1:
+    """Work on the rows of nests; threads share the labels by cache lines, where there are at least two."""
+    cdef int64_t lines = objective.layout.c.P // COLUMNS
+    if objective.nests.n == 0:
+        return 0
+    return in_halves(objective.pool if lines > 1 else None, objective.take_share, what, lines)
 
 
 cdef int in_halves(Threads pool, object work, int what, int64_t n) except -1:

@@ -62,53 +62,7 @@ cdef class Proximal(DualAscent):
             self.kept_val = self.zeros(n_visits)
         self.kept = <uint8_t*>arena_zeros(self, layout.c.A, sizeof(uint8_t))
         self.screened = False
-        self.find_stiffness()
-
-    cdef int find_stiffness(self) except -1:
-        """The first stiffness of all weights, and self.l2, a mean of them for the choice of step sizes."""
-        cdef:
-            const DatasetC* data = &self.data.c
-            const LayoutC* c = &self.layout.c
-            SentenceC sent
-            int64_t s, u, r, k, first, n, pairs = pairs_row(c)
-            int32_t t
-            float* seen = self.moved            # by feature: its count; borrows memory that is not used yet
-            double seen_at, stiffness, total = 0, pulled = 0
-            double[::1] count = array.array("d", [0.0]) * (pairs + 1)       # of each row
-            double[::1] square = array.array("d", [0.0]) * (pairs + 1)      # and the squared values
-        with nogil:
-            for s in range(data.n_seq):
-                sent = dataset_sentence(data, s)
-                count[pairs] += sent.weight * (sent.T - 1) / c.L
-                for t in range(sent.T):
-                    for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
-                        count[sent.u_id[u]] += sent.weight
-                        square[sent.u_id[u]] += sent.weight * (sent.u_val[u] ** 2 if sent.u_val != NULL else 1)
-                        k = self.cell_of(sent.u_id[u], -1, sent.label[t])
-                        if k >= 0:
-                            seen[k] += sent.weight
-                    if t and c.has_tau:
-                        seen[self.cell_of(pairs, sent.label[t - 1], sent.label[t])] += sent.weight
-                    for u in range(sent.b_ptr[t] if t and sent.b_ptr != NULL else 0, sent.b_ptr[t + 1] if t and sent.b_ptr != NULL else 0):
-                        r = c.A + sent.b_id[u]
-                        count[r] += sent.weight / c.L
-                        square[r] += sent.weight / c.L
-                        k = self.cell_of(r, sent.label[t - 1], sent.label[t])
-                        if k >= 0:
-                            seen[k] += sent.weight
-            square[pairs] = count[pairs]
-            for r in range(pairs + 1):
-                n = layout_row(&self.layout.c, r, &first)
-                self.unit[r] = square[r] / count[r] if square[r] > 0 else 1
-                for k in range(first, first + n):
-                    seen_at = seen[k] + UNSEEN * count[r]
-                    stiffness = self.unit[r] * fmin(fmax(STIFFNESS * sqrt(seen_at), FIRST_LEAST), FIRST_MOST)
-                    self.inverse[k] = <float>(1 / (stiffness + self.penalty_l2))
-                    seen[k] = <float>stiffness
-                    total += seen_at * self.unit[r]
-                    pulled += seen_at * self.unit[r] * self.inverse[k]
-        self.l2 = total / pulled if pulled > 0 else 1.0
-        return 0
+        find_stiffness(self)
 
     cdef int64_t cell_of(self, int64_t r, int32_t before, int32_t label) noexcept nogil:
         """The cell of a feature, or -1."""
@@ -160,31 +114,8 @@ cdef class Proximal(DualAscent):
 
     cdef int end_pass(self) except -1:
         with nogil:
-            self.move_centers()
+            move_centers(self)
         return 0
-
-    cdef void move_centers(self) noexcept nogil:
-        """Move the centres to the weights, and adapt each stiffness."""
-        cdef:
-            int64_t r, k, first, n, rows = pairs_row(&self.layout.c) + 1
-            double l2 = self.penalty_l2, old, new, center, way, wish
-        for r in range(rows):
-            n = layout_row(&self.layout.c, r, &first)
-            for k in range(first, first + n):
-                old = 1 / <double>self.inverse[k] - l2
-                center = self.pull[k] / old
-                way = self.w[k] - center
-                wish = fabs(self.moved[k])
-                if way * self.moved[k] > 0:
-                    wish = fmax(SOFTER * wish, FLOOR * self.unit[r])
-                elif way * self.moved[k] < 0:
-                    wish = fmin(fmax(STIFFER * wish, LEAST * self.unit[r]), MOST * self.unit[r])
-                new = fmax(wish, LEAST * self.unit[r])
-                center += (new / wish if self.w[k] != 0 else 1) * way
-                self.moved[k] = <float>(wish if way > 0 else -wish if way < 0 else self.moved[k])
-                self.inverse[k] = <float>(1 / (new + l2))
-                self.pull[k] = <float>(new * center) if center * self.w[k] > 0 else 0
-                self.w[k] = soft(self.pull[k] + self.sum[k], self.l1) * self.inverse[k]
 
     cdef double entropy_of_all(self) noexcept nogil:
         """A lower bound of the entropy of the distributions given by the dual variables."""
@@ -248,6 +179,77 @@ cdef class Proximal(DualAscent):
         if self.screened:
             self.screened = False
             self.find_overlaps(self.data.c.u_ptr, self.data.c.u_id, self.data.c.u_val)
+
+
+cdef int find_stiffness(Proximal ascent) except -1:
+    """The first stiffness of all weights, and ascent.l2, a mean of them for the choice of step sizes."""
+    cdef:
+        const DatasetC* data = &ascent.data.c
+        const LayoutC* c = &ascent.layout.c
+        SentenceC sent
+        int64_t s, u, r, k, first, n, pairs = pairs_row(c)
+        int32_t t
+        float* seen = ascent.moved            # by feature: its count; borrows memory that is not used yet
+        double seen_at, stiffness, total = 0, pulled = 0
+        double[::1] count = array.array("d", [0.0]) * (pairs + 1)       # of each row
+        double[::1] square = array.array("d", [0.0]) * (pairs + 1)      # and the squared values
+    with nogil:
+        for s in range(data.n_seq):
+            sent = dataset_sentence(data, s)
+            count[pairs] += sent.weight * (sent.T - 1) / c.L
+            for t in range(sent.T):
+                for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
+                    count[sent.u_id[u]] += sent.weight
+                    square[sent.u_id[u]] += sent.weight * (sent.u_val[u] ** 2 if sent.u_val != NULL else 1)
+                    k = ascent.cell_of(sent.u_id[u], -1, sent.label[t])
+                    if k >= 0:
+                        seen[k] += sent.weight
+                if t and c.has_tau:
+                    seen[ascent.cell_of(pairs, sent.label[t - 1], sent.label[t])] += sent.weight
+                for u in range(sent.b_ptr[t] if t and sent.b_ptr != NULL else 0, sent.b_ptr[t + 1] if t and sent.b_ptr != NULL else 0):
+                    r = c.A + sent.b_id[u]
+                    count[r] += sent.weight / c.L
+                    square[r] += sent.weight / c.L
+                    k = ascent.cell_of(r, sent.label[t - 1], sent.label[t])
+                    if k >= 0:
+                        seen[k] += sent.weight
+        square[pairs] = count[pairs]
+        for r in range(pairs + 1):
+            n = layout_row(&ascent.layout.c, r, &first)
+            ascent.unit[r] = square[r] / count[r] if square[r] > 0 else 1
+            for k in range(first, first + n):
+                seen_at = seen[k] + UNSEEN * count[r]
+                stiffness = ascent.unit[r] * fmin(fmax(STIFFNESS * sqrt(seen_at), FIRST_LEAST), FIRST_MOST)
+                ascent.inverse[k] = <float>(1 / (stiffness + ascent.penalty_l2))
+                seen[k] = <float>stiffness
+                total += seen_at * ascent.unit[r]
+                pulled += seen_at * ascent.unit[r] * ascent.inverse[k]
+    ascent.l2 = total / pulled if pulled > 0 else 1.0
+    return 0
+
+
+cdef void move_centers(Proximal ascent) noexcept nogil:
+    """Move the centres to the weights, and adapt each stiffness."""
+    cdef:
+        int64_t r, k, first, n, rows = pairs_row(&ascent.layout.c) + 1
+        double l2 = ascent.penalty_l2, old, new, center, way, wish
+    for r in range(rows):
+        n = layout_row(&ascent.layout.c, r, &first)
+        for k in range(first, first + n):
+            old = 1 / <double>ascent.inverse[k] - l2
+            center = ascent.pull[k] / old
+            way = ascent.w[k] - center
+            wish = fabs(ascent.moved[k])
+            if way * ascent.moved[k] > 0:
+                wish = fmax(SOFTER * wish, FLOOR * ascent.unit[r])
+            elif way * ascent.moved[k] < 0:
+                wish = fmin(fmax(STIFFER * wish, LEAST * ascent.unit[r]), MOST * ascent.unit[r])
+            new = fmax(wish, LEAST * ascent.unit[r])
+            center += (new / wish if ascent.w[k] != 0 else 1) * way
+            ascent.moved[k] = <float>(wish if way > 0 else -wish if way < 0 else ascent.moved[k])
+            ascent.inverse[k] = <float>(1 / (new + l2))
+            ascent.pull[k] = <float>(new * center) if center * ascent.w[k] > 0 else 0
+            ascent.w[k] = soft(ascent.pull[k] + ascent.sum[k], ascent.l1) * ascent.inverse[k]
 
 
 cdef inline float soft(float x, double l1) noexcept nogil:

@@ -83,7 +83,7 @@ cdef class History:
     cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* gradient) except *:
         """Add the step from w_old, where `direction` was called, to w, and update the products. The next call of `direction` must
         be for `gradient`."""
-        cdef int32_t slot = self.next_slot(), k, part
+        cdef int32_t slot = next_slot(self), k, part
         self.w, self.w_old, self.g, self.gradient = w, w_old, g, gradient
         self.newest = slot
         self.used = min(self.used + 1, self.m)
@@ -101,9 +101,6 @@ cdef class History:
         if self.gram[2 * slot][2 * slot + 1] <= 1e-12 * self.gram[2 * slot + 1][2 * slot + 1]:
             self.forget()       # no positive curvature: the quadratic model is invalid here
 
-    cdef int32_t next_slot(self) noexcept nogil:
-        return (self.newest + 1) % self.m
-
     cdef void touch(self, int32_t slots) noexcept nogil:
         """Touch the memory of this many slots: threads that touch fresh memory at the same time wait for each other. It is not
         done at creation, since a dual ascent before that needs the memory itself."""
@@ -115,7 +112,7 @@ cdef class History:
         """Do this work on parts first_part .. last_part - 1."""
         cdef:
             int64_t first, last, i
-            int32_t slot = self.newest if what == ADD else self.next_slot()
+            int32_t slot = self.newest if what == ADD else next_slot(self)
             int part
             float* s = <float*>self.row[2 * slot]
             float* y = <float*>self.row[2 * slot + 1]
@@ -172,9 +169,9 @@ cdef class History:
             slot = (self.newest - k + self.m) % self.m
             c[2 * slot] += alpha[slot] - self.product(c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
         self.c_g, self.gradient, self.g = c_g, gradient, g
-        self.touch(self.next_slot() + 1)
+        self.touch(next_slot(self) + 1)
         in_halves(self.pool, self.do_parts, COMBINE, PARTS)
-        return <float*>self.row[2 * self.next_slot()]
+        return <float*>self.row[2 * next_slot(self)]
 
     cdef double first_step(self) noexcept nogil:
         """The first step along the direction of steepest descent: scores change by about 1."""
@@ -209,3 +206,7 @@ cdef class History:
         if not 0 <= self.used <= self.m or not -(self.used == 0) <= self.newest < max(self.used, 1):
             raise ValueError("used, newest: more pairs than there is room for")
         restore_vectors(state, self.vectors())
+
+
+cdef int32_t next_slot(History history) noexcept nogil:
+    return (history.newest + 1) % history.m
