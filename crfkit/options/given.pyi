@@ -75,7 +75,7 @@ class OfEstimator(TypedDict, total=False):
     'Number of iterations that delta looks back.'
 
     l2: float | None
-    'Weight of the L2 penalty: l2/2 |w|^2 is added to the objective. By default one that fits the data, from 0.03 (attributes with one label each) to 1.'
+    'Weight of the L2 penalty: l2/2 |w|^2 is added to the objective. By default one that fits the data, from 0.03 (attributes with one label each) to 1; less where values are below 1.'
 
     memory: int | None
     'Number of steps that the quasi-Newton method remembers.'

@@ -9,7 +9,7 @@ from .declaring import option
 
 
 def _l2(default: float | None = None) -> Any:
-    fitted = " By default one that fits the data, from 0.03 (attributes with one label each) to 1." if default is None else ""
+    fitted = " By default one that fits the data, from 0.03 (attributes with one label each) to 1; less where values are below 1." if default is None else ""
     return option(default, f"Weight of the L2 penalty: l2/2 |w|^2 is added to the objective.{fitted}", low=0.0, kind=float)
 
 
