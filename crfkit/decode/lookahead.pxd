@@ -57,6 +57,5 @@ cdef class LookaheadSearch(Arena):
 
     cdef int refresh(self) except -1 nogil
     cdef const double* steps(self, int32_t t) noexcept nogil
-    cdef void fill_row(self, int32_t t, int32_t before, int32_t previous, double* row) noexcept nogil
     cdef double solve(self, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous,
                       int32_t* label) noexcept nogil

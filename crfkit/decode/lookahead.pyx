@@ -171,7 +171,7 @@ cdef class LookaheadSearch:
         cdef double* row = self.rows
         score_to(self, self.sent.T - 1)
         for t in range(self.sent.T):
-            self.fill_row(t, labels[t - 2] if t > 1 else L + 1 - t, labels[t - 1] if t > 0 else L, row)
+            fill_row(self, t, labels[t - 2] if t > 1 else L + 1 - t, labels[t - 1] if t > 0 else L, row)
             total += row[labels[t]]
         return total
 
@@ -197,24 +197,6 @@ cdef class LookaheadSearch:
             return <double*>self.own.data + <int64_t>(t % self.ring) * self.layout.c.L * self.layout.c.P
         return self.pairs
 
-    cdef void fill_row(self, int32_t t, int32_t before, int32_t previous, double* row) noexcept nogil:
-        """row[j] = the score of label j at token t after two labels."""
-        cdef:
-            const LayoutC* layout = &self.layout.c
-            const SentenceC* sent = self.sent
-            int64_t P = layout.P, j, u
-            const double* tau = self.lattice.c.shared.score + previous * P
-        memcpy(row, self.lattice.c.score + t * P, P * sizeof(double))
-        if previous < layout.L:
-            for j in range(layout.L):
-                row[j] += tau[j]
-        if sent.b_ptr != NULL:
-            for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                add_features(layout, self.w, sent.b_id[u], ANY, previous, row)
-                if self.second:
-                    add_features(layout, self.w, sent.b_id[u], before, previous, row)
-                    add_features(layout, self.w, sent.b_id[u], before, ANY, row)
-
     # ------------------------------------------------------------------------------- two labels back
 
     cdef double solve(self, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous,
@@ -229,6 +211,25 @@ cdef class LookaheadSearch:
             memo.value, memo.stamp = self.rows[2 * self.layout.c.P * level + memo.label], self.stamp
         label[0] = memo.label
         return memo.value
+
+
+cdef void fill_row(LookaheadSearch search, int32_t t, int32_t before, int32_t previous, double* row) noexcept nogil:
+    """row[j] = the score of label j at token t after two labels."""
+    cdef:
+        const LayoutC* layout = &search.layout.c
+        const SentenceC* sent = search.sent
+        int64_t P = layout.P, j, u
+        const double* tau = search.lattice.c.shared.score + previous * P
+    memcpy(row, search.lattice.c.score + t * P, P * sizeof(double))
+    if previous < layout.L:
+        for j in range(layout.L):
+            row[j] += tau[j]
+    if sent.b_ptr != NULL:
+        for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
+            add_features(layout, search.w, sent.b_id[u], ANY, previous, row)
+            if search.second:
+                add_features(layout, search.w, sent.b_id[u], before, previous, row)
+                add_features(layout, search.w, sent.b_id[u], before, ANY, row)
 
 
 cdef bint is_shared(LookaheadSearch search, int32_t b) noexcept nogil:
@@ -337,7 +338,7 @@ cdef void fill_level(LookaheadSearch search, int32_t t, int32_t level, int32_t l
         int64_t P = search.layout.c.P, j
         double* row = search.rows + 2 * P * level
         const double* reach
-    search.fill_row(t, before, previous, row)
+    fill_row(search, t, before, previous, row)
     memcpy(row + P, row, P * sizeof(double))
     if t < last:
         reach = <double*>search.reach.data + (t + 1) * P

@@ -41,8 +41,6 @@ cdef class Counter(Arena):
 
     cdef int run(self, const LabelC* labels, const int32_t* gold, const int32_t* found, int64_t n,
                  int64_t n_types) except -1 nogil
-    cdef void lenient_step(self, LabelC gold, LabelC found, int64_t* counts) noexcept nogil
-    cdef void strict_step(self, LabelC gold, LabelC found, int64_t* counts) noexcept nogil
     cdef int end_sentence(self) except -1 nogil
     cdef int finish(self, LabelC outside, bint in_sentence) except -1
 

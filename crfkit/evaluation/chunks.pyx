@@ -42,49 +42,13 @@ cdef class Counter:
         counts = <int64_t*>self.by_type.data
         for i in range(n):
             if self.strict:
-                self.strict_step(labels[gold[i]], labels[found[i]], counts)
+                strict_step(self, labels[gold[i]], labels[found[i]], counts)
             else:
-                self.lenient_step(labels[gold[i]], labels[found[i]], counts)
+                lenient_step(self, labels[gold[i]], labels[found[i]], counts)
             self.position += 1
             if self.keep and gold[i] == 0:
                 self.end_sentence()
         return 0
-
-    cdef void lenient_step(self, LabelC gold, LabelC found, int64_t* counts) noexcept nogil:
-        """conlleval's own bookkeeping, since a label of an unknown kind can end a chunk in one column only."""
-        cdef int in_gold = transition(self.rules, self.gold.last, gold)
-        cdef int in_found = transition(self.rules, self.found.last, found)
-        if self.agreeing:
-            if in_gold & END and in_found & END and self.gold.last.type == self.found.last.type:
-                self.agreeing = False
-                self.total[2] += 1
-                counts[3 * self.gold.last.type + 2] += 1
-            elif (in_gold & END) != (in_found & END) or gold.type != found.type:
-                self.agreeing = False
-        if in_gold & START:
-            self.total[0] += 1
-            counts[3 * gold.type] += 1
-        if in_found & START:
-            self.total[1] += 1
-            counts[3 * found.type + 1] += 1
-        if in_gold & START and in_found & START and gold.type == found.type:
-            self.agreeing = True
-        self.gold.last, self.found.last = gold, found
-
-    cdef void strict_step(self, LabelC gold, LabelC found, int64_t* counts) noexcept nogil:
-        """A chunk is counted where it ends, for only there it is known to be well-formed."""
-        cdef int32_t gold_type = self.gold.last.type, found_type = self.found.last.type
-        cdef int64_t in_gold = close_or_open(self.rules, &self.gold, gold, self.position)
-        cdef int64_t in_found = close_or_open(self.rules, &self.found, found, self.position)
-        if in_gold >= 0:
-            self.total[0] += 1
-            counts[3 * gold_type] += 1
-        if in_found >= 0:
-            self.total[1] += 1
-            counts[3 * found_type + 1] += 1
-        if in_gold >= 0 and in_gold == in_found and gold_type == found_type:
-            self.total[2] += 1
-            counts[3 * gold_type + 2] += 1
 
     cdef int end_sentence(self) except -1 nogil:
         arena_reserve(self, &self.by_sentence, self.n_sentences + 1, sizeof(self.total))
@@ -97,7 +61,7 @@ cdef class Counter:
         if self.n_types == 0:
             return 0
         if self.strict:
-            self.strict_step(outside, outside, <int64_t*>self.by_type.data)
+            strict_step(self, outside, outside, <int64_t*>self.by_type.data)
         elif self.agreeing:
             self.agreeing = False
             self.total[2] += 1
@@ -121,6 +85,44 @@ cdef class Counter:
         cdef int64_t i
         return {types[i]: (c[3 * i], c[3 * i + 1], c[3 * i + 2])
                 for i in range(self.n_types) if c[3 * i] or c[3 * i + 1]}
+
+
+cdef void lenient_step(Counter counter, LabelC gold, LabelC found, int64_t* counts) noexcept nogil:
+    """conlleval's own bookkeeping, since a label of an unknown kind can end a chunk in one column only."""
+    cdef int in_gold = transition(counter.rules, counter.gold.last, gold)
+    cdef int in_found = transition(counter.rules, counter.found.last, found)
+    if counter.agreeing:
+        if in_gold & END and in_found & END and counter.gold.last.type == counter.found.last.type:
+            counter.agreeing = False
+            counter.total[2] += 1
+            counts[3 * counter.gold.last.type + 2] += 1
+        elif (in_gold & END) != (in_found & END) or gold.type != found.type:
+            counter.agreeing = False
+    if in_gold & START:
+        counter.total[0] += 1
+        counts[3 * gold.type] += 1
+    if in_found & START:
+        counter.total[1] += 1
+        counts[3 * found.type + 1] += 1
+    if in_gold & START and in_found & START and gold.type == found.type:
+        counter.agreeing = True
+    counter.gold.last, counter.found.last = gold, found
+
+
+cdef void strict_step(Counter counter, LabelC gold, LabelC found, int64_t* counts) noexcept nogil:
+    """A chunk is counted where it ends, for only there it is known to be well-formed."""
+    cdef int32_t gold_type = counter.gold.last.type, found_type = counter.found.last.type
+    cdef int64_t in_gold = close_or_open(counter.rules, &counter.gold, gold, counter.position)
+    cdef int64_t in_found = close_or_open(counter.rules, &counter.found, found, counter.position)
+    if in_gold >= 0:
+        counter.total[0] += 1
+        counts[3 * gold_type] += 1
+    if in_found >= 0:
+        counter.total[1] += 1
+        counts[3 * found_type + 1] += 1
+    if in_gold >= 0 and in_gold == in_found and gold_type == found_type:
+        counter.total[2] += 1
+        counts[3 * gold_type + 2] += 1
 
 
 cdef inline int64_t close_or_open(const uint8_t* rules, OpenC* column, LabelC label, int64_t position) noexcept nogil:

@@ -42,7 +42,6 @@ cdef class Search(Arena):
     cdef int32_t kind_of(self, int32_t action) noexcept nogil
     cdef void release(self, int32_t number) noexcept nogil
     cdef void forget(self) noexcept nogil
-    cdef double ahead(self, SearchNodeC* node, int32_t kind, int32_t depth) noexcept nogil
     cdef void choose(self, int32_t correct, bint can_wait, double margin, ActionChoiceC* choice) noexcept nogil
     cdef int32_t best_actions(self, int32_t action, int32_t* actions) noexcept nogil
     cdef void execute(self, int32_t action) noexcept nogil

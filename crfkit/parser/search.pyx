@@ -64,19 +64,6 @@ cdef class Search(Arena):
         self.release(self.root)
         self.root = new_node(self)
 
-    cdef double ahead(self, SearchNodeC* node, int32_t kind, int32_t depth) noexcept nogil:
-        """The best sum of scores of the `depth` actions after one of this kind."""
-        cdef int32_t gone
-        cdef double value
-        if depth == 0:
-            return 0
-        if node.child[kind] < 0:
-            node.child[kind] = new_node(self)
-        gone = state_do(&self.state, kind, 0)
-        value = explore(self, node.child[kind], depth - 1)
-        state_undo(&self.state, kind, gone)
-        return value
-
     # ------------------------------------------------------------------------------------------ decisions
 
     cdef void choose(self, int32_t correct, bint can_wait, double margin, ActionChoiceC* choice) noexcept nogil:
@@ -94,7 +81,7 @@ cdef class Search(Arena):
             score_actions(self, self.root)
         for kind in range(KINDS):
             if state_allows(&self.state, kind):
-                ahead[kind] = self.ahead(node, kind, self.depth)
+                ahead[kind] = best_after(self, node, kind, self.depth)
         if correct >= 0:
             of_correct = score[correct] + ahead[self.kind_of(correct)]
         if can_wait:
@@ -141,6 +128,20 @@ cdef class Search(Arena):
         while not state_ended(&self.state):
             self.choose(NOBODY, False, 0, &choice)
             self.execute(choice.action)
+
+
+cdef double best_after(Search search, SearchNodeC* node, int32_t kind, int32_t depth) noexcept nogil:
+    """The best sum of scores of the `depth` actions after one of this kind."""
+    cdef int32_t gone
+    cdef double value
+    if depth == 0:
+        return 0
+    if node.child[kind] < 0:
+        node.child[kind] = new_node(search)
+    gone = state_do(&search.state, kind, 0)
+    value = explore(search, node.child[kind], depth - 1)
+    state_undo(&search.state, kind, gone)
+    return value
 
 
 cdef int32_t relation_of(Search search, int32_t action) noexcept nogil:
@@ -227,7 +228,7 @@ cdef double explore(Search search, int32_t number, int32_t depth) noexcept nogil
     for kind in range(KINDS):
         if not state_allows(&search.state, kind):
             continue
-        value = node.top[kind] + search.ahead(node, kind, depth)
+        value = node.top[kind] + best_after(search, node, kind, depth)
         if value > best:
             best = value
             node.choice = kind

@@ -33,8 +33,6 @@ cdef class OnlineTrainer(Trainer):
     cdef int begin_update(self) except -1 nogil
     cdef void close_batch(self) noexcept nogil
     cdef double row_factor(self, int64_t r) noexcept nogil
-    cdef void carry_row(self, int64_t r) noexcept nogil
-    cdef void carry(self, const int32_t* which, int64_t n) noexcept nogil
     cdef int update(self, const int32_t* which, int64_t n, double* loss) except -1 nogil
     cdef int learn_from(self, const int32_t* which, int64_t n, double* loss) except -1 nogil
     cdef int begin_anew(self, object start) except -1
@@ -47,4 +45,3 @@ cdef class OnlineTrainer(Trainer):
     cdef void follow(self, OnlineTrainer leader) noexcept
     cdef void absorb(self, OnlineTrainer worker) noexcept
     cdef int64_t come_to(self, int64_t k) except -1
-    cdef int64_t run_threads(self, int64_t first, int64_t last, double* loss) except -1

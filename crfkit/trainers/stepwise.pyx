@@ -97,27 +97,6 @@ cdef class OnlineTrainer(Trainer):
         """How many updates are made from n sequences."""
         return (n + self.batch - 1) // self.batch
 
-    cdef void carry_row(self, int64_t r) noexcept nogil:
-        cdef int64_t k, first, n = layout_row(&self.layout.c, r, &first)
-        cdef double factor = self.row_factor(r)
-        for k in range(first, first + n):
-            self.w[k] += <weight_t>(factor * self.out[k])
-            self.out[k] = 0
-
-    cdef void carry(self, const int32_t* which, int64_t n) noexcept nogil:
-        """Add the changes of a batch to the weights. Rows that occur twice are cleared the first time."""
-        cdef int64_t k, u
-        cdef SentenceC sent
-        for k in range(n):
-            sent = sentence_at(self.ordered, self.data, which + k)
-            for u in range(sent.u_ptr[0], sent.u_ptr[sent.T]):
-                self.carry_row(sent.u_id[u])
-            if sent.b_ptr != NULL:
-                for u in range(sent.b_ptr[0], sent.b_ptr[sent.T]):
-                    self.carry_row(<int64_t>self.layout.c.A + sent.b_id[u])
-        self.carry_row(pairs_row(&self.layout.c))
-        self.pairs_known = False
-
     cdef int update(self, const int32_t* which, int64_t n, double* loss) except -1 nogil:
         """One update from n sequences."""
         cdef SentenceC sent
@@ -132,7 +111,7 @@ cdef class OnlineTrainer(Trainer):
                 raise self.diverged(f" at sequence {which[k] + 1}")
         if self.batch > 1:
             self.close_batch()
-            self.carry(which, n)
+            carry(self, which, n)
         self.steps += 1
         return 0
 
@@ -198,7 +177,7 @@ cdef class OnlineTrainer(Trainer):
             while k < n:
                 known = self.come_to(k)
                 if self.threads > 1:
-                    k = self.run_threads(k, known, &loss)
+                    k = run_threads(self, k, known, &loss)
                 else:       # whole batches
                     most = min((min(known - k, STEPS_BETWEEN_SIGNALS) + self.batch - 1) // self.batch * self.batch, n - k)
                     with nogil:
@@ -257,32 +236,6 @@ cdef class OnlineTrainer(Trainer):
                 self.learn_from(self.sequences + first, at - first, &self.loss)
                 first = crfkit_fetch_add(&leader.claimed, BLOCK)
 
-    cdef int64_t run_threads(self, int64_t first, int64_t last, double* loss) except -1:
-        """Make some updates on several threads, at most up to the last sequence; returns where they end."""
-        cdef int64_t n = min(last - first, <int64_t>PIECE * self.threads)
-        cdef OnlineTrainer worker
-        n = self.undisturbed(n)
-        if n < 2 * BLOCK:
-            n = max(n, 1)
-            with nogil:
-                self.learn_from(self.sequences + first, n, loss)
-            return first + n
-        while len(self.workers) < self.threads:
-            self.workers.append(type(self)(self.data, self.layout, self.options, leader=self))
-        if self.pool is None:
-            self.pool = Threads(self.threads - 1)
-        self.claimed, self.piece = first, first + n
-        for worker in self.workers:
-            worker.follow(self)
-            worker.claimed = first
-        self.pool.run(OnlineTrainer.work, [(worker, self) for worker in self.workers])
-        for worker in self.workers:
-            loss[0] += worker.loss
-            self.absorb(worker)
-        self.skip(n)
-        self.pairs_known = False
-        return first + n
-
     # ------------------------------------------------------------------------------------------ measures
 
     cdef double expect(self, const weight_t* w, double scale, const SentenceC* scored) except? -1 nogil:
@@ -320,6 +273,56 @@ cdef class OnlineTrainer(Trainer):
     def measures(self) -> dict:
         """The loss of a CRF, with --crf-loss."""
         return {"crf_loss": self.crf_loss()} if getattr(self.options, "crf_loss", False) else {}
+
+
+cdef void carry_row(OnlineTrainer trainer, int64_t r) noexcept nogil:
+    cdef int64_t k, first, n = layout_row(&trainer.layout.c, r, &first)
+    cdef double factor = trainer.row_factor(r)
+    for k in range(first, first + n):
+        trainer.w[k] += <weight_t>(factor * trainer.out[k])
+        trainer.out[k] = 0
+
+
+cdef void carry(OnlineTrainer trainer, const int32_t* which, int64_t n) noexcept nogil:
+    """Add the changes of a batch to the weights. Rows that occur twice are cleared the first time."""
+    cdef int64_t k, u
+    cdef SentenceC sent
+    for k in range(n):
+        sent = sentence_at(trainer.ordered, trainer.data, which + k)
+        for u in range(sent.u_ptr[0], sent.u_ptr[sent.T]):
+            carry_row(trainer, sent.u_id[u])
+        if sent.b_ptr != NULL:
+            for u in range(sent.b_ptr[0], sent.b_ptr[sent.T]):
+                carry_row(trainer, <int64_t>trainer.layout.c.A + sent.b_id[u])
+    carry_row(trainer, pairs_row(&trainer.layout.c))
+    trainer.pairs_known = False
+
+
+cdef int64_t run_threads(OnlineTrainer trainer, int64_t first, int64_t last, double* loss) except -1:
+    """Make some updates on several threads, at most up to the last sequence; returns where they end."""
+    cdef int64_t n = min(last - first, <int64_t>PIECE * trainer.threads)
+    cdef OnlineTrainer worker
+    n = trainer.undisturbed(n)
+    if n < 2 * BLOCK:
+        n = max(n, 1)
+        with nogil:
+            trainer.learn_from(trainer.sequences + first, n, loss)
+        return first + n
+    while len(trainer.workers) < trainer.threads:
+        trainer.workers.append(type(trainer)(trainer.data, trainer.layout, trainer.options, leader=trainer))
+    if trainer.pool is None:
+        trainer.pool = Threads(trainer.threads - 1)
+    trainer.claimed, trainer.piece = first, first + n
+    for worker in trainer.workers:
+        worker.follow(trainer)
+        worker.claimed = first
+    trainer.pool.run(OnlineTrainer.work, [(worker, trainer) for worker in trainer.workers])
+    for worker in trainer.workers:
+        loss[0] += worker.loss
+        trainer.absorb(worker)
+    trainer.skip(n)
+    trainer.pairs_known = False
+    return first + n
 
 
 cdef bint is_permutation(const int32_t* order, int64_t n) except -1:

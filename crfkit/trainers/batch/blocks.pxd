@@ -55,15 +55,8 @@ cdef class Blocks(Arena):
     cdef double largest                 # absolute value of the attribute
     cdef double farthest                # change of a score
     cdef void choose(self, int32_t block) noexcept nogil
-    cdef void add_feature(self, int64_t prev, int64_t label, int64_t cell) noexcept nogil
     cdef int gather(self, int32_t block) except -1 nogil
-    cdef double visit(self, int32_t block, bint look) except? -1 nogil
-    cdef double one_sequence(self, int32_t b, int64_t s, bint look, const int32_t* token, const float* value,
-                             int64_t n) except? -1 nogil
-    cdef void look_at_node(self, int64_t t, double weight, double v) noexcept nogil
-    cdef void look_at_pair(self, int64_t s, int64_t t, double weight, double v) noexcept nogil
     cdef void hold(self, int32_t kind, const double* left, const double* right, double gain) noexcept nogil
-    cdef void add_held(self) noexcept nogil
     cdef double step(self, double kappa, double* smooth, double* curvature) noexcept nogil
     cdef double apply(self, int32_t block) except? -1 nogil
     cdef double update(self, int32_t block, double f) except? -1 nogil

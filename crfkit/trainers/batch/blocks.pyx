@@ -129,21 +129,16 @@ cdef class Blocks:
         if b < 0:
             for f in range(self.layout.c.u_ptr[block], self.layout.c.u_ptr[block + 1]):
                 k = self.layout.c.u_label[f]
-                self.add_feature(0, k, block * P + k if block < self.layout.c.H else cold0 + f)
+                add_feature(self, 0, k, block * P + k if block < self.layout.c.H else cold0 + f)
         elif b < self.layout.c.B:
             for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
                 i = self.layout.c.b_prev[f]
-                self.add_feature(i, self.layout.c.b_label[f], self.layout.c.rich0 + f)
+                add_feature(self, i, self.layout.c.b_label[f], self.layout.c.rich0 + f)
         else:
             for i in range(self.layout.c.L):
                 for k in range(self.layout.c.L):
                     if self.layout.c.tau_mask[i * P + k]:
-                        self.add_feature(i, k, self.layout.c.tau0 + i * P + k)
-
-    cdef inline void add_feature(self, int64_t prev, int64_t label, int64_t cell) noexcept nogil:
-        self.prev[self.size], self.label[self.size] = <uint16_t>prev, <uint16_t>label
-        self.at[self.size], self.cell[self.size] = <int32_t>(prev * self.layout.c.P + label), cell
-        self.size += self.awake[cell]
+                        add_feature(self, i, k, self.layout.c.tau0 + i * P + k)
 
     cdef int gather(self, int32_t block) except -1 nogil:
         """Select a block and clear the terms of its gradient."""
@@ -154,8 +149,8 @@ cdef class Blocks:
             self.first[self.at[k]] = self.second[self.at[k]] = self.seen[self.at[k]] = 0
             self.expected[k] = self.h[k] = 0
         self.largest = 0
-        self.visit(block, True)
-        self.add_held()
+        visit(self, block, True)
+        add_held(self)
         for k in range(self.size):
             self.expected[k] += self.first[self.at[k]]
             self.h[k] += self.second[self.at[k]]
@@ -163,122 +158,16 @@ cdef class Blocks:
             self.old[k] = self.w[self.cell[k]]
         return 0
 
-    cdef double visit(self, int32_t block, bint look) except? -1 nogil:
-        """Go through all sequences with a block, to add up its gradient or to change their potentials by self.change. Returns by how
-        much log Z rises."""
-        cdef:
-            const int64_t* ptr = NULL
-            const int32_t* token = NULL
-            const float* value = NULL
-            const int64_t* seq_ptr = self.data.c.seq_ptr
-            int32_t b = block - self.layout.c.A
-            int64_t k, end, stop, s
-            double rise = 0
-        if b < self.layout.c.B:
-            if b < 0:
-                ptr, token, value = self.nodes.ptr + block, self.nodes.token, self.nodes.value
-            else:
-                ptr, token, value = self.pairs.ptr + b, self.pairs.token, self.pairs.value
-            if b < 0 and not look:
-                K.exp_row(self.layout.c.P, self.change, 1, self.factor)
-            k, end = ptr[0], ptr[1]
-            while k < end:
-                s = self.chains.sequence[token[k]]
-                stop = k + 1
-                while stop < end and token[stop] < seq_ptr[s + 1]:
-                    stop += 1
-                if stop + AHEAD < end:
-                    self.chains.fetch(token[stop + AHEAD])
-                rise += self.one_sequence(b, s, look, token + k, value + k if value != NULL else NULL, stop - k)
-                k = stop
-        else:
-            for s in range(self.data.c.n_seq):
-                if seq_ptr[s + 1] - seq_ptr[s] > 1:
-                    rise += self.one_sequence(b, s, look, NULL, NULL, seq_ptr[s + 1] - seq_ptr[s] - 1)
-        return rise
-
-    cdef double one_sequence(self, int32_t b, int64_t s, bint look, const int32_t* token, const float* value,
-                             int64_t n) except? -1 nogil:
-        """What `visit` does in one sequence, at its n tokens with the block (all but the first, if none are given)."""
-        cdef:
-            int64_t begin = self.data.c.seq_ptr[s], k, t
-            double v = 1, weight = weight_of(&self.data.c, s)
-        if not look:
-            return weight * self.chains.changed(s, token, n, self.factor if b < 0 else NULL, self.change, value,
-                                                self.farthest if b < self.layout.c.B else 0)
-        self.chains.prepare(s)
-        self.chains.need(s, <int32_t>(token[0] - begin) if token != NULL else 1,
-                         <int32_t>(token[n - 1] - begin) if token != NULL else <int32_t>n)
-        if b >= 0 and self.chains.wide[s]:
-            self.chains.expect(s)    # the lattice has the pair marginals
-        for k in range(n):
-            t = token[k] if token != NULL else begin + k + 1
-            if value != NULL:
-                v = value[k]
-            self.largest = fmax(self.largest, fabs(v))
-            if b < 0:
-                self.look_at_node(t, weight, v)
-            else:
-                self.look_at_pair(s, t, weight, v)
-        return 0
-
-    cdef void look_at_node(self, int64_t t, double weight, double v) noexcept nogil:
-        cdef int64_t at = t * self.chains.row
-        K.chain_nodes(<int32_t>self.chains.P, self.chains.alpha + at, self.chains.beta + at, weight * v, weight * v * v,
-                      self.first, self.second)
-        self.seen[self.data.c.label[t]] += weight * v
-
-    cdef void look_at_pair(self, int64_t s, int64_t t, double weight, double v) noexcept nogil:
-        """The step into token t."""
-        cdef:
-            int32_t P = <int32_t>self.chains.P, j, k, where = <int32_t>(t - self.data.c.seq_ptr[s])
-            const double* left = self.chains.alpha + (t - 1) * self.chains.row
-            const EdgeC* edge
-            double* right = self.chains.right
-            int64_t row = t * self.chains.row
-            double p, scale
-        if self.chains.wide[s]:
-            for k in range(self.size):
-                p = K.pair_marginal(&self.chains.lattice.c, where, self.prev[k], self.label[k])
-                self.expected[k] += weight * v * p
-                self.h[k] += weight * v * v * (p - p * p)
-        else:
-            scale = 1 / (self.chains.scale[t] * self.chains.dot(t))
-            for j in range(P):
-                right[j] = self.chains.pot[row + j] * self.chains.beta[row + j] * scale
-            k = self.chains.edges.kind[t]
-            if self.sweeps and 16 * self.size > self.layout.c.L * P and (k == 0 or self.chains.edges.shared):
-                self.hold(k, left, right, weight * v)
-            else:
-                edge = self.chains.edges.of(t)
-                if edge.pair == NULL and 4 * self.size > self.layout.c.L * P:
-                    K.chain_pairs(self.layout.c.L, P, left, edge.E, right, weight * v, weight * v * v, self.first,
-                                  NULL if self.sweeps else self.second)
-                else:
-                    if k != self.picked:
-                        K.pick_potentials(edge, self.size, self.prev, self.label, self.potential)
-                        self.picked = k
-                    K.chain_features(self.size, self.prev, self.label, self.potential, left, right, weight * v, weight * v * v,
-                                     self.expected, NULL if self.sweeps else self.h)
-        self.seen[<int64_t>self.data.c.label[t - 1] * P + self.data.c.label[t]] += weight * v
-
     cdef void hold(self, int32_t kind, const double* left, const double* right, double gain) noexcept nogil:
         """Defer a step of a sweep until there are many of its kind: one pass over the matrix of sums then adds them all."""
         cdef int64_t P = self.layout.c.P, j
         if self.held == HELD or kind != self.held_kind:
-            self.add_held()
+            add_held(self)
             self.held_kind = kind
         memcpy(self.lefts + self.held * P, left, P * sizeof(double))
         for j in range(P):
             self.rights[self.held * P + j] = gain * right[j]
         self.held += 1
-
-    cdef void add_held(self) noexcept nogil:
-        """Add the pair marginals of the deferred steps."""
-        if self.held:
-            K.add_outers(self.layout.c.L, self.layout.c.P, self.held, self.layout.c.P, self.lefts, self.rights, 1,
-                         self.chains.edges.matrix_of(self.held_kind), self.first)
-        self.held = 0
 
     cdef double step(self, double kappa, double* smooth, double* curvature) noexcept nogil:
         """The block's new weights, from the gradient at the old ones. Returns by how much the penalties rise; `smooth` and
@@ -315,7 +204,7 @@ cdef class Blocks:
         self.farthest = 0
         for k in range(self.size):
             self.farthest = fmax(self.farthest, self.largest * fabs(self.change[self.at[k]]))
-        rise = self.visit(block, False)
+        rise = visit(self, block, False)
         for k in range(self.size):
             self.change[self.at[k]] = 0
         return rise
@@ -344,3 +233,120 @@ cdef class Blocks:
             self.w[self.cell[k]] = <weight_t>self.old[k]
         self.apply(block)
         return 0
+
+
+cdef inline void add_feature(Blocks blocks, int64_t prev, int64_t label, int64_t cell) noexcept nogil:
+    blocks.prev[blocks.size], blocks.label[blocks.size] = <uint16_t>prev, <uint16_t>label
+    blocks.at[blocks.size], blocks.cell[blocks.size] = <int32_t>(prev * blocks.layout.c.P + label), cell
+    blocks.size += blocks.awake[cell]
+
+
+cdef double visit(Blocks blocks, int32_t block, bint look) except? -1 nogil:
+    """Go through all sequences with a block, to add up its gradient or to change their potentials by blocks.change. Returns by how
+    much log Z rises."""
+    cdef:
+        const int64_t* ptr = NULL
+        const int32_t* token = NULL
+        const float* value = NULL
+        const int64_t* seq_ptr = blocks.data.c.seq_ptr
+        int32_t b = block - blocks.layout.c.A
+        int64_t k, end, stop, s
+        double rise = 0
+    if b < blocks.layout.c.B:
+        if b < 0:
+            ptr, token, value = blocks.nodes.ptr + block, blocks.nodes.token, blocks.nodes.value
+        else:
+            ptr, token, value = blocks.pairs.ptr + b, blocks.pairs.token, blocks.pairs.value
+        if b < 0 and not look:
+            K.exp_row(blocks.layout.c.P, blocks.change, 1, blocks.factor)
+        k, end = ptr[0], ptr[1]
+        while k < end:
+            s = blocks.chains.sequence[token[k]]
+            stop = k + 1
+            while stop < end and token[stop] < seq_ptr[s + 1]:
+                stop += 1
+            if stop + AHEAD < end:
+                blocks.chains.fetch(token[stop + AHEAD])
+            rise += one_sequence(blocks, b, s, look, token + k, value + k if value != NULL else NULL, stop - k)
+            k = stop
+    else:
+        for s in range(blocks.data.c.n_seq):
+            if seq_ptr[s + 1] - seq_ptr[s] > 1:
+                rise += one_sequence(blocks, b, s, look, NULL, NULL, seq_ptr[s + 1] - seq_ptr[s] - 1)
+    return rise
+
+
+cdef double one_sequence(Blocks blocks, int32_t b, int64_t s, bint look, const int32_t* token, const float* value,
+                         int64_t n) except? -1 nogil:
+    """What `visit` does in one sequence, at its n tokens with the block (all but the first, if none are given)."""
+    cdef:
+        int64_t begin = blocks.data.c.seq_ptr[s], k, t
+        double v = 1, weight = weight_of(&blocks.data.c, s)
+    if not look:
+        return weight * blocks.chains.changed(s, token, n, blocks.factor if b < 0 else NULL, blocks.change, value,
+                                              blocks.farthest if b < blocks.layout.c.B else 0)
+    blocks.chains.prepare(s)
+    blocks.chains.need(s, <int32_t>(token[0] - begin) if token != NULL else 1,
+                       <int32_t>(token[n - 1] - begin) if token != NULL else <int32_t>n)
+    if b >= 0 and blocks.chains.wide[s]:
+        blocks.chains.expect(s)    # the lattice has the pair marginals
+    for k in range(n):
+        t = token[k] if token != NULL else begin + k + 1
+        if value != NULL:
+            v = value[k]
+        blocks.largest = fmax(blocks.largest, fabs(v))
+        if b < 0:
+            look_at_node(blocks, t, weight, v)
+        else:
+            look_at_pair(blocks, s, t, weight, v)
+    return 0
+
+
+cdef void look_at_node(Blocks blocks, int64_t t, double weight, double v) noexcept nogil:
+    cdef int64_t at = t * blocks.chains.row
+    K.chain_nodes(<int32_t>blocks.chains.P, blocks.chains.alpha + at, blocks.chains.beta + at, weight * v, weight * v * v,
+                  blocks.first, blocks.second)
+    blocks.seen[blocks.data.c.label[t]] += weight * v
+
+
+cdef void look_at_pair(Blocks blocks, int64_t s, int64_t t, double weight, double v) noexcept nogil:
+    """The step into token t."""
+    cdef:
+        int32_t P = <int32_t>blocks.chains.P, j, k, where = <int32_t>(t - blocks.data.c.seq_ptr[s])
+        const double* left = blocks.chains.alpha + (t - 1) * blocks.chains.row
+        const EdgeC* edge
+        double* right = blocks.chains.right
+        int64_t row = t * blocks.chains.row
+        double p, scale
+    if blocks.chains.wide[s]:
+        for k in range(blocks.size):
+            p = K.pair_marginal(&blocks.chains.lattice.c, where, blocks.prev[k], blocks.label[k])
+            blocks.expected[k] += weight * v * p
+            blocks.h[k] += weight * v * v * (p - p * p)
+    else:
+        scale = 1 / (blocks.chains.scale[t] * blocks.chains.dot(t))
+        for j in range(P):
+            right[j] = blocks.chains.pot[row + j] * blocks.chains.beta[row + j] * scale
+        k = blocks.chains.edges.kind[t]
+        if blocks.sweeps and 16 * blocks.size > blocks.layout.c.L * P and (k == 0 or blocks.chains.edges.shared):
+            blocks.hold(k, left, right, weight * v)
+        else:
+            edge = blocks.chains.edges.of(t)
+            if edge.pair == NULL and 4 * blocks.size > blocks.layout.c.L * P:
+                K.chain_pairs(blocks.layout.c.L, P, left, edge.E, right, weight * v, weight * v * v, blocks.first,
+                              NULL if blocks.sweeps else blocks.second)
+            else:
+                if k != blocks.picked:
+                    K.pick_potentials(edge, blocks.size, blocks.prev, blocks.label, blocks.potential)
+                    blocks.picked = k
+                K.chain_features(blocks.size, blocks.prev, blocks.label, blocks.potential, left, right, weight * v, weight * v * v,
+                                 blocks.expected, NULL if blocks.sweeps else blocks.h)
+    blocks.seen[<int64_t>blocks.data.c.label[t - 1] * P + blocks.data.c.label[t]] += weight * v
+
+
+cdef void add_held(Blocks blocks) noexcept nogil:
+    """Add the pair marginals of the deferred steps."""
+    if blocks.held:
+        K.add_outers(blocks.layout.c.L, blocks.layout.c.P, blocks.held, blocks.layout.c.P, blocks.lefts, blocks.rights, 1,
+                     blocks.chains.edges.matrix_of(blocks.held_kind), blocks.first)
+    blocks.held = 0

@@ -71,23 +71,16 @@ cdef class Chains:
         self.edges.w = self.w
         self.edges.load_all()
         for b in range(self.layout.c.B):
-            self.measure_rich(b)
+            measure_rich(self, b)
         self.edge_width = self.edges.largest
         return 0
 
     cdef int load_users(self, int32_t b) except -1 nogil:
         """The edge potentials that depend on one rich attribute."""
-        self.measure_rich(b)
+        measure_rich(self, b)
         self.edges.load_users(b)
         self.edge_width = fmax(self.edge_width, self.edges.largest)
         return 0
-
-    cdef void measure_rich(self, int32_t b) noexcept nogil:
-        cdef int64_t f
-        cdef double most = 0
-        for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
-            most = fmax(most, fabs(self.w[self.layout.c.rich0 + f]))
-        self.edge_size[b] = most
 
     cdef int refresh(self, int64_t s) except -1 nogil:
         """Node potentials from the weights."""
@@ -106,7 +99,7 @@ cdef class Chains:
             self.offset[s] += self.lattice.c.rowmax[t]
         if self.data.c.b_ptr != NULL and not self.edges.shared:
             for t in range(first + 1, first + sent.T):
-                most = fmax(most, self.rich_width(t))
+                most = fmax(most, rich_width(self, t))
             self.width[s] += most
         for t in range(sent.T):
             memcpy(self.pot + (first + t) * self.row, self.lattice.c.pot + t * self.P, self.P * sizeof(double))
@@ -119,11 +112,6 @@ cdef class Chains:
         self.wide[s] = not self.width[s] + self.edge_width <= WIDEST
         return 0
 
-    cdef inline void fetch_row(self, int64_t token) noexcept nogil:
-        cdef int64_t k
-        for k in range(0, min(self.row, FETCHED), 8):
-            crfkit_prefetch(self.pot + token * self.row + k)
-
     cdef void fetch(self, int64_t token) noexcept nogil:
         """Prefetch the rows that a visit to this token begins with: sequences of a block lie anywhere in memory."""
         cdef:
@@ -131,15 +119,15 @@ cdef class Chains:
         crfkit_prefetch(self.scale + token)
         crfkit_prefetch(self.token_width + token)
         if at > self.done_alpha[s] + NEAR or at < self.done_beta[s] - NEAR:
-            self.fetch_row(token)
+            fetch_row(self, token)
         elif at > self.done_alpha[s]:
             for k in range(max(self.done_alpha[s], 0), min(at, self.done_alpha[s] + STEPS_FETCHED) + 1):
-                self.fetch_row(begin + k)
+                fetch_row(self, begin + k)
         elif at < self.done_beta[s]:
             for k in range(self.done_beta[s], max(at, self.done_beta[s] - STEPS_FETCHED) - 1, -1):
-                self.fetch_row(begin + k)
+                fetch_row(self, begin + k)
         else:
-            self.fetch_row(token)
+            fetch_row(self, token)
 
     cdef int prepare(self, int64_t s) except -1 nogil:
         """Before a visit: recompute a sequence's potentials from the weights if they have come too near the limits of the range."""
@@ -154,47 +142,16 @@ cdef class Chains:
             if self.done_alpha[s] < 0:
                 self.expect(s)
             return 0
-        far = self.go_forward(s, last)
-        if self.go_back(s, first) or far:   # the last visit's changes are far away: finish them before making new ones
-            self.go_all_the_way(s)
+        far = go_forward(self, s, last)
+        if go_back(self, s, first) or far:   # the last visit's changes are far away: finish them before making new ones
+            go_all_the_way(self, s)
         return 0
-
-    cdef void go_all_the_way(self, int64_t s) noexcept nogil:
-        """alpha and beta of all positions."""
-        self.go_forward(s, <int32_t>(self.data.c.seq_ptr[s + 1] - self.data.c.seq_ptr[s] - 1))
-        self.go_back(s, 0)
-
-    cdef bint go_forward(self, int64_t s, int32_t last) noexcept nogil:
-        """Compute alpha up to position `last`. True if it is valid to the end, since a row behind all changes came out as before."""
-        cdef int64_t begin = self.data.c.seq_ptr[s]
-        cdef int32_t t, end = <int32_t>(self.data.c.seq_ptr[s + 1] - begin - 1)
-        for t in range(self.done_alpha[s] + 1, last + 1):
-            if self.forward(begin, begin + t) and t > self.last_change[s]:
-                self.done_alpha[s], self.last_change[s] = end, -1
-                return True
-        self.done_alpha[s] = max(self.done_alpha[s], last)
-        if self.done_alpha[s] == end:
-            self.last_change[s] = -1
-        return False
-
-    cdef bint go_back(self, int64_t s, int32_t first) noexcept nogil:
-        """Compute beta from position `first` on, likewise."""
-        cdef int64_t begin = self.data.c.seq_ptr[s]
-        cdef int32_t t, length = <int32_t>(self.data.c.seq_ptr[s + 1] - begin)
-        for t in range(self.done_beta[s] - 1, first - 1, -1):
-            if self.backward(begin + t) and t < self.first_change[s]:
-                self.done_beta[s], self.first_change[s] = 0, length
-                return True
-        self.done_beta[s] = min(self.done_beta[s], first)
-        if self.done_beta[s] == 0:
-            self.first_change[s] = length
-        return False
 
     cdef bint forward(self, int64_t begin, int64_t k) noexcept nogil:
         """Compute alpha of a token from the one before; whether it came out as before."""
         cdef double* alpha = self.alpha + k * self.row
         self.steps += 1
-        self.fetch_row(min(k + STEPS_FETCHED, self.data.c.n_tok - 1))
+        fetch_row(self, min(k + STEPS_FETCHED, self.data.c.n_tok - 1))
         self.scale[k] = K.forward_step(<int32_t>self.P, self.edges.of(k) if k > begin else NULL,
                                        alpha - self.row if k > begin else NULL, self.pot + k * self.row, self.fresh)
         return K.replace_row(<int32_t>self.P, self.fresh, alpha)
@@ -203,7 +160,7 @@ cdef class Chains:
         """Compute beta of a token from the next one; whether it came out as before."""
         cdef double* beta = self.beta + k * self.row
         self.steps += 1
-        self.fetch_row(max(k - STEPS_FETCHED, 0))
+        fetch_row(self, max(k - STEPS_FETCHED, 0))
         K.chain_backward(self.edges.of(k + 1), self.pot + (k + 1) * self.row, beta + self.row, self.right, self.fresh)
         return K.replace_row(<int32_t>self.P, self.fresh, beta)
 
@@ -230,15 +187,6 @@ cdef class Chains:
         self.steps += 2 * sent.T
         return 0
 
-    cdef double rich_width(self, int64_t k) noexcept nogil:
-        """The bound for the step into a token, where `edge_width` does not cover rich pairs."""
-        cdef int64_t u
-        cdef double width = 0
-        if self.data.c.b_ptr != NULL and not self.edges.shared:
-            for u in range(self.data.c.b_ptr[k], self.data.c.b_ptr[k + 1]):
-                width += self.edge_size[self.data.c.b_id[u]]
-        return width
-
     cdef void widen(self, int64_t k, double by) noexcept nogil:
         """Widen the bound of a sequence. If it gets too wide it is measured anew."""
         cdef double least = 1, most = 1
@@ -248,7 +196,7 @@ cdef class Chains:
         if self.token_width[k] + self.edge_width > WIDEST:
             for i in range(self.layout.c.L):
                 least, most = fmin(least, pot[i]), fmax(most, pot[i])
-            self.token_width[k] = fmax(K.log(most), -K.log(least)) + self.rich_width(k)
+            self.token_width[k] = fmax(K.log(most), -K.log(least)) + rich_width(self, k)
         self.width[s] = fmax(self.width[s], self.token_width[k])
 
     cdef double changed(self, int64_t s, const int32_t* token, int64_t n, double* factor, const double* change,
@@ -297,7 +245,7 @@ cdef class Chains:
                 while t >= (token[k - 1] if token != NULL else first + k - 1) and not self.backward(t):
                     t -= 1
             self.done_beta[s] = <int32_t>(first - begin)
-            self.go_all_the_way(s)
+            go_all_the_way(self, s)
         return rise
 
     cdef double full_log_z(self, int64_t s, bint both) except? -1 nogil:
@@ -312,3 +260,61 @@ cdef class Chains:
             product *= self.scale[k]
             fold(&product, &log_z)
         return log_z + K.log(product)
+
+
+cdef void measure_rich(Chains chains, int32_t b) noexcept nogil:
+    cdef int64_t f
+    cdef double most = 0
+    for f in range(chains.layout.c.b_ptr[b], chains.layout.c.b_ptr[b + 1]):
+        most = fmax(most, fabs(chains.w[chains.layout.c.rich0 + f]))
+    chains.edge_size[b] = most
+
+
+cdef inline void fetch_row(Chains chains, int64_t token) noexcept nogil:
+    cdef int64_t k
+    for k in range(0, min(chains.row, FETCHED), 8):
+        crfkit_prefetch(chains.pot + token * chains.row + k)
+
+
+cdef void go_all_the_way(Chains chains, int64_t s) noexcept nogil:
+    """alpha and beta of all positions."""
+    go_forward(chains, s, <int32_t>(chains.data.c.seq_ptr[s + 1] - chains.data.c.seq_ptr[s] - 1))
+    go_back(chains, s, 0)
+
+
+cdef bint go_forward(Chains chains, int64_t s, int32_t last) noexcept nogil:
+    """Compute alpha up to position `last`. True if it is valid to the end, since a row behind all changes came out as before."""
+    cdef int64_t begin = chains.data.c.seq_ptr[s]
+    cdef int32_t t, end = <int32_t>(chains.data.c.seq_ptr[s + 1] - begin - 1)
+    for t in range(chains.done_alpha[s] + 1, last + 1):
+        if chains.forward(begin, begin + t) and t > chains.last_change[s]:
+            chains.done_alpha[s], chains.last_change[s] = end, -1
+            return True
+    chains.done_alpha[s] = max(chains.done_alpha[s], last)
+    if chains.done_alpha[s] == end:
+        chains.last_change[s] = -1
+    return False
+
+
+cdef bint go_back(Chains chains, int64_t s, int32_t first) noexcept nogil:
+    """Compute beta from position `first` on, likewise."""
+    cdef int64_t begin = chains.data.c.seq_ptr[s]
+    cdef int32_t t, length = <int32_t>(chains.data.c.seq_ptr[s + 1] - begin)
+    for t in range(chains.done_beta[s] - 1, first - 1, -1):
+        if chains.backward(begin + t) and t < chains.first_change[s]:
+            chains.done_beta[s], chains.first_change[s] = 0, length
+            return True
+    chains.done_beta[s] = min(chains.done_beta[s], first)
+    if chains.done_beta[s] == 0:
+        chains.first_change[s] = length
+    return False
+
+
+cdef double rich_width(Chains chains, int64_t k) noexcept nogil:
+    """The bound for the step into a token, where `edge_width` does not cover rich pairs."""
+    cdef int64_t u
+    cdef double width = 0
+    if chains.data.c.b_ptr != NULL and not chains.edges.shared:
+        for u in range(chains.data.c.b_ptr[k], chains.data.c.b_ptr[k + 1]):
+            width += chains.edge_size[chains.data.c.b_id[u]]
+    return width

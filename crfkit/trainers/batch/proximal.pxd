@@ -21,6 +21,5 @@ cdef class Proximal(DualAscent):
         uint8_t* kept           # of each attribute: whether it is one of them
 
     cdef int screen(self) except -1
-    cdef int64_t cell_of(self, int64_t r, int32_t before, int32_t label) noexcept nogil
     cdef double entropy_of_all(self) noexcept nogil
     cdef void correct(self, const double* surplus) noexcept nogil

@@ -64,17 +64,6 @@ cdef class Proximal(DualAscent):
         self.screened = False
         find_stiffness(self)
 
-    cdef int64_t cell_of(self, int64_t r, int32_t before, int32_t label) noexcept nogil:
-        """The cell of a feature, or -1."""
-        cdef const LayoutC* c = &self.layout.c
-        if r < c.H:
-            return r * c.P + label
-        if r < c.A:
-            return layout_cell(c, <int32_t>r, label)
-        if r == pairs_row(c):
-            return c.tau0 + <int64_t>before * c.P + label
-        return layout_history_cell(c, <int32_t>(r - c.A), ANY, before, label)
-
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef SentenceC own = sent[0]
         if self.screened:
@@ -181,6 +170,18 @@ cdef class Proximal(DualAscent):
             self.find_overlaps(self.data.c.u_ptr, self.data.c.u_id, self.data.c.u_val)
 
 
+cdef int64_t cell_of(Proximal ascent, int64_t r, int32_t before, int32_t label) noexcept nogil:
+    """The cell of a feature, or -1."""
+    cdef const LayoutC* c = &ascent.layout.c
+    if r < c.H:
+        return r * c.P + label
+    if r < c.A:
+        return layout_cell(c, <int32_t>r, label)
+    if r == pairs_row(c):
+        return c.tau0 + <int64_t>before * c.P + label
+    return layout_history_cell(c, <int32_t>(r - c.A), ANY, before, label)
+
+
 cdef int find_stiffness(Proximal ascent) except -1:
     """The first stiffness of all weights, and ascent.l2, a mean of them for the choice of step sizes."""
     cdef:
@@ -201,16 +202,16 @@ cdef int find_stiffness(Proximal ascent) except -1:
                 for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
                     count[sent.u_id[u]] += sent.weight
                     square[sent.u_id[u]] += sent.weight * (sent.u_val[u] ** 2 if sent.u_val != NULL else 1)
-                    k = ascent.cell_of(sent.u_id[u], -1, sent.label[t])
+                    k = cell_of(ascent, sent.u_id[u], -1, sent.label[t])
                     if k >= 0:
                         seen[k] += sent.weight
                 if t and c.has_tau:
-                    seen[ascent.cell_of(pairs, sent.label[t - 1], sent.label[t])] += sent.weight
+                    seen[cell_of(ascent, pairs, sent.label[t - 1], sent.label[t])] += sent.weight
                 for u in range(sent.b_ptr[t] if t and sent.b_ptr != NULL else 0, sent.b_ptr[t + 1] if t and sent.b_ptr != NULL else 0):
                     r = c.A + sent.b_id[u]
                     count[r] += sent.weight / c.L
                     square[r] += sent.weight / c.L
-                    k = ascent.cell_of(r, sent.label[t - 1], sent.label[t])
+                    k = cell_of(ascent, r, sent.label[t - 1], sent.label[t])
                     if k >= 0:
                         seen[k] += sent.weight
         square[pairs] = count[pairs]

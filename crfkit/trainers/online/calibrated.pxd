@@ -26,9 +26,4 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil
     cdef int values(self, BufferC* buffer, const int64_t* ptr, int32_t T, const int32_t* ids, const float* val, int64_t first_row, bint gains, const float** out) except -1 nogil
     cdef int find_rate(self) except -1
-    cdef double best_rate(self, start, double highest, bint held_out) except -1
-    cdef double search(self, start, double highest, bint held_out) except -1
     cdef int start_trial(self, object start, double rate, int64_t n) except -1
-    cdef double trial_loss(self, start, double rate, bint held_out) except? -1
-    cdef double loss_after(self, start, double rate, bint held_out) except? -1
-    cdef double train_at(self, start, const int32_t* which, int64_t n, double rate, int rounds, int falling) except? -1

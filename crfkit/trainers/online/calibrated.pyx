@@ -179,9 +179,9 @@ cdef class CalibratedTrainer(OnlineTrainer):
         highest = 64 if options.l2 == 0 else min(64, updates / (2 * options.l2))
         if self.looks_for_paths and options.l2 > 0:
             highest = min(highest, 1 / options.l2)
-        rate = self.best_rate(start, highest, held_out)
+        rate = best_rate(self, start, highest, held_out)
         if rate == 0 and held_out:
-            rate = self.search(start, highest, False)
+            rate = search(self, start, highest, False)
         elif held_out and self.looks_for_paths and self.penalised and self.data.c.n_seq <= FEW and self.data.largest_value <= 1:
             rate = max(rate, min(1, highest))
         rate = rate or min(1e-3, highest)
@@ -189,96 +189,100 @@ cdef class CalibratedTrainer(OnlineTrainer):
         self.rate0 = rate
         return 0
 
-    cdef double best_rate(self, start, double highest, bint held_out) except -1:
-        """The best rate with `shares`, or with one rate for all attributes if that has a lower loss: where all values are far from
-        zero, lower rates slow down the part that depends on the label as well as the common part. The optimum is the same."""
-        cdef:
-            bint others = self.data.c.n_seq > 1
-            double rate = self.search(start, highest, held_out), one_rate, loss
-            double* shares = self.shares
-        if shares != NULL:
-            loss = self.trial_loss(start, rate, others)
-            self.shares = NULL
-            one_rate = self.search(start, highest, held_out)
-            if self.trial_loss(start, one_rate, others) < loss:
-                return one_rate
-            self.shares = shares
-        return rate
-
-    cdef double search(self, start, double highest, bint held_out) except -1:
-        """The best rate; 0 if none lowers the loss. As in Bottou's sgd, the search goes up from 1/8 while that helps, then
-        down. Each trial starts anew."""
-        cdef:
-            double best = 0, best_loss = self.trial_loss(start, 0, held_out), first = 0.125, rate, loss
-            bint up = True
-        while first > highest:
-            first /= 2
-        rate = first
-        while rate > 1e-8:
-            loss = self.trial_loss(start, rate, held_out) if rate <= highest else INFINITY
-            if loss < best_loss:
-                best, best_loss = rate, loss
-            elif up and best <= first:
-                up, rate = False, first         # a lower one may be better still
-            elif best > 0:
-                break
-            rate = rate * 2 if up else rate / 2
-        return best
-
     cdef int start_trial(self, start, double rate, int64_t n) except -1:
         """Start anew from these weights, at this rate, with n updates a pass."""
         self.begin_anew(start)
         return self.begin_trial(rate, n)
 
-    cdef double trial_loss(self, start, double rate, bint held_out) except? -1:
-        """The loss of a trial; infinite where training diverges."""
-        try:
-            return self.loss_after(start, rate, held_out)
-        except TrainingError:
-            return INFINITY
+cdef double best_rate(CalibratedTrainer trainer, start, double highest, bint held_out) except -1:
+    """The best rate with `shares`, or with one rate for all attributes if that has a lower loss: where all values are far from
+    zero, lower rates slow down the part that depends on the label as well as the common part. The optimum is the same."""
+    cdef:
+        bint others = trainer.data.c.n_seq > 1
+        double rate = search(trainer, start, highest, held_out), one_rate, loss
+        double* shares = trainer.shares
+    if shares != NULL:
+        loss = trial_loss(trainer, start, rate, others)
+        trainer.shares = NULL
+        one_rate = search(trainer, start, highest, held_out)
+        if trial_loss(trainer, start, one_rate, others) < loss:
+            return one_rate
+        trainer.shares = shares
+    return rate
 
-    cdef double loss_after(self, start, double rate, bint held_out) except? -1:
-        """The mean loss of a sequence after training on a sample at this rate. Held out: on one quarter, after training on the others;
-        on further quarters until there are enough tokens. Not held out: on the sample itself, with its share of the penalties. Without
-        `penalised` training makes a single pass: in several, a rate that forgets the initial weights would look best."""
-        cdef:
-            int64_t n = min(self.data.c.n_seq, SAMPLES if held_out else TRAINING_SAMPLES), quarter, first, last, k, judged = 0, tokens = 0
-            int32_t[2 * SAMPLES] sample
-            double loss = 0, scale
-            int rounds
-        self.draw_sample(sample, n)
-        if not held_out:
-            rounds = ROUNDS if self.penalised else 0
-            scale = self.train_at(start, sample, n, rate, rounds, max(1, (rounds + 1) * n // self.data.c.n_seq))
-            loss = self.nll(self.w, scale, sample, n)
-            return (loss + (self.updates_of(n) * self.penalties(scale) if self.penalised else 0)) / n
-        for quarter in range(4):
-            first, last = n * quarter // 4, n * (quarter + 1) // 4
-            if first == last:
-                continue
-            scale = self.train_at(start, sample + last, n - last + first, rate, ROUNDS, 1)
-            loss += self.nll(self.w, scale, sample + first, last - first)
-            judged += last - first
-            for k in range(first, last):
-                tokens += self.data.c.seq_ptr[sample[k] + 1] - self.data.c.seq_ptr[sample[k]]
-            if tokens >= ENOUGH:
-                break
-        return loss / judged
 
-    cdef double train_at(self, start, const int32_t* which, int64_t n, double rate, int rounds, int falling) except? -1:
-        """Train on these sequences: some passes and one more, over the last `falling` of which the rate falls to zero, as in a run: the noise
-        that a high rate leaves in the weights disappears again, and should not count against it. Returns the scale of the weights."""
-        cdef:
-            int round
-            int64_t k
-            double own = 0
-        self.start_trial(start, rate, self.updates_of(n))
-        for round in range(rounds, -1 if rate > 0 else rounds, -1):
-            k = 0
-            while k < n:
-                PyErr_CheckSignals()
-                if round < falling:
-                    self.fall_to(rate * (n * (round + 1) - k) / (n * falling))
-                self.update(which + k, min(self.batch, n - k), &own)
-                k += self.batch
-        return self.end_trial()
+cdef double search(CalibratedTrainer trainer, start, double highest, bint held_out) except -1:
+    """The best rate; 0 if none lowers the loss. As in Bottou's sgd, the search goes up from 1/8 while that helps, then
+    down. Each trial starts anew."""
+    cdef:
+        double best = 0, best_loss = trial_loss(trainer, start, 0, held_out), first = 0.125, rate, loss
+        bint up = True
+    while first > highest:
+        first /= 2
+    rate = first
+    while rate > 1e-8:
+        loss = trial_loss(trainer, start, rate, held_out) if rate <= highest else INFINITY
+        if loss < best_loss:
+            best, best_loss = rate, loss
+        elif up and best <= first:
+            up, rate = False, first         # a lower one may be better still
+        elif best > 0:
+            break
+        rate = rate * 2 if up else rate / 2
+    return best
+
+
+cdef double trial_loss(CalibratedTrainer trainer, start, double rate, bint held_out) except? -1:
+    """The loss of a trial; infinite where training diverges."""
+    try:
+        return loss_after(trainer, start, rate, held_out)
+    except TrainingError:
+        return INFINITY
+
+
+cdef double loss_after(CalibratedTrainer trainer, start, double rate, bint held_out) except? -1:
+    """The mean loss of a sequence after training on a sample at this rate. Held out: on one quarter, after training on the others;
+    on further quarters until there are enough tokens. Not held out: on the sample itself, with its share of the penalties. Without
+    `penalised` training makes a single pass: in several, a rate that forgets the initial weights would look best."""
+    cdef:
+        int64_t n = min(trainer.data.c.n_seq, SAMPLES if held_out else TRAINING_SAMPLES), quarter, first, last, k, judged = 0, tokens = 0
+        int32_t[2 * SAMPLES] sample
+        double loss = 0, scale
+        int rounds
+    trainer.draw_sample(sample, n)
+    if not held_out:
+        rounds = ROUNDS if trainer.penalised else 0
+        scale = train_at(trainer, start, sample, n, rate, rounds, max(1, (rounds + 1) * n // trainer.data.c.n_seq))
+        loss = trainer.nll(trainer.w, scale, sample, n)
+        return (loss + (trainer.updates_of(n) * trainer.penalties(scale) if trainer.penalised else 0)) / n
+    for quarter in range(4):
+        first, last = n * quarter // 4, n * (quarter + 1) // 4
+        if first == last:
+            continue
+        scale = train_at(trainer, start, sample + last, n - last + first, rate, ROUNDS, 1)
+        loss += trainer.nll(trainer.w, scale, sample + first, last - first)
+        judged += last - first
+        for k in range(first, last):
+            tokens += trainer.data.c.seq_ptr[sample[k] + 1] - trainer.data.c.seq_ptr[sample[k]]
+        if tokens >= ENOUGH:
+            break
+    return loss / judged
+
+
+cdef double train_at(CalibratedTrainer trainer, start, const int32_t* which, int64_t n, double rate, int rounds, int falling) except? -1:
+    """Train on these sequences: some passes and one more, over the last `falling` of which the rate falls to zero, as in a run: the noise
+    that a high rate leaves in the weights disappears again, and should not count against it. Returns the scale of the weights."""
+    cdef:
+        int round
+        int64_t k
+        double own = 0
+    trainer.start_trial(start, rate, trainer.updates_of(n))
+    for round in range(rounds, -1 if rate > 0 else rounds, -1):
+        k = 0
+        while k < n:
+            PyErr_CheckSignals()
+            if round < falling:
+                trainer.fall_to(rate * (n * (round + 1) - k) / (n * falling))
+            trainer.update(which + k, min(trainer.batch, n - k), &own)
+            k += trainer.batch
+    return trainer.end_trial()
