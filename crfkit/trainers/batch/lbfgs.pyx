@@ -27,7 +27,7 @@ cdef enum:
     PATIENCE = 32               # passes of the warm-up within which the residuals must be halved
 
 cdef double LEAST_STEP = 1e-9   # relative to the norm of the point, which is in single precision
-cdef double WARM = 3e-4         # relative to the objective: residuals (dual.pyx) below this end the warm-up
+cdef double WARM = 1e-3         # relative to the objective: residuals (dual.pyx) below this end the warm-up
 
 
 def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int:
