@@ -296,7 +296,7 @@ def test_partial_keeps_the_labels_that_are_given(run):
     marked = run("--partial", "-v1", "m", stdin=text).splitlines()
     assert marked[2] == "old\tJJ\tB-NP\tB-NP/1.000000"
     result = run("--partial", "m", stdin="a NN ?\nb NN B-NP|X-NP\n", code=1)
-    assert "crfkit: error: <stdin>:2: the model has no label 'X-NP': expected ?" in result.stderr
+    assert "crfkit: error: <stdin>:2: the model has no label 'X-NP': expected ? alone for any label, or labels with | between them" in result.stderr
     for short in ("the ?\n", "?\n"):  # the last column says what is possible, and nothing else
         said = run("--partial", "m", stdin=short, code=1).stderr
         assert f"found {plural(len(short.split()), 'column')}, expected 3 or more" in said and "labels stand in the last column" in said

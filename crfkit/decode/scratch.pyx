@@ -254,7 +254,7 @@ cdef int find_history(Scratch scratch, Rows rows, int64_t s, uint16_t* labels) e
 
 cdef int unknown_label(Scratch scratch, Rows rows, int64_t token, const char* s, int64_t n) except -1 with gil:
     path, line = rows.where(token)
-    raise DataError(f"the model has no label {shown(as_text(s[:n]))}: expected ? for any label, or labels with | "
+    raise DataError(f"the model has no label {shown(as_text(s[:n]))}: expected ? alone for any label, or labels with | "
                     f"between them, such as {shown('|'.join(scratch.decoder.labels[:2]))}", path, line)
 
 

@@ -45,7 +45,7 @@ def evaluate(
     well-formed chunks count, and a label outside the scheme is an error.
     outside is the label of tokens that are in no chunk.
     """
-    scheme = plain(scheme)
+    scheme, strict = plain(scheme), Expected(bool).take("strict", strict)
     names = _candidates(scheme, strict)
     if not isinstance(outside, str):
         raise OptionError(f"outside: expected a label, found {shown(outside)}")
@@ -99,8 +99,8 @@ class Outputs:
         comments: bool = False,
         gold: Any = None,
     ):
+        scheme, strict = plain(scheme), Expected(bool).take("strict", strict)
         self.strict = strict
-        scheme = plain(scheme)
         self._names = _candidates(scheme, strict)
         _check_together(scheme, outside, format, label, delimiter, segments, lexicon, gold)
         self._tallies, self.marks = [], Marks()

@@ -21,7 +21,7 @@ from crfkit.model import Model, build, ready
 from crfkit.modelfile import check_header
 from crfkit.options import TRAINERS, Run
 from crfkit.parallel import threads_of
-from crfkit.replacing import check_writable, empty_folders_removed
+from crfkit.replacing import check_writable, empty_folders_removed, refuse_overwriting
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
 from crfkit.text.opening import check_readable
@@ -71,6 +71,8 @@ class Training:
             for name in not_default(options, "labels", "oracle"):
                 raise OptionError(f"{name} is for parsers: for templates with P lines")
         self.initial = None if run.init is None or self.parser is not None else _model_of(run.init)
+        if self.initial is not None and isinstance(run.log, str):
+            refuse_overwriting("--log", [self.initial.name], run.log)
         self.streams = streaming.is_wanted(self.train, algorithm, options)
         if self.streams:
             check_stream(options, run, self.template)

@@ -47,7 +47,9 @@ class Weighted(list):
         if not is_rows(data):
             raise OptionError("sample_weight: only for sentences in memory; files have lines such as @weight:2, with --format crfsuite")
         super().__init__(data)
-        weights = list(given) if lists(given) else [given]
+        if not lists(given):
+            raise OptionError(f"sample_weight: found {shown(given)}, expected a list of numbers, one for each sentence")
+        weights = list(given)
         if len(weights) != len(self):
             raise OptionError(f"sample_weight: found {plural(len(weights), 'weight')}, expected {len(self)}: one for each sentence")
         for number, weight in enumerate(map(plain, weights), 1):

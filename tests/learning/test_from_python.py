@@ -127,6 +127,9 @@ def test_files_that_are_read_are_not_written_to(tmp_path, monkeypatch):
         learn(file, "template", "perceptron", log="train")
     with pytest.raises(OptionError, match="log: template has another use here"):
         learn(ROWS, Template.load("template"), "perceptron", log="template")
+    for init in (load("model"), load("model").model):
+        with pytest.raises(OptionError, match="log: model has another use here"):
+            short(init=init, log="model")
     assert {name: pathlib.Path(name).read_bytes() for name in os.listdir()} == contents
 
 
@@ -265,7 +268,9 @@ def test_weights_are_those_of_files(algorithm, tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (2, "found 1 weight, expected 3: one for each sentence"),
+        ([2], "found 1 weight, expected 3: one for each sentence"),
+        (2, "found 2, expected a list of numbers, one for each sentence"),
+        ("abc", "found 'abc', expected a list of numbers, one for each sentence"),
         ([1, -1, 1], "sentence 2: found -1, expected a finite number, 0 or more"),
         ([1, 1, math.nan], "sentence 3: found nan, expected a finite number"),
         (["1", 1, 1], "sentence 1: found '1', expected a finite number"),
