@@ -6,6 +6,7 @@ import inspect
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import Interrupted, OptionError
@@ -80,6 +81,8 @@ def learn_path(
     """
     request = StopRequest(stop)
     algorithm, options, run = judge(algorithm, given)
+    if run.data_dir is not None and run.cluster is None:  # whose machines have folders of their own
+        run = replace(run, data_dir=os.path.abspath(run.data_dir))  # the caller may go to another folder meanwhile
     train = listed(train)
     refuse_losses(run, train, template)
     train = train if sample_weight is None else Weighted(train, sample_weight)

@@ -96,6 +96,14 @@ def test_from_python(work):
     assert not (work / "new").exists()
 
 
+def test_a_caller_goes_to_another_folder(work, monkeypatch):
+    """What is there under the same name is not the folder for data."""
+    (work / "elsewhere" / "data").mkdir(parents=True)
+
+    library.learn("train", "template", "perceptron", passes=1, data_dir="data", progress=lambda _: monkeypatch.chdir("elsewhere"))
+    assert not (work / "data").exists() and (work / "elsewhere" / "data").exists()
+
+
 @pytest.mark.parametrize("algorithm", ["owlqn", "sapo"])
 def test_a_run_is_resumed(algorithm, work):
     """A run may be resumed with its data in memory or in files."""
