@@ -335,6 +335,16 @@ def test_exceptions_become_one_line_and_an_exit_code(monkeypatch, error, code, m
     assert run(code=code).stderr == message
 
 
+def test_an_import_that_ctrl_c_interrupts(monkeypatch):
+    """Some modules make another error of it, as Python itself does in the class statement."""
+
+    def fail(*args, **options):
+        raise RuntimeError("Error calling __set_name__ on 'Field' instance 'l2' in 'Adf'") from KeyboardInterrupt()
+
+    monkeypatch.setattr("crfkit.cli.eval.Outputs", fail)
+    assert run(code=130).stderr == ""
+
+
 def test_help_and_version():
     shown = command("--help").stdout
     assert all(f"  {name} " in shown for name in ("learn", "tag", "eval", "dump"))

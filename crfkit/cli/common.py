@@ -163,16 +163,20 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
     except BrokenPipeError:
         _abandon(sys.stdout)
         raise click.exceptions.Exit(0) from None
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Exception) as error:
         _show_origin(ctx)
-        raise click.exceptions.Exit(128 + (heard or [signal.SIGINT])[0]) from None
-    except Exception as error:
-        _show_origin(ctx)
+        if _interrupted(error):
+            raise click.exceptions.Exit(128 + (heard or [signal.SIGINT])[0]) from None
         note(f"error: {_describe(error)}")
         _abandon(sys.stdout)
         raise click.exceptions.Exit(1) from None
     finally:
         _abandon(sys.stderr)
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether it comes from Ctrl-C: an import or the making of a class that is interrupted may end in another error."""
+    return error is not None and (isinstance(error, KeyboardInterrupt) or _interrupted(error.__cause__ or error.__context__))
 
 
 def _show_origin(ctx: click.Context) -> None:
@@ -198,7 +202,7 @@ class ErrorsAsLines:
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
-def _describe(error: Exception) -> str:
+def _describe(error: BaseException) -> str:
     """One line that says what happened, for our own errors and for those of Python."""
     if isinstance(error, CrfkitError):
         return error.message
