@@ -49,10 +49,10 @@ class Weighted(list):
         super().__init__(data)
         if not lists(given):
             raise OptionError(f"sample_weight: found {shown(given)}, expected a list of numbers, one for each sentence")
-        weights = list(given)
+        weights = list(map(plain, given))
         if len(weights) != len(self):
             raise OptionError(f"sample_weight: found {plural(len(weights), 'weight')}, expected {len(self)}: one for each sentence")
-        for number, weight in enumerate(map(plain, weights), 1):
+        for number, weight in enumerate(weights, 1):
             if not isinstance(weight, (int, float)) or not 0 <= weight <= MOST:
                 raise OptionError(f"sample_weight: sentence {number}: found {shown(weight)}, expected a finite number, 0 or more")
         self.weights = array.array("f", weights)

@@ -265,6 +265,11 @@ def test_weights_are_those_of_files(algorithm, tmp_path):
     assert CRF(algorithm).fit(items, labels).model_.to_bytes() != of_file
 
 
+def test_a_masked_weight_counts_not_at_all():
+    masked = numpy.ma.array([1.0, 2.0, 5.0], mask=[False, False, True])
+    assert short(sample_weight=masked).to_bytes() == short(sample_weight=[1, 2, 0]).to_bytes()
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
