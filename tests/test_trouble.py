@@ -271,7 +271,7 @@ def test_a_thread_too_many(train, monkeypatch):
     write_part(train, "chunking", 300)
     monkeypatch.setattr(threads, "start_new_thread", refused)
     said = error("learn", "-q", "--threads", 2, "--max-iter", 1, "template", "train", "model")
-    assert said == "the system has no room for another thread: lower --threads"
+    assert said == "the system has no room for another thread: lower --threads, or --workers"
     assert sorted(os.listdir()) == ["template", "train"]
 
 

@@ -211,7 +211,7 @@ def _describe(error: BaseException) -> str:
     if isinstance(error, ImportError) and "failed to map segment" in str(error):  # numpy's text around it has 30 lines
         return "out of memory: there is none for a compiled module"
     if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
-        return "the system has no room for another thread: lower --threads"
+        return "the system has no room for another thread: lower --threads, or --workers"
     if isinstance(error, OSError) and error.strerror:
         # Python does not say where it printed to; files are named where they are written.
         name = error.filename or ("the output" if error.errno in _NO_ROOM else None)

@@ -33,8 +33,8 @@ def main(name: str) -> None:
             pass
         os._exit(0)
 
-    threading.Thread(target=listen, daemon=True).start()
     try:
+        threading.Thread(target=listen, daemon=True).start()
         own = service(name)
     except Exception as error:
         print(f"crfkit: a worker cannot start: {type(error).__name__}: {error}", file=sys.stderr)

@@ -5,6 +5,7 @@ import os
 import queue
 import random
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -49,6 +50,16 @@ def test_killed_while_they_work(tmp_path, monkeypatch):
     assert many == one
     assert workers.started == 5
     assert not workers.all
+
+
+def test_a_worker_without_a_thread():
+    code = (
+        "import threading; from crfkit.cluster.process import main\n"
+        "def refused(_): raise RuntimeError(\"can't start new thread\")\n"
+        "threading.Thread.start = refused; main('crfkit.tagfiles:Service')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, stdin=subprocess.PIPE)
+    assert (done.returncode, done.stderr) == (1, "crfkit: a worker cannot start: RuntimeError: can't start new thread\n")
 
 
 def test_modules_do_not_come_from_the_current_folder(tmp_path, monkeypatch):
