@@ -32,6 +32,8 @@ def in_python(message: str) -> str:
 
 def one_line(text: str) -> str:
     """A text without line ends and other characters that steer a terminal: names of files and labels may hold any."""
+    if text.isprintable():  # a regular expression takes memory, which may be what is missing
+        return text
     return re.sub("[\x00-\x08\n-\x1f\x7f-\x9f\u2028\u2029]", lambda found: repr(found[0])[1:-1], text)
 
 

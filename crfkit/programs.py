@@ -4,6 +4,7 @@ at once and without a word: nothing is being done."""
 from __future__ import annotations
 
 import signal
+import sys
 from functools import partial
 from importlib import import_module
 
@@ -12,7 +13,11 @@ def _run(module: str) -> None:
     """Call `main` of a module."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    import_module(module).main()
+    try:
+        program = import_module(module)
+    except Exception as error:  # there is no memory for it, or no such processor as CRFKIT_SIMD says
+        sys.exit(f"crfkit: error: {' '.join(str(error).split()) or type(error).__name__}")
+    program.main()
 
 
 crfkit = partial(_run, "crfkit.cli")

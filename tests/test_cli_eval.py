@@ -335,6 +335,15 @@ def test_exceptions_become_one_line_and_an_exit_code(monkeypatch, error, code, m
     assert run(code=code).stderr == message
 
 
+def test_no_memory_for_a_regular_expression(monkeypatch):
+    def fail(*args, **options):
+        raise MemoryError
+
+    monkeypatch.setattr("crfkit.cli.eval.Outputs", fail)
+    monkeypatch.setattr("crfkit.errors.re", None)
+    assert run(code=1).stderr == "crfkit: error: out of memory\n"
+
+
 def test_an_import_that_ctrl_c_interrupts(monkeypatch):
     """Some modules make another error of it, as Python itself does in the class statement."""
 

@@ -97,7 +97,8 @@ def test_unknown_variant():
     done = run("mmx")
     assert done.returncode == 1
     assert "CRFKIT_SIMD=mmx: no such variant on this processor" in done.stderr
-    command = [sys.executable, "-m", "crfkit", "tag", "model"]
-    done = subprocess.run(command, env={**os.environ, "CRFKIT_SIMD": "mmx"}, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (1, "crfkit: error: CRFKIT_SIMD=mmx: no such variant on this processor; leave it unset, or use base\n")
+    for program in (["-m", "crfkit", "tag", "model"], ["-c", "from crfkit.programs import crf_test; crf_test()"]):
+        command, environment = [sys.executable, *program], {**os.environ, "CRFKIT_SIMD": "mmx"}
+        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (1, "crfkit: error: CRFKIT_SIMD=mmx: no such variant on this processor; leave it unset, or use base\n")
     assert "CRFKIT_SIMD=\\udcff: no such variant on this processor" in run("\udcff").stderr
