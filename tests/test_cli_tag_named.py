@@ -87,3 +87,12 @@ def test_named_columns_are_filled_in_too(tmp_path):
     assert "the columns have no names" in command("tag", "--fill", "named", stdin="the ? B-NP\n", code=1).stderr
     crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]\n").save("last")
     assert "--fill needs a model that was trained with --label" in command("tag", "--fill", "last", stdin="a ?\n", code=2).stderr
+
+
+def test_a_row_that_begins_with_a_carriage_return_stays_whole(tmp_path):
+    """Behind a header, too, it is no line end."""
+    crfkit.learn([[("a", "X"), ("b", "Y")]], template="U0:%x[0,0]", algorithm="perceptron").save("m")
+    for end in ("\n", "\r\n", "\n\r\n"):
+        (tmp_path / "text").write_bytes(f"# columns = word label{end}\rb\tY\n".encode())
+        command("tag", "-o", "out", "m", "text")
+        assert b"\n\rb\tY\t" in (tmp_path / "out").read_bytes()

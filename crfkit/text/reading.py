@@ -24,8 +24,8 @@ BLOCK_SIZE = 1 << 20
 LONGEST_SENTENCE = (1 << 31) - 1  # bytes; lattices count tokens in 32 bits
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-_HEADER = rb"# *columns *=([^\r\n]*)[\r\n]*"
-_CONLLU_HEADER = rb"# *(?:global\.)?columns *=([^\r\n]*)[\r\n]*"
+_HEADER = rb"# *columns *=([^\r\n]*)(?:\r*\n)*"
+_CONLLU_HEADER = rb"# *(?:global\.)?columns *=([^\r\n]*)(?:\r*\n)*"
 CONLLU = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 
 
