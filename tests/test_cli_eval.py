@@ -314,11 +314,7 @@ def test_debug_shows_the_traceback():
     [
         (KeyboardInterrupt(), 130, ""),
         (MemoryError(), 1, "crfkit: error: out of memory\n"),
-        (
-            RuntimeError("two\nlines"),
-            1,
-            "crfkit: error: unexpected RuntimeError: two lines (--debug shows where)\n",
-        ),
+        (RuntimeError("two\nlines"), 1, "crfkit: error: unexpected RuntimeError: two lines (--debug shows where)\n"),
         (PermissionError(13, "Permission denied", "f"), 1, "crfkit: error: f: Permission denied\n"),
         (
             ImportError("a.so: failed to map segment from shared object"),
@@ -332,26 +328,15 @@ def test_exceptions_become_one_line_and_an_exit_code(monkeypatch, error, code, m
         raise error
 
     monkeypatch.setattr("crfkit.cli.eval.Outputs", fail)
+    monkeypatch.setattr("crfkit.errors.re", None)  # there may be no memory for a regular expression
     assert run(code=code).stderr == message
-
-
-def test_no_memory_for_a_regular_expression(monkeypatch):
-    def fail(*args, **options):
-        raise MemoryError
-
-    monkeypatch.setattr("crfkit.cli.eval.Outputs", fail)
-    monkeypatch.setattr("crfkit.errors.re", None)
-    assert run(code=1).stderr == "crfkit: error: out of memory\n"
 
 
 def test_an_import_that_ctrl_c_interrupts(monkeypatch):
     """Some modules make another error of it, as Python itself does in the class statement."""
-
-    def fail(*args, **options):
-        raise RuntimeError("Error calling __set_name__ on 'Field' instance 'l2' in 'Adf'") from KeyboardInterrupt()
-
-    monkeypatch.setattr("crfkit.cli.eval.Outputs", fail)
-    assert run(code=130).stderr == ""
+    error = RuntimeError("Error calling __set_name__ on 'Field' instance 'l2' in 'Adf'")
+    error.__cause__ = KeyboardInterrupt()
+    test_exceptions_become_one_line_and_an_exit_code(monkeypatch, error, 130, "")
 
 
 def test_help_and_version():

@@ -71,7 +71,7 @@ class Training:
             for name in not_default(options, "labels", "oracle"):
                 raise OptionError(f"{name} is for parsers: for templates with P lines")
         self.initial = None if run.init is None or self.parser is not None else _model_of(run.init)
-        if self.initial is not None and isinstance(run.log, str):
+        if self.initial is not None and isinstance(run.log, str) and os.path.exists(self.initial.name):  # else it is of no file
             refuse_overwriting("--log", [self.initial.name], run.log)
         self.streams = streaming.is_wanted(self.train, algorithm, options)
         if self.streams:

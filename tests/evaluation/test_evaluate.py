@@ -206,7 +206,7 @@ def test_unknown_options():
     with pytest.raises(OptionError, match="unknown scheme 'iob2'; expected one of auto, bio"):
         evaluate([], [], "iob2")
     for ask in (lambda **how: evaluate([], [], **how), lambda **how: Outputs([], **how)):
-        with pytest.raises(OptionError, match="^strict: expected true or false, found 'no'$"):
+        with pytest.raises(OptionError, match=r"^strict: expected true or false, found 'no'$"):
             ask(strict="no")
     with pytest.raises(OptionError, match="strict counting needs a scheme"):
         evaluate([], [], "none", strict=True)
