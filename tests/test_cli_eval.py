@@ -155,7 +155,8 @@ def test_the_report_on_tokens():
         "accuracy:  60.00%; inside chunks:  55.56%; sentences:   0.00%",
     ]
     assert "             B-NP: precision:  66.67%; recall:  66.67%; FB1:  66.67  3" in lines
-    assert lines[-4:] == [
+    assert lines[-5:] == [
+        "errors, most frequent first (tokens, gold label, predicted label):",
         "        1 B-ADVP O",
         "        1 B-CONJP B-PP",
         "        1 B-NP I-NP",

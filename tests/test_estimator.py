@@ -203,7 +203,7 @@ def test_a_subclass_may_take_few_parameters(tmp_path):
     crf.fit(ITEMS, LABELS).save(tmp_path / "m")
     assert crf.model_.to_bytes() == CRF("sgd", passes=2, l2=0.5).fit(ITEMS, LABELS).model_.to_bytes()
     for again in (pickle.loads(pickle.dumps(crf)), Fixed.load(tmp_path / "m")):
-        assert again.predict(ITEMS) == crf.predict(ITEMS) and (again.l2, again.passes) == (0.5, 2)
+        assert again.predict(ITEMS) == crf.predict(ITEMS) and (again.l2, again.passes, Fixed.load(tmp_path / "m", passes=3).passes) == (0.5, 2, 3)
     with pytest.raises(OptionError, match="Fixed has no parameter 'l2'; it has penalty, passes"):
         crf.set_params(l2=1)
     with pytest.raises(OptionError, match="unknown option epochs"):

@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -65,6 +66,20 @@ def test_failures_keep_the_old_model(model, monkeypatch, function, exception):
     if isinstance(exception, OSError):
         assert str(caught.value) == f"{model}: cannot be written: No space left on device"
     assert_only(model, "old")
+
+
+def test_what_takes_the_place_of_the_old_model_is_on_the_disk(model, monkeypatch):
+    """All of it: after a power cut, the name may lead to the new file already. And the folder, once the name leads there."""
+    sync, synced = os.fsync, []
+
+    def fsync(number):
+        found = os.fstat(number)
+        synced.append(("folder" if stat.S_ISDIR(found.st_mode) else found.st_size, modelfile.read(model).header["model"]))
+        sync(number)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    size = modelfile.write(model, {"model": "new"}, {"w": b"new"})
+    assert synced == [(size, "old"), ("folder", "new")]
 
 
 def test_a_full_disk_keeps_the_old_model(model):

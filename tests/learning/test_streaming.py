@@ -139,12 +139,13 @@ def test_windows_across_blocks_of_the_input(tmp_path):
             self.at += len(piece)
             return len(piece)
 
-    log = tmp_path / "log"
+    log, first = tmp_path / "log", tmp_path / "first"
+    first.write_bytes(text_of(found[:25]))
     models = [
         crfkit.learn(source, rules, "adf", passes=1, window=7, rate=0.05, log=log)
-        for source in (io.BytesIO(text_of(found)), Slowly(text_of(found)))
+        for source in (io.BytesIO(text_of(found)), Slowly(text_of(found)), [first, io.BytesIO(text_of(found[25:]))])
     ]
-    assert models[0].to_bytes() == models[1].to_bytes()
+    assert models[0].to_bytes() == models[1].to_bytes() == models[2].to_bytes()
     assert_equal(models[0], twin)
     record = json.loads(log.read_text())
     assert record["loss"] == pytest.approx(twin.loss, rel=1e-4)
