@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from crfkit.decode.decoder import Decoder
@@ -15,7 +14,6 @@ from .header import template_of
 from .text.faults import plural
 
 if TYPE_CHECKING:
-    from crfkit.template.parsing import Template
     from crfkit.text.block import Columns
 
 
@@ -27,21 +25,13 @@ class Needs:
 
     def refuse(self, found: int, *where: Any, behind: int = 0) -> NoReturn:
         """DataError for rows with so few columns that the model cannot be used on them. `behind` of them are for another use."""
-        expected = f"expected {self.columns + behind} or more: {self._reader(found - behind)}"
-        raise DataError(f"found {plural(found, 'column')}, {expected}" + ", and labels stand in the last column" * behind, *where)
-
-    def _reader(self, n_columns: int) -> str:
-        """Which line of the template needs more columns."""
+        expected, template = f"expected {self.columns + behind} or more", template_of(self._header)
         try:
-            if self._template is not None:
-                self._template.check(n_columns)
+            if template is not None:
+                template.check(found - behind)
         except TemplateError as error:
-            return f"line {error.line} of the model's template has {error.reason.split(' uses ')[0]}"
-        return "the model's template uses them"
-
-    @cached_property
-    def _template(self) -> Template | None:
-        return template_of(self._header)
+            expected += f": line {error.line} of the model's template has {error.reason.split(' uses ')[0]}"
+        raise DataError(f"found {plural(found, 'column')}, {expected}" + ", and labels stand in the last column" * behind, *where)
 
 
 class Decoders:

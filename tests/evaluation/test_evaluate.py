@@ -137,7 +137,7 @@ def test_the_scheme_is_found(labels, lenient, strict):
 def test_the_gold_labels_decide_the_scheme():
     scores = evaluate([["S-A", "S-A"]], [["S-A", "what-A"]])
     assert (scores.scheme, scores.chunks) == ("iobes", Count(2, 1, 1))
-    assert scores.merged == Count(1, 1, 1)
+    assert scores.merged == Count(1, 1, 1) and scores.as_dict()["conlleval"] == scores.merged.as_dict()
 
 
 def test_scores_of_a_small_example():
