@@ -91,6 +91,12 @@ def test_a_checkpoint_of_numbers_that_are_none_is_damaged(tmp_path, monkeypatch,
         with_workers(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint=path, resume=True, passes=2)
 
 
+@pytest.mark.parametrize("rate", [None, 0.5])
+def test_a_rate_that_is_given_is_not_looked_for(tmp_path, monkeypatch, rate):
+    _, workers = with_workers(monkeypatch, corpus(tmp_path / "train.txt", 20), TEMPLATE, "sgd", 1, passes=1, rate=rate)
+    assert ("find_rate" in workers.verbs) == (rate is None)
+
+
 @pytest.mark.filterwarnings("ignore::crfkit.errors.CrfkitWarning")  # that there are few steps
 @pytest.mark.parametrize("algorithm", ["perceptron", "lookahead"])
 def test_steps_as_large_as_they_come_are_no_divergence(tmp_path, monkeypatch, algorithm):

@@ -256,6 +256,7 @@ def test_the_log_of_mira_is_that_of_a_slow_twin(C, patience, first, size):
     assert len(found) == len(expected) == 8
     for ours, theirs in zip(found, expected, strict=True):
         assert ours == pytest.approx(theirs, rel=1e-4, abs=1e-4)
+    assert sum(weight**2 for *_, weight in crfkit.load("model").model.features()) == pytest.approx(expected[-1][5], rel=1e-3)  # no mean
 
 
 # --- crf_test -------------------------------------------------------------------------------------------------------
