@@ -133,6 +133,8 @@ def test_parts_of_a_model_are_shown(model):
     assert header["algorithm"] == "lbfgs"
     assert crfkit("dump", "--labels", "model").stdout.splitlines() == header["labels"] == sorted(header["labels"])
     assert crfkit("dump", "--template", "model").stdout == TEMPLATE
+    crfkit("convert", "--to", "wapiti", "model", "theirs")
+    assert crfkit("dump", "--labels", "theirs").stdout.split() == header["labels"]  # not all weights, as Wapiti would show them
 
 
 def test_one_thing_at_a_time(model):

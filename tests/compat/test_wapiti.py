@@ -102,6 +102,14 @@ def test_observations_stand_as_first_seen(kind):
     assert list(foreign.read("model").places) == list(found)
 
 
+def test_a_line_in_the_log_for_every_thousand():
+    Path("many").write_text("a X\n\n" * 1999 + "a Y\n\n")
+    Path("pattern").write_text("u:%x[0,0]\n")
+    assert "\n   1000 sequences loaded\n   2000 sequences loaded\n" in run("train", "-i", "2", "-p", "pattern", "many", "model").stderr
+    assert "\n      2000 sequences labeled\t 0.05%/ 0.05%\n" in run("label", "-c", "-m", "model", "many").stderr
+    assert run("label", "-m", "model", "many").stderr.endswith("      1000 sequences labeled\n      2000 sequences labeled\n* Done\n")
+
+
 def test_labels_of_single_lines_stand_as_first_seen():
     """Where all scores are equal, the first label is the answer."""
     Path("lines").write_text("a Z\nb Y\nc X\n")
