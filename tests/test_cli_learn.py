@@ -212,6 +212,7 @@ def test_config_files(train):
         ("seed: '3x'\n", "config:1: seed: expected a whole number of 64 bits, found '3x'"),
         ("seed: 1:30\n", "config:1: seed: expected a whole number of 64 bits, found '1:30'"),
         ("- a\n- b\n", "config: expected options as `name: value`"),
+        ("seed: 1\n2: 3\n", "config: expected options as `name: value`"),
         ("a: [\n", "config:2: not YAML"),
         ("progress: maybe\n", "config:1: progress: expected auto or always or never, found 'maybe'"),
         ("dev: 5\n", "config:1: dev: expected a text, found 5"),
