@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from crfkit import parallel
 from crfkit.parallel import in_order
 from crfkit.threads import Threads
 
@@ -111,6 +112,13 @@ def test_threads_end_with_what_they_serve():
     assert len(served) == 2 and served <= alive()
     del threads
     wait_for_the_end_of(served)
+
+
+def test_no_more_threads_than_asked_for(monkeypatch):
+    start, started = parallel.start_new_thread, []
+    monkeypatch.setattr(parallel, "start_new_thread", lambda *given: started.append(start(*given)))
+    assert list(in_order(abs, range(20), 3)) == list(range(20))
+    assert len(started) == 3
 
 
 def test_where_no_thread_can_be_started(monkeypatch):
