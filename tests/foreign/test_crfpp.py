@@ -173,6 +173,12 @@ def test_the_table_of_names(names):
     assert all(base + 256 < len(units) for base, check in units if base > 0)
 
 
+def test_pairs_of_labels_that_no_sentence_had():
+    """CRF++ makes a feature of B at the second token of a sentence: a model of sentences of one token has none."""
+    text = b"version: 100\ncost-factor: 1\nmaxid: 4\nxsize: 1\n\nX\nY\n\nU:%x[0,0]\nB\n\n0 U:a\n2 U:b\n\n1.0\n-1.0\n-1.0\n1.0\n"
+    assert crfkit.load(text).tag([["a"], ["b"]]) == ["X", "Y"]
+
+
 def test_templates_stay_crfpp_s(model):
     """What crfkit would take for an annotation or a doubled percent sign is plain text to CRF++."""
     text = crfpp_text.write(foreign.read(model.to_bytes())).replace(b"U00:%x[-1,0]", b"U00:%x[-1,0] @all").replace(b" U00:the\n", b" U00:the @all\n")
