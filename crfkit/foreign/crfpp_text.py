@@ -51,7 +51,7 @@ def read(data: memoryview) -> Parts:
         header[name] = value
     blocks, at = [], len(_HEADER)
     for what in ("the labels", "the template", "the features", "the weights"):
-        if at >= len(lines) or lines[at]:
+        if lines[at]:
             raise ModelFileError(f"{at + 1}: damaged: expected a blank line, and {what} behind it")
         try:
             end = lines.index(b"", at + 1)

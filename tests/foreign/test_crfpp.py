@@ -237,6 +237,10 @@ def test_messages():
         (b"\nB1:%x[0,1]\n", b"\nB1:%x[0,7]\n", "the template uses column 7 of 2"),
         (b"\nO\n", b"\nB-A\n", "the labels are not different names"),
         (b" B1:X\n", b" C1:X\n", "the feature b'C1:X' has its weights at"),
+        (b" B1:X\n", b" B1:Y\n", "damaged: two features of the same name"),
+        (b" B1:X\n", b"_B1:X\n", f"{text[: text.index(b' B1:X')].count(10) + 1}: damaged: expected a number, a blank and the name of a feature"),
+        (b"xsize: 2\n\n", b"xsize: 2\n", "5: damaged: expected a blank line, and the labels behind it"),
+        (text[text.index(b"\n\n") + 1 :], b"", "5: damaged: the labels have no end"),
         (b"maxid: ", b"maxid: 1", "weights, 1[0-9]+ are announced"),
     ):
         assert old in text
