@@ -10,5 +10,6 @@ cdef extern from "atomic.h":
     void crfkit_give(int64_t* p) noexcept nogil
     void crfkit_nap() noexcept nogil
     void crfkit_prefetch(const void* p) noexcept nogil
+    void crfkit_prefetch_bytes(const void* p, int64_t n) noexcept nogil
     void crfkit_spin_lock(int32_t* lock) noexcept nogil
     void crfkit_spin_unlock(int32_t* lock) noexcept nogil

@@ -35,6 +35,7 @@ cdef class OnlineTrainer(Trainer):
     cdef double row_factor(self, int64_t r) noexcept nogil
     cdef int update(self, const int32_t* which, int64_t n, double* loss) except -1 nogil
     cdef int learn_from(self, const int32_t* which, int64_t n, double* loss) except -1 nogil
+    cdef void fetch(self, const int32_t* which, int64_t n) noexcept nogil
     cdef int begin_anew(self, object start) except -1
     cdef int draw_sample(self, int32_t* sample, int64_t n) except -1
     cdef double expect(self, const weight_t* w, double scale, const SentenceC* scored) except? -1 nogil

@@ -21,9 +21,9 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.data.ordered cimport Ordered, sentence_at
 from crfkit.lattice.lattice cimport lattice_load_weights, lattice_path_score, lattice_sum
 from crfkit.loops.numbers cimport isfinite
-from crfkit.loops.atomic cimport crfkit_fetch_add
+from crfkit.loops.atomic cimport crfkit_fetch_add, crfkit_prefetch, crfkit_prefetch_bytes
 from crfkit.loops.kernels cimport K
-from crfkit.loops.structs cimport LatticeC
+from crfkit.loops.structs cimport DatasetC, LatticeC
 from crfkit.memory cimport arena_zeros, data_zeros, memcpy, memset, vector
 from crfkit.rng cimport RngC, rng_below, rng_seed, rng_shuffle
 from crfkit.weights.cells cimport layout_row, pairs_row
@@ -35,6 +35,7 @@ from crfkit.errors import ImpossibleError, TrainingError
 
 cdef enum:
     STEPS_BETWEEN_SIGNALS = 64
+    FETCHED = 256           # bytes
     PIECE = 256             # sequences a thread between two checks for signals
 
 cdef int64_t BLOCK = constants.BLOCK_SEQUENCES
@@ -124,11 +125,37 @@ cdef class OnlineTrainer(Trainer):
 
     cdef int learn_from(self, const int32_t* which, int64_t n, double* loss) except -1 nogil:
         """Updates from n sequences, each from a batch of them."""
-        cdef int64_t k = 0
+        cdef int64_t k = 0, j, size
         while k < n:
-            self.update(which + k, min(self.batch, n - k), loss)
-            k += self.batch
+            size = min(self.batch, n - k)
+            for j in range(k, k + size):
+                self.fetch(which + j, n - j)
+            self.update(which + k, size, loss)
+            k += size
         return 0
+
+    cdef void fetch(self, const int32_t* which, int64_t n) noexcept nogil:
+        """Prefetch the beginnings of the next of n sequences, which lie anywhere in memory. What they consist of is found one from
+        the other, so a few sequences lie between. The processor itself prefetches what follows."""
+        cdef const DatasetC* c = &self.data.c
+        cdef int64_t first
+        if self.ordered is not None:
+            return
+        if n > 6:
+            crfkit_prefetch(c.seq_ptr + which[6])
+        if n > 4:
+            first = c.seq_ptr[which[4]]
+            crfkit_prefetch_bytes(c.u_ptr + first, FETCHED)
+            crfkit_prefetch(c.label + first)
+            if c.b_ptr != NULL:
+                crfkit_prefetch_bytes(c.b_ptr + first, FETCHED)
+        if n > 2:
+            first = c.seq_ptr[which[2]]
+            crfkit_prefetch_bytes(c.u_id + c.u_ptr[first], 2 * FETCHED)
+            if c.u_val != NULL:
+                crfkit_prefetch_bytes(c.u_val + c.u_ptr[first], 2 * FETCHED)
+            if c.b_ptr != NULL:
+                crfkit_prefetch_bytes(c.b_id + c.b_ptr[first], FETCHED)
 
     cdef int begin_anew(self, start) except -1:
         """Start anew from these weights (None: zero), for trials outside of passes."""

@@ -18,6 +18,11 @@ static inline int crfkit_take(int64_t *p, int64_t value)
 static inline int64_t crfkit_look(const int64_t *p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
 static inline void crfkit_give(int64_t *p) { __atomic_store_n(p, 0, __ATOMIC_RELEASE); }
 static inline void crfkit_prefetch(const void *p) { __builtin_prefetch(p); }
+static inline void crfkit_prefetch_bytes(const void *p, int64_t n)
+{
+    for (int64_t k = 0; k < n; k += 64)
+        __builtin_prefetch((const char *)p + k);
+}
 static inline void crfkit_spin_lock(int32_t *lock)
 {
     while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))

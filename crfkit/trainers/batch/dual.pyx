@@ -25,6 +25,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fmax, fmin
+from crfkit.loops.atomic cimport crfkit_prefetch_bytes
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport Layout
@@ -176,6 +177,14 @@ cdef class DualAscent(OnlineTrainer):
             self.enough = self.typical * self.ways / self.visited
         self.ways, self.visited = 0, 0
         return 0
+
+    cdef void fetch(self, const int32_t* which, int64_t n) noexcept nogil:
+        cdef DualC dual
+        OnlineTrainer.fetch(self, which, n)
+        if n > 2 and self.left[which[2]] >= self.enough:
+            dual = self.dual_of(which[2])
+            crfkit_prefetch_bytes(dual.node, 512)
+            crfkit_prefetch_bytes(dual.pair, 512)
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:
