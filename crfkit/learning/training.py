@@ -13,6 +13,7 @@ import os
 from collections.abc import Generator, Iterator
 from contextlib import nullcontext
 from dataclasses import asdict, replace
+from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import OptionError
@@ -234,24 +235,33 @@ class Local:
     def expected_memory(self, corpus: Corpus, options: Any) -> int:
         """Estimated peak memory of training; 0 if it is not known."""
         taggers = 0 if self.run.dev is None else threads_of(self.run.threads)
-        return expected_memory(corpus, self.algorithm, options, at_work(self.algorithm, self.run), taggers)
+        return expected_memory(corpus, self.algorithm, options, at_work(self.algorithm, self.run, corpus), taggers)
 
     def trainer(self, corpus: Corpus, options: Any, initial: array.array | None) -> Any:
         """The trainer, ready for its first pass."""
         return make_trainer(self.algorithm, corpus, options, self.run, initial)
 
 
-def at_work(algorithm: str, run: Run) -> int:
+def at_work(algorithm: str, run: Run, corpus: Corpus) -> int:
     """How many threads a trainer may use. Lock-free trainers give different weights with more than one, so they
     get one unless more are requested.
     """
     cls = trainer_class(algorithm)
     if cls.lock_free:
         return max(run.threads, 1)
-    return threads_of(run.threads) if cls.threaded else 1
+    if not cls.threaded:
+        return 1
+    return run.threads or min(threads_of(0), paying_threads(corpus))
+
+
+def paying_threads(corpus: Corpus) -> int:
+    """With about how many threads a pass of a batch trainer is fastest. Each has a gradient of its own, and in the end these are added
+    up: reading one weight's takes a fiftieth of the time of an attribute of a token, and a third of that of a pair of labels."""
+    n, tokens, labels = corpus.dataset.n_incidences[0], corpus.dataset.n_tokens, len(corpus.dataset.labels)
+    return max(2, isqrt((50 * n + tokens * labels**2 // 2) // max(corpus.layout.n_cells, 1)))
 
 
 def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run, initial: array.array | None = None) -> Any:
     """The trainer of that name, ready for its first pass."""
-    threads, shared = at_work(algorithm, run), corpus.builder.shared()
+    threads, shared = at_work(algorithm, run, corpus), corpus.builder.shared()
     return trainer_class(algorithm)(corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=threads, shared=shared)

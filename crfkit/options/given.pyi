@@ -27,7 +27,7 @@ class OfEstimator(TypedDict, total=False):
     'Seed of the random order of the sequences.'
 
     threads: int
-    'Number of threads. 0: one per processor with lbfgs and owlqn, else one. With 2 or more, sgd, adf and sapo change the weights without locks, so models differ from run to run. Models of all other trainers do not depend on it.'
+    'Number of threads. 0: as many as pay with lbfgs and owlqn, at most one per processor; else one. With 2 or more, sgd, adf and sapo change the weights without locks, so models differ from run to run. Models of all other trainers do not depend on it.'
 
     log: str | bytes | os.PathLike[Any] | IO[Any] | None
     'Write one JSON object per pass to this file.'

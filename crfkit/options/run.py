@@ -52,8 +52,8 @@ class Run:
     )
     threads: int = option(
         0,
-        "Number of threads. 0: one per processor with lbfgs and owlqn, else one. With 2 or more, sgd, adf and sapo change the weights "
-        "without locks, so models differ from run to run. Models of all other trainers do not depend on it.",
+        "Number of threads. 0: as many as pay with lbfgs and owlqn, at most one per processor; else one. With 2 or more, sgd, adf and sapo "
+        "change the weights without locks, so models differ from run to run. Models of all other trainers do not depend on it.",
         low=0, high=MOST_THREADS, metavar="N",
     )  # fmt: skip
     log: Any = option(None, "Write one JSON object per pass to this file.", kind=os.PathLike, files=True, metavar="FILE")

@@ -12,7 +12,7 @@ from liars import Frame
 from trainers.samples import named_weights, sentences, template
 from workers import use_local_workers
 
-from crfkit import CRF
+from crfkit import CRF, constants, parallel, threads
 from crfkit.errors import CrfkitError, DataError, FileError, ModelFileError, OptionError, TemplateError
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.learn import learn, learn_path
@@ -256,3 +256,23 @@ def test_rows_in_memory_whose_columns_the_template_names():
     assert model.to_bytes() == learn(ROWS, TEMPLATE, "perceptron").to_bytes()
     X, y = [[row[:2] for row in rows] for rows in ROWS], [[row[2] for row in rows] for rows in ROWS]
     assert CRF("perceptron", named).fit(X, y).predict(X) == model.tagger().tag_many(X)
+
+
+@pytest.mark.steady
+def test_not_all_of_many_processors_work_where_that_does_not_pay(monkeypatch):
+    """Each thread has a gradient of its own. As many as are asked for work, but fewer by default, the fewer the more weights there are."""
+    started = []
+    start = threads.start_new_thread
+    monkeypatch.setattr(threads, "start_new_thread", lambda *thread: started.append(thread) or start(*thread))
+    monkeypatch.setattr(parallel, "available_cpus", lambda: 40)
+    monkeypatch.setattr(constants, "CHUNK_TOKENS", 20)
+
+    def at_work(**given):
+        started.clear()
+        model = learn(sentences("chunking", limit=120), template("chunking"), max_iter=2, warm_up=0, l2=1, **given)
+        return len(started) + 1, model.to_bytes()
+
+    assert at_work(threads=40)[0] == 40
+    few, many = at_work(), at_work(features="all")
+    assert 2 <= many[0] < few[0] < 40
+    assert few[1] == at_work(threads=1)[1] == at_work(threads=20)[1]

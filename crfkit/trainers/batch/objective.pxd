@@ -30,7 +30,7 @@ cdef class Worker(Arena):
     cdef int64_t wrong, flawed  # wrong labels, and sequences with one, where these are counted
 
 
-cdef int in_halves(Threads pool, object work, int what, int64_t n) except -1
+cdef int in_shares(Threads pool, object work, int what, int64_t n, int64_t most=*) except -1
 
 
 cdef class Objective(Arena):

@@ -116,7 +116,7 @@ cdef class Objective:
         total = self.sum_up()
         if self.given_up:
             return INFINITY
-        in_halves(self.pool, self.take_share, FINISH, PARTS)
+        in_shares(self.pool, self.take_share, FINISH, PARTS)
         self.squared_norm = 0
         for part in range(PARTS):
             self.squared_norm += self.g_squares[part]
@@ -145,7 +145,7 @@ cdef class Objective:
             self.wrong += worker.wrong
             self.flawed += worker.flawed
         if self.pool is not None:
-            in_halves(self.pool, self.take_share, GATHER, PARTS)
+            in_shares(self.pool, self.take_share, GATHER, PARTS)
         in_columns(self, HAND_DOWN)
         for k in range(self.n_chunks):
             total += self.nll[k]
@@ -262,17 +262,18 @@ cdef class Objective:
 
 
 cdef int in_columns(Objective objective, Work what) except -1:
-    """Work on the rows of nests; threads share the labels by cache lines, where there are at least two."""
+    """Work on the rows of nests; threads share the labels by cache lines."""
     cdef int64_t lines = objective.layout.c.P // COLUMNS
     if objective.nests.n == 0:
         return 0
-    return in_halves(objective.pool if lines > 1 else None, objective.take_share, what, lines)
+    return in_shares(objective.pool, objective.take_share, what, lines)
 
 
-cdef int in_halves(Threads pool, object work, int what, int64_t n) except -1:
-    """Call work(what, first, last) for the halves of 0 .. n, on two threads if there are two. The result must not depend on which
-    thread does which."""
-    if pool is None:
+cdef int in_shares(Threads pool, object work, int what, int64_t n, int64_t most=PARTS) except -1:
+    """Call work(what, first, last) for equal shares of 0 .. n, one for each thread, or for `most` of them. The result must not depend on
+    which thread does which."""
+    cdef int64_t k, size = 1 if pool is None else min(pool.others + 1, min(n, most))
+    if size == 1:
         work(what, 0, n)
         return 0
-    return pool.run(work, [(what, 0, n // 2), (what, n // 2, n)])
+    return pool.run(work, [(what, n * k // size, n * (k + 1) // size) for k in range(size)])

@@ -9,7 +9,7 @@ from crfkit.loops.numbers cimport fabs, fmax, isfinite, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_zeros, vector
 from crfkit.trainers.base cimport Trainer, accuracies, not_finite
-from .objective cimport PARTS, Objective, in_halves
+from .objective cimport PARTS, Objective, in_shares
 
 from collections import deque
 
@@ -80,7 +80,7 @@ cdef class QuasiNewton(Trainer):
                 self.walk_part(what, part)
 
     cdef int in_parts(self, Walk what) except -1:
-        return in_halves(self.objective.pool, self.walk_parts, what, PARTS)
+        return in_shares(self.objective.pool, self.walk_parts, what, PARTS)
 
     cdef double sum_of_parts(self, Walk what) except? -1:
         """Do an operation on all parts; the sum of their results."""

@@ -29,7 +29,7 @@ cdef class History(Arena):
         double c[128]
         double c_g
         float* scale                        # by weight, or NULL: all 1
-        double* scaled                      # gradient / scale, of the part in work: room for two, as there are two threads
+        double* scaled                      # gradient / scale, of the part in work: room for two (ROOMS)
 
     cdef void scale_by_values(self, Layout layout, double l2, tuple extent) except *
     cdef float* zero_scales(self) noexcept nogil

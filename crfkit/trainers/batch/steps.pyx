@@ -23,7 +23,10 @@ from crfkit.loops.structs cimport LayoutC, weight_t
 from crfkit.memory cimport arena_zeros, memset, restore_vectors, vector
 from crfkit.weights.cells cimport layout_row
 from crfkit.weights.layout cimport Layout
-from .objective cimport PARTS, in_halves
+from .objective cimport PARTS, in_shares
+
+cdef enum:
+    ROOMS = 2               # threads that have room for a part of a scaled gradient
 
 cdef double CURVATURE = 0.1     # of a score, p (1 - p), about
 
@@ -87,7 +90,7 @@ cdef class History:
         self.w, self.w_old, self.g, self.gradient = w, w_old, g, gradient
         self.newest = slot
         self.used = min(self.used + 1, self.m)
-        in_halves(self.pool, self.do_parts, ADD, PARTS)
+        in_shares(self.pool, self.do_parts, ADD, PARTS, ROOMS)
         for k in range(2 * self.used):
             self.gram[k][2 * slot] = self.gram[k][2 * slot + 1] = self.by_g[k] = 0
         for part in range(PARTS):
@@ -170,7 +173,7 @@ cdef class History:
             c[2 * slot] += alpha[slot] - self.product(c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
         self.c_g, self.gradient, self.g = c_g, gradient, g
         self.touch(next_slot(self) + 1)
-        in_halves(self.pool, self.do_parts, COMBINE, PARTS)
+        in_shares(self.pool, self.do_parts, COMBINE, PARTS, ROOMS)
         return <float*>self.row[2 * next_slot(self)]
 
     cdef double first_step(self) noexcept nogil:
