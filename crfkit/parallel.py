@@ -7,6 +7,7 @@ import sys
 from _thread import allocate_lock, start_new_thread
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from itertools import chain, islice
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -14,15 +15,19 @@ from typing import Any, TypeVar
 from .constants import MOST_THREADS
 from .values import Expected
 
+QUOTA = "/sys/fs/cgroup/cpu.max"  # microseconds of processor time in so many of the clock
+
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 def available_cpus() -> int:
-    """Processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """Processors that this process may use, or as many as a container's limit on their time is worth."""
+    cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    with suppress(OSError, ValueError), open(QUOTA, encoding="ascii") as file:  # "max 100000" where there is no limit
+        quota, period = map(int, file.read().split())
+        cpus = min(cpus, max(1, -(-quota // period)))
+    return cpus
 
 
 def threads_of(threads: Any) -> int:
