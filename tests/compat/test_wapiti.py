@@ -240,6 +240,16 @@ def test_going_on_from_a_model():
     assert foreign.read("new").labels == old.labels
 
 
+def test_forced_labels_may_have_no_probability():
+    """Doubles end at 1e-308; of what lies below, Wapiti makes labels at random."""
+    trained("-i", "8")
+    model = Path("model").read_text(encoding="utf-8", errors="surrogateescape")
+    model = re.sub(r"(?m)^(\d+=)(\S+)$", lambda found: found[1] + (1e5 * float.fromhex(found[2])).hex(), model)
+    Path("model").write_text(model, encoding="utf-8", errors="surrogateescape")
+    found = run("label", "--force", "-p", "-s", "-m", "model", "test").stdout
+    assert found.count("/0.000000\n") > 20 and all(row.split()[2] == row.split()[3] for row in found.split("\n") if "\t" in row)
+
+
 def test_layout_of_the_data():
     trained("-i", "5")
     done = run("label", "-m", "model", stdin="Dog NN\r\na DT\r\n\r\n\n \n  x1 NN \n\nan\té").stdout_bytes.decode()

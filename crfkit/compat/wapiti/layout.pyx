@@ -4,6 +4,7 @@
     Rockwell NNP	B-NP	B-NP/5.051908      --score: of this label; with --post probabilities
 """
 
+from libc.float cimport DBL_MIN
 from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.stdio cimport snprintf
 
@@ -11,7 +12,7 @@ from crfkit.decode.scratch cimport Scratch
 from crfkit.decode.nbest cimport search_nbest
 from crfkit.features.strings cimport string_hash, strings_find
 from crfkit.lattice.lattice cimport Lattice
-from crfkit.loops.numbers cimport INFINITY, exp, log
+from crfkit.loops.numbers cimport INFINITY, exp, fmax, log
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
 from crfkit.memory cimport Arena, arena_zeros, memcpy
@@ -45,7 +46,6 @@ cdef class LinePrinter:
         cdef uint16_t* labels = x.room(rows.c.n_tok)
         cdef LatticeC* lat = &x.lattice.c
         cdef int64_t k, T = rows.c.seq_ptr[s + 1] - rows.c.seq_ptr[s]
-        cdef double score
         x.score(rows, s)
         if self.posterior:
             x.expect(rows, s)
@@ -54,13 +54,9 @@ cdef class LinePrinter:
         if self.force:
             force_labels(x, rows, s, lat)
         if self.nbest == 1:
-            score = K.viterbi(lat, labels)
-            if score == -INFINITY:
-                x.impossible(rows, s)
-            self.path(x, rows, s, 0, score, lat, labels, out)
+            self.path(x, rows, s, 0, K.viterbi(lat, labels), lat, labels, out)
         else:
-            if search_nbest(x.search, lat, self.nbest, 0.0, 1.0) == 0:
-                x.impossible(rows, s)
+            search_nbest(x.search, lat, self.nbest, 0.0, 1.0)
             memcpy(labels, x.search.labels, <size_t>T * sizeof(uint16_t))
             for k in range(x.search.found):
                 self.path(x, rows, s, k, x.search.scores[k], lat, x.search.labels + k * T, out)
@@ -101,13 +97,14 @@ cdef class LinePrinter:
 
 
 cdef int use_marginals(const LatticeC* lat, Lattice votes) except -1 nogil:
-    """Write logarithms of the marginals as scores, without pairs: the best path has the greatest product of marginals."""
+    """Write logarithms of the marginals as scores, without pairs: the best path has the greatest product of marginals. Those too small
+    for a double are the least one: a label that is forced may be so improbable."""
     cdef LatticeC* to = &votes.c
     cdef int64_t t, j
     votes.reserve_shared(lat.T)
     for t in range(lat.T):
         for j in range(lat.P):
-            to.score[t * lat.P + j] = log(lat.node[t * lat.P + j]) if j < lat.L else -INFINITY
+            to.score[t * lat.P + j] = log(fmax(lat.node[t * lat.P + j], DBL_MIN)) if j < lat.L else -INFINITY
     return 0
 
 
