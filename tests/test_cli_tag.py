@@ -295,6 +295,8 @@ def test_partial_keeps_the_labels_that_are_given(run):
     assert run("--partial", "m", stdin=text) == with_labels(text, labels)
     marked = run("--partial", "-v1", "m", stdin=text).splitlines()
     assert marked[2] == "old\tJJ\tB-NP\tB-NP/1.000000"
+    ranked = run("--partial", "-n2", "m", stdin=text).splitlines()
+    assert [line.split("\t")[-1] for line in ranked if line.startswith("old\t")] == ["B-NP", "B-NP"]
     result = run("--partial", "m", stdin="a NN ?\nb NN B-NP|X-NP\n", code=1)
     assert "crfkit: error: <stdin>:2: the model has no label 'X-NP': expected ? alone for any label, or labels with | between them" in result.stderr
     for short in ("the ?\n", "?\n"):  # the last column says what is possible, and nothing else

@@ -245,6 +245,21 @@ def test_models_without_probabilities(algorithm):
             ask()
 
 
+@pytest.mark.parametrize(("direction", "step"), [("forward", 1), ("backward", -1)])
+def test_scores_of_models_that_look_ahead(direction, step):
+    rules = "U:%x[0,0]\nU1:%x[0,1]/%y[-1]\nU2:%y[-2]\nB\n"
+    learned = crfkit.learn(ROOT / "data/chunking.train.txt", template=rules, algorithm="lookahead", passes=1, direction=direction)
+    weights = {(name, before, label): float(weight) for name, before, label, weight in map(str.split, learned.dump().replace(" ", "+").splitlines())}
+    rows, tagger = short("chunking", 0), learned.tagger()
+    for labels in product(learned.labels[3::4], repeat=len(rows)):
+        order, expected = list(labels[::step]), 0.0
+        lasts, others = ["#+_B-1", *order], ["_B-2+#", "_B-1+#", *(f"{label}+#" for label in order)]
+        for (word, tag), label, last, other in zip(rows[::step], order, lasts, others, strict=False):
+            features = [(f"U:{word}", "#"), (f"U1:{tag}/%y[-1]", last), ("U2:%y[-2]", other), ("*", last)]
+            expected += sum(weights.get((*feature, label), 0) for feature in features)
+        assert tagger.score(rows, labels) == pytest.approx(expected, abs=1e-5)
+
+
 def test_saved_loaded_and_pickled(tmp_path):
     trained = model("chunking")
     trained.save(tmp_path / "m")

@@ -59,20 +59,19 @@ def test_one_candidate_is_the_closed_form(corpus, seed):
     assert built.to_weights(trainer.weights()) == pytest.approx({f: w + tau * d.get(f, 0) for f, w in before.items()}, **PRECISION)
 
 
-def rich_sample(rng, labels, length):
+def rich_sample(rng, labels, length, attributes=12):
     """Attributes that occur twice, values, and bigram attributes."""
-    unigrams = [[(rng.randrange(12), rng.choice([1.0, 0.5, -1.5])) for _ in range(4)] for _ in range(length)]
+    unigrams = [[(rng.randrange(attributes), rng.choice([1.0, 0.5, -1.5])) for _ in range(attributes // 3)] for _ in range(length)]
     bigrams = [[(rng.randrange(5), rng.choice([1.0, 2.0])) for _ in range(2)] for _ in range(length)]
     return Sample([rng.randrange(labels) for _ in range(length)], unigrams, bigrams)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 20])
-@pytest.mark.parametrize("seed", range(5))
-def test_a_step_satisfies_all_its_constraints(n, seed):
-    """C is ample and all features exist, so nothing stands in the way: no slack is left."""
+@pytest.mark.parametrize(("n", "seed", "attributes"), [*((n, seed, 12) for n in (1, 2, 5, 20) for seed in range(5)), (5, 0, 600)])
+def test_a_step_satisfies_all_its_constraints(n, seed, attributes):
+    """C is ample and all features exist, so nothing stands in the way: no slack is left. 600: the table of features that differ grows."""
     rng = random.Random(seed)
-    sample = rich_sample(rng, 3, 6)
-    corpus = Corpus([sample], 3, 12, 5, tau_all=True, u_all=set(range(12)), b_all=set(range(5)))
+    sample = rich_sample(rng, 3, 6, attributes)
+    corpus = Corpus([sample], 3, attributes, 5, tau_all=True, u_all=set(range(attributes)), b_all=set(range(5)))
     built, trainer, twin = both(corpus, n, 1e6, False, seed)
     paths = [path for _, path in paths_by_score(problem(twin.weights, sample, 3))[:n]]
     before = [dot(difference(twin.weights, sample, path), twin.weights) - wrong(sample, path) for path in paths]
