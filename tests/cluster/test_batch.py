@@ -46,14 +46,14 @@ def test_the_penalty_is_chosen_as_on_one_machine(monkeypatch, options):
     assert with_workers(monkeypatch, train, template, "lbfgs", shards=7, max_iter=2, **options)[0] == one
 
 
-@pytest.mark.parametrize("weights", [False, True])
-def test_values_and_weights(tmp_path, monkeypatch, weights):
+@pytest.mark.parametrize(("weights", "n"), [(False, 2), (True, 1)])  # one worker: data with values and weights are put together
+def test_values_and_weights(tmp_path, monkeypatch, weights, n):
     train = [items(tmp_path / "a.txt", weights=weights), items(tmp_path / "b.txt", 20)]
     with open("plain.txt", "w") as file:
         file.write("B-x\tthe\tof\nO\tcat\n\n" * 700)
     options = {"format": "crfsuite", "max_iter": 8}
     one = on_one_machine([*train, "plain.txt"], None, "lbfgs", **options)
-    assert with_workers(monkeypatch, [*train, "plain.txt"], None, "lbfgs", shards=6, **options)[0] == one
+    assert with_workers(monkeypatch, [*train, "plain.txt"], None, "lbfgs", n, shards=6, **options)[0] == one
 
 
 def test_files_patterns_and_compressed_ones(tmp_path, monkeypatch):

@@ -78,9 +78,11 @@ def test_workers_that_mix_their_weights(work, monkeypatch):
     both(work, "-a", "sgd", "--workers", 2)
 
 
-@pytest.mark.parametrize("algorithm", ["lbfgs", "sgd", "perceptron"])
-def test_attributes_with_values(algorithm, work):
-    (work / "train").write_bytes((DATA / "reals.train.txt").read_bytes())
+@pytest.mark.parametrize(("algorithm", "window"), [("lbfgs", 5000), ("sgd", 5000), ("perceptron", 1 << 20)])
+def test_attributes_with_values(algorithm, window, work, monkeypatch):
+    """And sequences with weights."""
+    monkeypatch.setattr(ordered, "WINDOW_BYTES", window)
+    (work / "train").write_bytes((DATA / "reals.train.txt").read_bytes().replace(b"early", b"@weight:2\nearly") * 5)
     arguments = ("-q", "--format", "crfsuite", "-a", algorithm, *limit(algorithm))
     crfkit("learn", *arguments, "train", "a")
     crfkit("learn", *arguments, "--data-dir", "data", "train", "b")
