@@ -2,6 +2,7 @@
 and what is refused."""
 
 import math
+from types import MappingProxyType
 
 import pytest
 from hypothesis import given
@@ -39,9 +40,9 @@ def test_the_same_attributes_as_python_crfsuite(sentence):
 
 
 def test_everything_an_item_may_be():
-    item = {"a": 2, "b": "x", b"c": True, "d": False, "e": ["u", b"v"], "f": {"g": {"h": 3.5}, "i": ("k",)}, "s": {"q", "p"}}
-    expected = [("a", 2), ("b:x", 1), ("c", 1), ("d", 0), ("e:u", 1), ("e:v", 1), ("f:g:h", 3.5), ("f:i:k", 1), ("s:p", 1), ("s:q", 1)]
-    assert found([[item], [], [["a", ("b", 2)]]]) == [[expected], [], [[("a", 1), ("b", 2)]]]
+    item = {"a": 2, "b": "x", b"c": True, "d": False, "e": ["u", b"v"], "f": {"g": {"h": 3.5}, "i": ("k", {"l": 4})}, "s": {"q", "p"}}
+    expected = [("a", 2), ("b:x", 1), ("c", 1), ("d", 0), ("e:u", 1), ("e:v", 1), ("f:g:h", 3.5), ("f:i:k", 1), ("f:i:l", 4), ("s:p", 1), ("s:q", 1)]
+    assert found([[item, MappingProxyType(item)], [], [["a", ("b", 2)]]]) == [[expected, expected], [], [[("a", 1), ("b", 2)]]]
 
 
 def test_generators_are_read_once():

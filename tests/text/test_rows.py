@@ -133,6 +133,8 @@ def test_conllu_is_that_of_the_slow_parser(data):
 
 
 @given(st.text() | st.text("aé中😀", min_size=20), st.binary(max_size=4), st.integers(0, 40))
+@example("", b"\xe0\x9f\xbf", 0)
+@example("", b"\xe2\x82A", 0)
 def test_utf8_is_checked_as_python_does(text, noise, at):
     data = text.encode()
     data = (data[:at] + noise + data[at:]).replace(b"\0", b"").replace(b"\n", b"") + b"\n"
