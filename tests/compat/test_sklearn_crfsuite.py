@@ -12,6 +12,7 @@ import pytest
 
 import crfkit
 from crfkit.compat.sklearn_crfsuite import CRF
+from crfkit.compat.sklearn_crfsuite._fileresource import FileResource
 
 ITEMS = [
     {"walk": 1, "shop": 0.5}, {"walk": 1}, {"walk": 1, "clean": 0.5}, {"shop": 0.5, "clean": 0.5}, {"walk": 0.5, "clean": 1},
@@ -322,6 +323,14 @@ for crf in pickle.load(sys.stdin.buffer):
     print(crf.predict([ITEMS])[0] == LABELS)
     assert pickle.loads(pickle.dumps(crf)).predict([ITEMS])[0] == LABELS
 """
+
+
+def test_what_pickles_of_the_peer_hold():
+    new, file, old = CRF(c1=0.125, c2=0.01).fit([ITEMS], [LABELS]), FileResource(), CRF.__new__(CRF)
+    file.__setstate__({"name": "auto", "fd": None, "__FILE_RESOURCE_DATA__": Path(new.modelfile.name).read_bytes()})
+    old.__setstate__({"algorithm": "lbfgs", "c1": 0.125, "modelfile": file, "_tagger": None, "_info_cached": None})
+    for crf in (old, pickle.loads(pickle.dumps(old))):
+        assert crf.c1 == 0.125 and crf.c2 is None and crf.predict([ITEMS]) == [LABELS] and crf.state_features_ == new.state_features_
 
 
 def test_pickles_of_the_peer(tmp_path):
