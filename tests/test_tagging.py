@@ -133,10 +133,11 @@ class TestConstraintFiles:
             constraints_of("nowhere", ["A"])
 
     def test_constraints_by_the_name_of_a_scheme(self):
-        with pytest.raises(DataError, match="'NN' is not one of bio"):
-            constraints_of("bio", ["NN"])
-        with pytest.raises(DataError, match="'NN' is of no chunk scheme"):
-            constraints_of("auto", ["NN", "O"])
+        for label in ("NN", "-LRB-", "BI-A"):
+            with pytest.raises(DataError, match=f"'{label}' is not one of bio"):
+                constraints_of("bio", [label])
+            with pytest.raises(DataError, match=f"'{label}' is of no chunk scheme"):
+                constraints_of("auto", [label, "O"])
         assert constraints_of("auto", ["B-A", "I-A", "O"]) == constraints_of("bio", ["B-A", "I-A", "O"])
         assert constraints_of("auto", ["I-A", "I-B", "B-A", "O"]) == constraints_of("iob1", ["I-A", "I-B", "B-A", "O"])
         assert constraints_of("auto", ["B-A", "L-A", "U-A", "O"]) == constraints_of("bilou", ["B-A", "L-A", "U-A", "O"])

@@ -66,10 +66,7 @@ def _warn_of_lost(found: Constraints) -> None:
     lost = found.lost()
     if not lost:
         return
-    try:
-        own = _scheme_of(found.labels)
-    except DataError:
-        own = found.name
+    own = _scheme_of(found.labels)
     others = f" and {plural(len(lost) - 1, 'other label')}" if lost[1:] else ""
     hint = f"; these labels are {own}" if own != found.name else ""
     text = f"constraints {found.name}: {shown(lost[0])}{others} can stand in no sentence, since the model lacks the labels that {found.name} wants beside{hint}"
@@ -209,10 +206,10 @@ def _from_pairs(name: str, pairs: _Placed, labels: Sequence[str]) -> Constraints
 
 
 def _split(label: str) -> tuple[str, str]:
-    """Prefix and type of a label; a label O has no type."""
+    """Prefix and type of a label; a label O has no type. The prefix is ? if no scheme has it."""
     prefix, _, kind = label.partition("-")
     prefix = SEGMENTATION.get(prefix, prefix)
-    return prefix, "" if prefix == "O" else kind
+    return prefix if prefix in PREFIXES else "?", "" if prefix == "O" else kind
 
 
 def _scheme_of(labels: Sequence[str]) -> str:

@@ -89,10 +89,7 @@ cdef int out_lines(const RowsC* rows, int64_t start, int64_t stop, bint close, O
 
 cdef int out_empty_line(const RowsC* rows, int64_t end, OutC* out) except -1 nogil:
     """Write an empty line after the line that ends at `end`, with the same line end."""
-    cdef const char* text = rows.text
-    if text[end - 1] != b"\n":
-        out_char(out, b"\n")
-    elif end > 1 and text[end - 2] == b"\r":
+    if end > 1 and rows.text[end - 2] == b"\r":
         out_char(out, b"\r")
     return out_char(out, b"\n")
 
