@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trainers.samples import end, options_of, read, trainer_of
+from trainers.samples import end, many_labels, options_of, read, trainer_of
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, weighted
 from trainers.twins_online import Sgd, shares
 
@@ -80,6 +80,16 @@ def test_the_penalty_that_is_put_off_is_that_of_the_dense_twin(corpus, passes, l
 def rare_and_frequent(n=12):
     """Attribute 0 is everywhere, the others once each, so that most of their penalty is put off."""
     return Corpus([Sample([s % 2, (s // 2) % 2], [[(0, 1.0), (s + 1, 1.0)], [(0, -0.5)]], [[], []]) for s in range(n)], 2, n + 1)
+
+
+def test_many_labels_and_an_attribute_with_all_of_them():
+    corpus = many_labels(130, 4, 9)
+    corpus.n_u, corpus.u_all = 131, {130}
+    for sample in corpus.samples[1:]:
+        sample.unigrams[:5] = [[*items, (130, 0.5)] for items in sample.unigrams[:5]]
+    for loss, weights, expected_loss, expected in trained(corpus, 1, 0.5, 0.25):
+        assert loss == pytest.approx(expected_loss, rel=1e-5)
+        assert weights == pytest.approx(expected, **PRECISION)
 
 
 @pytest.mark.parametrize(("l1", "l2"), [(0.2, 0.0), (0.5, 3.0)])
