@@ -18,8 +18,15 @@ from workers import TEMPLATE, bytes_of, corpus, on_one_machine, with_workers
 import crfkit
 from crfkit.cluster.messages import encode
 from crfkit.cluster.processes import Processes, _Worker
+from crfkit.errors import FileError
 
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+
+
+def test_a_process_that_cannot_be_started(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/nowhere")
+    with pytest.raises(FileError, match="a worker process cannot be started: No such file or directory"):
+        Processes(2, "none")
 
 
 class Killed(Processes):

@@ -234,6 +234,8 @@ def test_messages():
     for old, new, message in (
         (b"cost-factor: 1", b"cost-factor: x", "2: damaged: expected 'cost-factor' and its value, found 'cost-factor: x'"),
         (b"cost-factor: 1", b"cost-factor: 9e999", "2: damaged: '9e999' is not a cost factor"),
+        (b"cost-factor: 1", b"cost-factor: 1.2.3", "2: damaged: '1.2.3' is not a cost factor"),
+        (text[-9:], text[-9:] + b"\n1\n", f"{text.count(10) + 1}: damaged: more lines behind the weights"),
         (b"\nB1:%x[0,1]\n", b"\nB1:%x[0,7]\n", "the template uses column 7 of 2"),
         (b"\nO\n", b"\nB-A\n", "the labels are not different names"),
         (b" B1:X\n", b" C1:X\n", "the feature b'C1:X' has its weights at"),
