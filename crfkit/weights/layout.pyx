@@ -205,8 +205,7 @@ cdef class Layout:
             raise ValueError(f"{mask.shape[0]} cells of label pairs, expected {<int64_t>c.L * c.P}")
         self.verify()
         self.pairs, c.tau_mask = pairs, &mask[0]
-        if self.u_exists == NULL:
-            c.u_exists = self.u_exists = <uint8_t*>arena_zeros(self, c.cold0 // 8, 1)
+        c.u_exists = self.u_exists = <uint8_t*>arena_zeros(self, c.cold0 // 8, 1)
         for a in range(c.H):
             for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
                 k = <int64_t>a * c.P + c.u_label[f]

@@ -163,9 +163,8 @@ cdef class Owlqn(QuasiNewton):
         QuasiNewton.restore(self, state)
         if "ascent weights" in state:
             self.make_ascent()
-            if self.started:        # the state has the gradient at the last weights, which may not be the best ones
-                self.evaluate()
-                self.find_gradient()
+            self.evaluate()         # the state has the gradient at the last weights, which may not be the best ones
+            self.find_gradient()
             self.ascent.restore({name.removeprefix("ascent "): value for name, value in state.items() if name.startswith("ascent ")})
             self.feasible.restore({name.removeprefix("bound "): value for name, value in state.items() if name.startswith("bound ")})
 

@@ -199,13 +199,13 @@ cdef class QuasiNewton(Trainer):
         return {**Trainer.vectors(self), "gradient": vector(self, "d", self.g, self.n)}
 
     def state(self):
-        objective = self.f if self.started else None
-        return {**Trainer.state(self), **self.history.state(), "objective": objective, "recent": list(self.recent)}
+        """After a pass: there is no checkpoint before the first."""
+        return {**Trainer.state(self), **self.history.state(), "objective": self.f, "recent": list(self.recent)}
 
     def restore(self, dict state):
         Trainer.restore(self, state)
         self.history.restore(state)
-        self.started, self.f = state["objective"] is not None, state["objective"] or 0.0
+        self.started, self.f = True, state["objective"]
         self.recent.clear()
         self.recent.extend(map(float, state["recent"]))
         self.objective.squared_norm = K.dot_doubles(self.n, self.g, self.g)

@@ -114,8 +114,7 @@ cdef class Sbcd(Trainer):
         Trainer.restore(self, state)
         self.recent.clear()
         self.recent.extend(map(float, state["recent"]))
-        if self.started:
-            self.full_sweep()       # recomputes all else from the weights
+        self.full_sweep()       # recomputes all else from the weights
 
     cdef int full_sweep(self) except -1:
         """Compute F, the norm of its gradient and the blocks to visit at the current weights."""
