@@ -7,6 +7,7 @@ A MemoryError must come of it, or an error that says so. The same objects must t
 from __future__ import annotations
 
 import ctypes
+import io
 import os
 import sys
 import tempfile
@@ -19,9 +20,12 @@ from typing import Any
 import crfkit
 from crfkit import foreign, options
 from crfkit.compat import pycrfsuite
+from crfkit.compat.wapiti.layout import LinePrinter
+from crfkit.decode.printing import Printer
 from crfkit.evaluation.evaluate import Outputs
 from crfkit.features.indexing import IndexBuilder
 from crfkit.template.parsing import Template
+from crfkit.text.reading import Source
 from crfkit.text.rows import Rows
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,6 +56,9 @@ def learning(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "learn all features", lambda: lambda: crfkit.learn(ROWS, TEMPLATE, "sgd", passes=1, features="all", min_freq=2).to_bytes()
     yield "learn on two threads", lambda: lambda: crfkit.learn(ROWS, TEMPLATE, "lbfgs", max_iter=2, threads=2, dev=ROWS).to_bytes()
     yield "learn in files", lambda: lambda: crfkit.learn(ROWS, TEMPLATE, "lbfgs", max_iter=2, data_dir=folder).to_bytes()
+    yield "learn online in files", lambda: lambda: crfkit.learn(ROWS, TEMPLATE, "sgd", passes=2, rate=0.1, data_dir=folder).to_bytes()
+    text = "\n".join("\n".join(map(" ".join, rows)) + "\n" for rows in ROWS).encode()
+    yield "learn from a stream", lambda: lambda: crfkit.learn(io.BytesIO(text), TEMPLATE, "adf", passes=1, rate=0.1, window=2).to_bytes()
     yield "learn by beam", lambda: lambda: crfkit.learn(ROWS, TEMPLATE, "sapo", passes=1, search="beam").to_bytes()
     yield "learn a parser", lambda: lambda: crfkit.learn(str(folder / "trees"), PARSING, "lookahead", format="conllu", labels=True, passes=2).to_bytes()
 
@@ -73,6 +80,14 @@ def tagging(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
         for verify in (True, False):
             yield f"{name}{'' if verify else ', unverified'}", lambda ask=ask, verify=verify: asked(ask, crfkit.load(path, verify=verify))
         yield f"{name}, with constraints", lambda ask=ask: asked(ask, crfkit.load(path, constraints=[("B", "B"), ("B", "I"), ("I", "I")]))
+    for name, rows in (("plain.short", SENTENCE), ("plain.long", LONG)):
+        (folder / name).write_text("\n".join(map(" ".join, rows)) + "\n")
+    printers = {"print": Printer(), "print n best": Printer(verbose=2, nbest=3), "print for wapiti": LinePrinter(scores=True, posterior=True, nbest=2)}
+    for name, printer in printers.items():
+        def printed(tagger: Any, text: str, printer: Any = printer) -> Any:
+            return list(tagger.text(Source([str(folder / text)], "columns"), printer, threads=1))
+
+        yield name, lambda printed=printed: asked(printed, crfkit.load(path), "plain.short", "plain.long")
     ahead = crfkit.learn(ROWS, HISTORY, "lookahead", passes=2)
     yield "look ahead", lambda: asked(questions["tag"], ahead.tagger())
     parser = crfkit.learn(str(folder / "trees"), PARSING, "lookahead", format="conllu", labels=True, passes=2)
