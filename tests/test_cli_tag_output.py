@@ -1,8 +1,10 @@
 """Where `crfkit tag` writes: files, pipes, terminals, full disks."""
 
 import os
+import struct
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from commands import tag
@@ -112,6 +114,20 @@ def test_a_terminal_is_served_sentence_by_sentence(run):
         assert seen == b"the DT B-NP\r\ndog NN I-NP\r\n\r\n"
         process.stdin.close()
         assert process.wait() == 0
+    os.close(master)
+
+
+@pytest.mark.steady
+@pytest.mark.parametrize(("name", "shown"), [("in", b"0.00/14.0"), ("-", b"0.00B")])
+def test_a_bar_shows_the_bytes_that_are_read(run, name, shown):
+    pty, fcntl, termios = map(pytest.importorskip, ("pty", "fcntl", "termios"))
+    Path("in").write_text("the DT\ndog NN\n")
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
+    with open("in", "rb") as file:
+        assert subprocess.run([sys.executable, "-m", "crfkit", "tag", "-o", "out", "m", name], stdin=file, stderr=slave).returncode == 0
+    os.close(slave)
+    assert shown in os.read(master, 1000) and Path("out").read_text() == "the DT B-NP\ndog NN I-NP\n\n"
     os.close(master)
 
 
