@@ -8,6 +8,7 @@ from commands import invoked as run
 import crfkit
 from crfkit.compat.crfpp.crf_learn import crf_learn
 from crfkit.compat.crfpp.crf_test import crf_test
+from crfkit.compat.wapiti.commands import cli as wapiti
 
 
 @pytest.fixture(autouse=True)
@@ -73,3 +74,10 @@ def test_advice_is_in_the_options_of_crfpp(arguments, code, message):
     Path("pairs").write_text("A\ta\nB\tb\n")
     crfkit.learn("pairs", format="crfsuite", max_iter=1).save("attributes")
     assert run(crf_learn, *arguments, code=code).stderr.startswith(f"crfkit: {message}")
+
+
+@pytest.mark.parametrize(("program", "words"), [(crf_test, ["-m"]), (wapiti, ["label", "-m"])])
+def test_models_of_attributes_are_for_crfkit_alone(program, words):
+    crfkit.learn([[(["a"], "A")], [(["b"], "B")]], format="crfsuite", max_iter=1).save("attributes")
+    said = run(program, *words, "attributes", "test", code=1).stderr
+    assert "crfkit: error: attributes: " in said and said.endswith("; label such data with `crfkit tag`\n")
