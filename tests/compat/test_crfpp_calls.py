@@ -167,7 +167,7 @@ def test_a_penalty_may_forbid_a_label(model):
     assert tagger.Z() == pytest.approx(brute.z(lambda path: path[1] != 2), abs=1e-6) and tagger.prob(1, 2) == 0
     for j in range(3):
         tagger.set_penalty(1, j, -math.inf)
-    assert tagger.parse() is False and "allow no labels" in tagger.what()
+    assert tagger.parse() is False and "allow no labels" in tagger.what() and tagger.parse("w X\nv Y\n") is None
 
 
 @pytest.mark.parametrize("options", ["", "-v 1", "-v 2", "-n 3", "-n 20 -v1", "-v 2 -n 2 -c 3"])
