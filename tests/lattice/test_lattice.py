@@ -139,6 +139,14 @@ def test_steps_that_are_much_steeper_than_positions(steepest):
         assert relative_errors(lattice, problem) < 1e-11
 
 
+def test_the_only_way_on_is_from_an_improbable_label():
+    """Label 1 is improbable at first; then label 0 ends, and label 2 cannot be reached."""
+    nodes = [[0.0, -150.0, 0.0], [0.0, -90.0, 0.0], [0.0, -150.0, 0.0], [0.0, 0.0, 0.0]]
+    same = [[int(i == j) for j in range(3)] for i in range(3)]
+    problem = Problem(nodes, [[0.0] * 3, [-100.0] * 3, [0.0] * 3], None, [[1, 1, 0], [1, 1, 0], [0, 1, 1], [0, 1, 1]], same)
+    check_expectations(loaded(problem), problem)
+
+
 @pytest.mark.parametrize("lift", [-600.0, -250.0, -49.0, 0.0, 49.0, 51.0, 200.0, 500.0])
 @pytest.mark.parametrize("forbidding", [False, True])
 def test_steps_of_their_own_far_above_and_below_the_shared_one(lift, forbidding):
