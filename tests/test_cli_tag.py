@@ -303,8 +303,9 @@ def test_partial_keeps_the_labels_that_are_given(run):
         said = run("--partial", "m", stdin=short, code=1).stderr
         assert f"found {plural(len(short.split()), 'column')}, expected 3 or more" in said and "labels stand in the last column" in said
     assert [run("--partial", *more, "m", stdin=blank) for more, blank in (((), ""), ((), "\n\n"), (("--comments",), "# x\n\n"))] == ["", "", "# x\n\n"]
-    result = run("--partial", "--constraints", "bio", "m", stdin="the DT ?\n\na NN I-NP\n", code=1)
-    assert "<stdin>:3: the constraints leave no labels" in result.stderr
+    for more in ((), ("-n2",), ("--posterior",)):
+        result = run("--partial", "--constraints", "bio", *more, "m", stdin="the DT ?\n\na NN I-NP\n", code=1)
+        assert "<stdin>:3: the constraints leave no labels" in result.stderr
 
 
 def test_models_without_probabilities(run):

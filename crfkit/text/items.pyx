@@ -164,8 +164,6 @@ cdef bytes label_of(label, const PlaceC* place, bint free):
         text = label.encode() if isinstance(label, str) else label
     except UnicodeEncodeError:
         text = bytes_behind(label, free, place.sentence, place.token)
-    if not free and utf8_fault(<const unsigned char*><const char*>text, len(text)) >= 0:
-        raise fault(place, shown(text), "bytes in UTF-8")
     for c in text:
         if c == 0 or (not free and (c == b"\t" or c == b"\n" or c == b"\r")):
             break
