@@ -59,8 +59,7 @@ cdef struct StepC:              # from the paths at a position to those at the n
 
 
 cdef inline bint ranks_before(const PartC* x, const PartC* y) noexcept nogil:
-    if x.score != y.score:
-        return x.score > y.score
+    """Of two with the same score."""
     if x.label != y.label:
         return x.label < y.label
     if x.way != y.way:

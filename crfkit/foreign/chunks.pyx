@@ -158,7 +158,7 @@ cdef inline uint32_t rotated(uint32_t x, int k) noexcept nogil:
 
 
 cdef uint32_t string_hash(const uint8_t* key, int64_t n) noexcept nogil:
-    """The hash of CQDB: B. Jenkins, lookup3 (little-endian), with initial value 0."""
+    """The hash of CQDB: B. Jenkins, lookup3 (little-endian), with initial value 0, of at least one byte."""
     cdef uint32_t a = <uint32_t>0xDEADBEEF + <uint32_t>n, b, c
     cdef uint32_t part[3]
     cdef int64_t i
@@ -181,8 +181,6 @@ cdef uint32_t string_hash(const uint8_t* key, int64_t n) noexcept nogil:
         b += a
         key += 12
         n -= 12
-    if n == 0:
-        return c
     part[0] = part[1] = part[2] = 0
     for i in range(n):
         part[i >> 2] |= <uint32_t>key[i] << (8 * (i & 3))
