@@ -12,6 +12,7 @@ import pytest
 PROGRAM = """
 import hashlib, random
 import crfkit
+from crfkit import options
 from crfkit.loops.kernels import variant
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
@@ -41,17 +42,18 @@ for labels in (1, 2, 7, 8, 9, 16, 17, 33, 65):
             lattice.use_lists(lists)
             add([lattice.viterbi(), lattice.expect(), lattice.nodes(), lattice.pair_sums()])
 
-# short runs of the trainers whose loops are not those above
+# short runs of all trainers
 rows = [[[rng.choice("abcdef"), rng.choice("XYZ")] for _ in range(rng.randint(1, 9))] for _ in range(60)]
 rules = Template.parse("U0:%x[0,0]\\nU1:%x[-1,0]/%x[0,0]\\nB\\nB1:%x[0,0]\\n")
-for algorithm, chosen in (("sgd", {"l1": 0.5, "passes": 2}), ("owlqn", {"max_iter": 5})):
-    add([weight for *_, weight in crfkit.learn(rows, rules, algorithm, **chosen).features()])
+for algorithm, kind in options.TRAINERS.items():
+    chosen = {"passes": 2} if hasattr(kind, "passes") else {"max_iter": 5}
+    add([weight for *_, weight in crfkit.learn(rows, rules, algorithm, **chosen, **{"l1": 0.5} if hasattr(kind, "l1") else {}).features()])
 
 # where the label pairs with a weight are kept as lists
-names = [f"l{k:02d}" for k in range(60)]
+names = [f"l{k:03d}" for k in range(130)]
 rows = [[[rng.choice("abc"), name] for name in rng.choices(names, k=8)] for _ in range(40)] + [[["a", name]] for name in names]
-for chosen in ({"max_iter": 3}, {"max_iter": 3, "warm_up": 0}):
-    model = crfkit.learn(rows, rules, "lbfgs", **chosen)
+for algorithm, chosen in (("lbfgs", {"max_iter": 3}), ("lbfgs", {"max_iter": 3, "warm_up": 0}), ("sgd", {"passes": 1})):
+    model = crfkit.learn(rows, rules, algorithm, **chosen)
     add([weight for *_, weight in model.features()])
     tagger = Tagger(model)
     sentence = [[rng.choice("abcd")] for _ in range(9)]
