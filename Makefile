@@ -18,10 +18,9 @@ python  = '$(shell $(PYTHON) -c 'import sys; print(sys.executable)')'
 harness = cd tests && $(if $(wildcard crfkit/loops/*.so),PYTHONPATH='$(CURDIR)') $(python) -m
 runtime = $(shell $(CC) -print-file-name=$(1))
 
-# An instrumented build lives in a copy of the tree, without what was compiled otherwise, so that builds never mix.
-parts = $(wildcard crfkit tests templates data docs benchmarks *.md Makefile mkdocs.yml LICENSE pyproject.toml setup.py)
-copy  = mkdir -p build/$@ && find $(parts) -name __pycache__ -prune -o -type f ! -name '*.so' \
-        \( -path '*/loops/simd/*' -o -path 'tests/*' -o ! -name '*.c' \) -print | tar -cf - -T - | tar -xf - -C build/$@
+# An instrumented build lives in a copy of the tree, so that builds never mix: the sdist, which has nothing that was compiled.
+unpack = tar -xzf $(1)/*.tar.gz -C build/$@ --strip-components=1
+copy   = rm -rf build/$@/dist && $(python) setup.py -q sdist -d build/$@/dist && $(call unpack,build/$@/dist)
 
 .PHONY: build demo test test-all steady bench results lint sanitize debug fuzz kill-test leaks docs wheel pythons clang clean help
 
@@ -86,12 +85,12 @@ docs: ## write the generated pages, and build the site into build/site; needs '.
 	NO_MKDOCS_2_WARNING=1 $(python) -m mkdocs build -q
 
 # The tests of the sdist in dist/, without the sources of the package: they see the crfkit that is installed.
-unpack = mkdir -p build/$@ && tar -xzf dist/*.tar.gz -C build/$@ --strip-components=1 && rm -r build/$@/crfkit
+tests_only = mkdir -p build/$@ && $(call unpack,dist) && rm -r build/$@/crfkit
 
 wheel: ## build sdist and wheel, and run the sdist's tests against the installed wheel, without the sources
 	rm -rf dist build/$@
 	$(python) -m build
-	$(unpack)
+	$(tests_only)
 	$(python) -m venv build/$@/venv
 	build/$@/venv/bin/python -m pip install -q "$$(echo dist/*.whl)[test]"
 	cd build/$@ && venv/bin/python -m pytest $(TESTS)
@@ -99,7 +98,7 @@ wheel: ## build sdist and wheel, and run the sdist's tests against the installed
 pythons: ## a wheel and its tests on each of PYTHONS that is here
 	rm -rf dist build/$@
 	$(python) -m build --sdist
-	$(unpack)
+	$(tests_only)
 	for python in $(PYTHONS); do \
 	    $$python -c '' 2> /dev/null || { echo "$$python: not here, skipped"; continue; }; \
 	    venv=build/$@/venv-$$(basename $$python) && $$python --version && $$python -m venv $$venv && \
