@@ -76,7 +76,9 @@ def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, 
     from crfkit.data.ordered import WINDOW_BYTES
 
     in_files = corpus.dataset.folder is not None
-    now, peak = (_status("RssAnon"), 0) if in_files else in_use()  # without what stands in files
+    now, peak = in_use()
+    if in_files:  # without what stands in them, if the system tells it apart
+        now, peak = _status("RssAnon") or now, 0
     if not now:
         return 0
     batch = hasattr(options, "max_iter")

@@ -17,6 +17,8 @@ from workers import use_local_workers
 import crfkit as library
 from crfkit import options
 from crfkit.data import ordered
+from crfkit.errors import TrainingError
+from crfkit.learning import memory
 from crfkit.learning.progress import Progress
 
 DATA = Path(__file__).resolve().parents[2] / "data"
@@ -174,6 +176,13 @@ def test_no_folder_is_left_by_a_run_that_fails(work, fault):
     for folder in ("new/er", "old", "old/new"):
         error("learn", "-q", "-a", "perceptron", *more, "--data-dir", folder, "template", "train" if more else fault, "model")
     assert not (work / "new").exists() and not list((work / "old").iterdir())
+
+
+def test_a_limit_on_memory_where_the_system_tells_less_of_it(work, monkeypatch):
+    """As macOS and Linux before 4.5 do."""
+    monkeypatch.setattr(memory, "_status", lambda name: 0)
+    with pytest.raises(TrainingError, match="more than max_memory 1M"):
+        library.learn("train", template="template", algorithm="perceptron", data_dir="data", max_memory="1M")
 
 
 def test_the_folder_is_removed_by_another_run(work, monkeypatch):
