@@ -1,5 +1,6 @@
 """Writing model files: they appear whole or not at all, whatever happens, and the old one is safe until then."""
 
+import errno
 import os
 import select
 import signal
@@ -203,7 +204,7 @@ def unwritable_places(folder):
         ),
         (f"{folder}/model/m", f"no usable folder {folder}/model: Not a directory; create it first"),
         (f"{folder}/circle", "a symbolic link that leads to itself"),
-        (f"{folder}/{'n' * 300}", "File name too long"),
+        (f"{folder}/{'n' * 300}", os.strerror(errno.ENAMETOOLONG)),
         (f"{folder}/nul\0byte", "not a file name"),
     ]
 

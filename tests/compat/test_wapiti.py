@@ -1,5 +1,6 @@
 """crfkit-wapiti: Wapiti's options, log and output, against Wapiti itself and what it once printed."""
 
+import errno
 import os
 import re
 import subprocess
@@ -373,7 +374,7 @@ def test_files_that_cannot_be_read_are_named(words):
     if "-m model" in words:
         trained("-i", "1")
     result = run(*words.replace("MEM", "/proc/self/mem").split(), code=1)
-    assert result.stderr.endswith("\ncrfkit: error: /proc/self/mem: cannot be read: Input/output error\n")
+    assert result.stderr.endswith(f"\ncrfkit: error: /proc/self/mem: cannot be read: {os.strerror(errno.EIO)}\n")
 
 
 @pytest.mark.parametrize(("words", "name"), [("dump damaged", "damaged"), ("dump", "<stdin>"), ("update -m damaged", "damaged"), ("label -m damaged test", "damaged")])
