@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pycrfsuite
 import pytest
+from commands import plain_build
 
 from crfkit.compat import pycrfsuite as compat
 
@@ -340,6 +341,7 @@ def test_groups_may_be_any_numbers_that_become_whole(group):
     assert found[0] is found[1]
 
 
+@plain_build
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the memory in use is read from /proc")
 def test_nothing_is_left_of_a_sequence_for_which_there_was_no_memory():
     program = """
