@@ -95,7 +95,7 @@ class Source:
                 row = first_row(data, self.form, skip, self.comments, self.loose)
                 seen = row is not None
                 if row is not None:
-                    if row[2] and added and not self.loose and data.count(b"\n") == 1:
+                    if row[2] and added and not (inside or self.loose) and data.count(b"\n") == 1:
                         raise DataError("lines that end with carriage returns alone: expected \\n or \\r\\n", path)
                     columns = self._first_row(row[0] + line, row[1], path, columns, line_of(data, row[0]))
             yield Block(data, line, path, skip, columns, self.comments, self.loose, self.marks, added, mark and first)

@@ -5,6 +5,7 @@ import io
 import pytest
 
 from crfkit.errors import DataError
+from crfkit.text.opening import Stretch
 from crfkit.text.reading import Source
 from crfkit.text.rows import Rows
 
@@ -33,6 +34,18 @@ def test_a_cell_that_is_a_byte_order_mark():
 def test_lines_that_end_with_carriage_returns_alone(data):
     with pytest.raises(DataError, match=r"^<stream>: lines that end with carriage returns alone: expected \\n or \\r\\n$"):
         list(Source(io.BytesIO(data.encode())))
+
+
+def test_the_last_line_of_a_file_may_be_a_part_of_it(tmp_path):
+    path = tmp_path / "data.txt"
+    path.write_bytes(b"a A\n\nb\rc B")
+    rows = Rows("columns")
+    for part in ([str(path)], [Stretch(str(path), 0, 2), Stretch(str(path), 2)]):
+        found = []
+        for block in Source(part):
+            rows.parse(block)
+            found += rows.sentences()
+        assert found == [[[b"a", b"A"]], [[b"b\rc", b"B"]]]
 
 
 def test_a_carriage_return_within_a_cell():
