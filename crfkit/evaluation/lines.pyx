@@ -67,7 +67,7 @@ cdef class Lines:
 
     cdef int read(self, const char* at, const char* stop, bint between, int64_t line, CutC* cut) except -1 nogil:
         """The kind of a line, and the cells of a token. between: no token of its sentence came before."""
-        # A carriage return and empty cells at the end do not count.
+        # A carriage return, blanks and empty cells at the end do not count.
         while stop > at and (is_blank((stop - 1)[0]) or (stop - 1)[0] == b"\r" or <unsigned char>(stop - 1)[0] == self.separator):
             stop -= 1
         if stop == at:
@@ -120,6 +120,8 @@ cdef inline void find_cells(Lines lines, const char* at, const char* stop, int64
         at += 1
     cut.found = cell
     cut.gold = cut.before if gold.start == NULL else gold
+    while cut.gold.end > cut.gold.start and is_blank((cut.gold.end - 1)[0]):  # nor do they count here, where columns end at tabs
+        cut.gold.end -= 1
 
 
 cdef int check_cells(Lines lines, CutC* cut, int64_t line) except -1 nogil:

@@ -244,6 +244,18 @@ def test_delimiters(delimiter, text):
     assert (scores.tokens, scores.chunks) == (1, Count(1, 1, 1))
 
 
+@pytest.mark.parametrize("text", ["a\tX \tX \nb\tO\tO\n", "a\tX \tX\nb\tO\tO\n", "a|X |X \nb|O|O\n"])
+def test_blanks_behind_labels_do_not_count(text):
+    """`tag` copies those of the gold label, and those of the predicted one end the line."""
+    (scores,) = outputs(text, delimiter="|" if "|" in text else None).scores
+    assert scores.labels["X"] == Count(1, 1, 1)
+
+
+def test_blanks_behind_labels_in_the_midst_of_a_gold_file_do_not_count():
+    (scores,) = outputs("# columns = tag word\nX \ta\tX\nO\tb\tO\n", label="tag", gold=io.BytesIO(b"# columns = tag word\nX \ta\nO\tb\n")).scores
+    assert scores.labels["X"] == Count(1, 1, 1)
+
+
 def test_no_byte_is_taken_for_what_a_pattern_matches():
     (scores,) = Outputs(io.BytesIO(b"a\xff \x1f B-A B-A\n"), delimiter="[ ;]").scores
     assert scores.chunks == Count(1, 1, 1)
