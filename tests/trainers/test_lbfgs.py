@@ -74,3 +74,9 @@ def test_a_penalty_shrinks_the_weights():
     sizes = [size(l2) for l2 in (0.1, 1.0, 10.0, 100.0)]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < sizes[0] / 10
+
+
+def test_a_penalty_of_next_to_nothing_is_none():
+    """The scales of the history, in single precision, would be 0."""
+    first, second = (learn(sentences("chunking", limit=20), template("chunking"), l2=l2, max_iter=5).weights.tobytes() for l2 in (1e-90, 0))
+    assert first == second

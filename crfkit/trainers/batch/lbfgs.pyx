@@ -28,12 +28,13 @@ cdef enum:
 
 cdef double LEAST_STEP = 1e-9   # relative to the norm of the point, which is in single precision
 cdef double WARM = 1e-3         # relative to the objective: residuals (dual.pyx) below this end the warm-up
+cdef double NO_PENALTY = 1e-60  # with less, scales of the history (steps.pyx) would be 0 in single precision
 
 
 def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int:
-    """Memory for the warm-up; 0 if there is none: it is not wanted, there is no penalty and so no
+    """Memory for the warm-up; 0 if there is none: it is not wanted, there is hardly a penalty and so no
     dual, or it would need several times the memory of L-BFGS itself (many labels, rich edges)."""
-    if not options.warm_up or not options.l2:
+    if not options.warm_up or options.l2 < NO_PENALTY:
         return 0
     needed = dual_bytes(data, layout)
     return needed if may_take(needed, layout, options) else 0
