@@ -364,6 +364,12 @@ def test_label_and_dump_open_models_of_crfkit():
     assert run("dump", "crfkit.model").stdout.startswith("b\tB\tB\t")
 
 
+def test_label_does_not_look_ahead():
+    """It would find the best path of scores that lack those of label pairs with attributes."""
+    crfkit.learn("train", template="U:%x[0,0]\nU1:%y[-1]\nB\n", algorithm="lookahead", passes=1).save("crfkit.model")
+    assert "the model chooses labels one after the other; label with `crfkit tag`" in run("label", "-m", "crfkit.model", "plain", code=1).stderr
+
+
 def test_models_that_are_read(tmp_path):
     assert read(memoryview(b"#mdl#0#0\n#rdr#1/0/0\n1:b,\n#qrk#1\n1:X,\n#qrk#0\n")).pairs is None
 

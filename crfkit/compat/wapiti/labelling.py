@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from crfkit.cli.common import is_live
+from crfkit.constants import WITH_HISTORY
 from crfkit.errors import UnsupportedError
 from crfkit.foreign import load, wapiti
 from crfkit.foreign.parts import model_of
@@ -54,6 +55,8 @@ def _columns(tagger: Tagger, source: str, given: dict[str, Any]) -> Iterator[tup
     printer = LinePrinter(only=given["label"], check=given["check"], scores=given["score"], posterior=given["post"], force=given["force"], nbest=given["nbest"])
     if given["post"]:
         tagger.need_probabilities("--post")
+    if tagger.header["algorithm"] in WITH_HISTORY:
+        raise UnsupportedError("the model chooses labels one after the other; label with `crfkit tag`")
     blocks = Source(source, "columns", allow_empty=True, loose=tagger.loose, block_size=block_size(given["nbest"]))
     return tagger.text(blocks, printer, partial=given["check"] or given["force"], threads=1 if is_live(source) else 0)
 
