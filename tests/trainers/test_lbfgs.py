@@ -77,6 +77,6 @@ def test_a_penalty_shrinks_the_weights():
 
 
 def test_a_penalty_of_next_to_nothing_is_none():
-    """The scales of the history, in single precision, would be 0."""
-    first, second = (learn(sentences("chunking", limit=20), template("chunking"), l2=l2, max_iter=5).weights.tobytes() for l2 in (1e-90, 0))
-    assert first == second
+    """After a warm-up the objective would not be finite."""
+    first, *others = (learn(sentences("chunking", limit=20), template("chunking"), l2=l2, max_iter=5).weights.tobytes() for l2 in (0, 1e-50, 1e-90))
+    assert others == [first, first]

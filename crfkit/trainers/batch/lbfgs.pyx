@@ -28,7 +28,7 @@ cdef enum:
 
 cdef double LEAST_STEP = 1e-9   # relative to the norm of the point, which is in single precision
 cdef double WARM = 1e-3         # relative to the objective: residuals (dual.pyx) below this end the warm-up
-cdef double NO_PENALTY = 1e-60  # with less, scales of the history (steps.pyx) would be 0 in single precision
+cdef double NO_PENALTY = 1e-30  # with less, gradients divided by it would leave single precision (steps.pyx)
 
 
 def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int:
