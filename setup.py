@@ -178,7 +178,7 @@ class Build(build_ext):
         for module in self.extensions:
             if self.force or newer_group(module.sources, self.get_ext_fullpath(module.name)):
                 due[tuple(module.extra_compile_args)].append(module)
-        include = sysconfig.get_path("include")
+        include = next((path for path in self.include_dirs if os.path.exists(os.path.join(path, "Python.h"))), "")
         for arguments, modules in due.items():
             if len(modules) > 5:  # compiling it takes as long as reading it five times
                 made = tempfile.mkdtemp(dir=folder)
