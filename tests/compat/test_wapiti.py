@@ -1,6 +1,5 @@
 """crfkit-wapiti: Wapiti's options, log and output, against Wapiti itself and what it once printed."""
 
-import errno
 import os
 import re
 import subprocess
@@ -14,7 +13,7 @@ from compat.wapiti_runs import PATTERNS, TIMES, TWICE, dumped, run, sentences, t
 import crfkit
 from crfkit import foreign
 from crfkit.compat.wapiti.progress import Windows
-from crfkit.foreign.wapiti import observations, read, read_file
+from crfkit.foreign.wapiti import observations, read_file
 from crfkit.template.patterns import Patterns
 from crfkit.testing import said_by
 from crfkit.text.rows import Rows
@@ -353,55 +352,3 @@ def test_whole_numbers_may_have_a_decimal_point():
         assert f"Invalid value for '-i' / '--maxiter': {value!r} is not a valid integer" in run("train", "-i", value, code=2).stderr
     for option, value, found in (("-t", "0.0", "0 is not in the range 1<=x"), ("--alpha", "0", "0.0 is not in the range 0<x<=1")):
         assert found in run("train", option, value, code=2).stderr
-
-
-def test_label_and_dump_open_models_of_crfkit():
-    Path("template").write_text("U:%x[0,0]\nB\n")
-    crfkit.learn("train", template="template", l2=1.0).save("crfkit.model")
-    tagger = crfkit.load("crfkit.model")
-    printed = run("label", "-l", "-m", "crfkit.model", "plain").stdout
-    assert [part.split() for part in printed.strip().split("\n\n")] == [tagger.tag(rows) for rows in sentences(4, 60, 2)]
-    assert run("dump", "crfkit.model").stdout.startswith("b\tB\tB\t")
-
-
-def test_label_does_not_look_ahead():
-    """It would find the best path of scores that lack those of label pairs with attributes."""
-    crfkit.learn("train", template="U:%x[0,0]\nU1:%y[-1]\nB\n", algorithm="lookahead", passes=1).save("crfkit.model")
-    assert "the model chooses labels one after the other; label with `crfkit tag`" in run("label", "-m", "crfkit.model", "plain", code=1).stderr
-
-
-def test_models_that_are_read(tmp_path):
-    assert read(memoryview(b"#mdl#0#0\n#rdr#1/0/0\n1:b,\n#qrk#1\n1:X,\n#qrk#0\n")).pairs is None
-
-
-@pytest.mark.skipif(not os.path.exists("/proc/self/mem"), reason="no file that opens and cannot be read")
-@pytest.mark.parametrize("words", ["train -p MEM train", "train -p patterns MEM", "label -m MEM test", "dump MEM", "update -m model MEM", "update -m MEM"])
-def test_files_that_cannot_be_read_are_named(words):
-    if "-m model" in words:
-        trained("-i", "1")
-    result = run(*words.replace("MEM", "/proc/self/mem").split(), code=1)
-    assert result.stderr.endswith(f"\ncrfkit: error: /proc/self/mem: cannot be read: {os.strerror(errno.EIO)}\n")
-
-
-@pytest.mark.parametrize(("words", "name"), [("dump damaged", "damaged"), ("dump", "<stdin>"), ("update -m damaged", "damaged"), ("label -m damaged test", "damaged")])
-def test_damaged_models_are_named(words, name):
-    trained("-i", "1")
-    Path("damaged").write_bytes(Path("model").read_bytes()[:60])
-    error = run(*words.split(), code=1, stdin=Path("damaged").read_bytes()).stderr
-    assert f"\ncrfkit: error: {name}: 5: damaged: expected " in error
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="pipes have no names")
-def test_models_of_crfkit_come_from_pipes():
-    crfkit.learn("train", template="U:%x[0,0]\nB\n", max_iter=1).save("ours")
-    reading, writing = os.pipe()
-    os.write(writing, Path("ours").read_bytes())
-    os.close(writing)
-    with open(reading):
-        assert run("dump", f"/dev/fd/{reading}").stdout == run("dump", "ours").stdout != ""
-
-
-def test_a_model_that_wapiti_has_no_room_for_is_named():
-    Path("items").write_text("X\ta\nY\tb\n\n", encoding="utf-8")
-    crfkit.learn("items", format="crfsuite", max_iter=1).save("ours")
-    assert "crfkit: error: ours: a Wapiti model needs patterns" in run("dump", "ours", code=1).stderr
