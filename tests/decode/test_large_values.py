@@ -3,6 +3,7 @@
 import io
 from decimal import Decimal, localcontext
 from itertools import pairwise, product
+from math import log
 from pathlib import Path
 
 import numpy
@@ -88,7 +89,7 @@ def test_large_weights(template, large, size, form):
     Path("text").write_text(crfpp_text(template, weights))
     tagger = crfkit.load("text")
     rows = [["a"], ["b"], ["a"], ["c"]]
-    wanted = exact_crfpp(template, weights, rows)
+    wanted, log_z = exact_crfpp(template, weights, rows)
     marginals = tagger.marginals(rows)
     for t in range(len(rows)):
         for j, label in enumerate("AB"):
@@ -96,6 +97,8 @@ def test_large_weights(template, large, size, form):
     best = max(wanted, key=wanted.get)
     assert tagger.tag(rows) == list(best)
     assert tagger.probability(rows, list(best)) == pytest.approx(wanted[best], abs=1e-6)
+    assert tagger.log_z(rows) == pytest.approx(log_z, rel=1e-6)
+    assert tagger.score(rows, list(best)) == pytest.approx(log_z + log(wanted[best]), rel=1e-6)
 
 
 def crfpp_weights(node, pair):
@@ -117,7 +120,7 @@ def crfpp_text(template, weights):
 
 
 def exact_crfpp(template, weights, rows):
-    """{labels: probability} with sixty digits."""
+    """{labels: probability} with sixty digits, and the logarithm of the sum."""
     with localcontext() as context:
         context.prec = 60
         scores = {}
@@ -127,4 +130,4 @@ def exact_crfpp(template, weights, rows):
             scores["".join("AB"[label] for label in path)] = score
         most = max(scores.values())
         total = sum((score - most).exp() for score in scores.values())
-        return {path: float((score - most).exp() / total) for path, score in scores.items()}
+        return {path: float((score - most).exp() / total) for path, score in scores.items()}, float(most + total.ln())

@@ -147,6 +147,23 @@ def test_with_values_above_1_few_sequences_may_have_a_low_rate():
     assert rate(1.0) == 1 and rate(3.0) < 1
 
 
+def test_one_rate_for_all_where_values_are_far_from_zero():
+    """There no rate gets as far with shares, which slow down what distinguishes the labels as well as what is common to all."""
+    chance = random.Random(0)
+    centre = [[100 + chance.gauss(0, 1) for _ in range(8)] for _ in range(4)]
+    samples = [Sample([k % 4], [[(d, x + chance.gauss(0, 1)) for d, x in enumerate(centre[k % 4])]], [[]]) for k in range(400)]
+    corpus = Corpus(samples, 4, 8, u_all=set(range(8)))
+    built = Built(corpus)
+
+    def reached(own, **more):
+        trainer = adf.Adf(built.dataset, built.layout, options.Adf(l2=1.0, **own), **more)
+        for _ in range(10):
+            trainer.run_pass()
+        return objective(built.to_weights(trainer.weights()), corpus, 1.0)[0]
+
+    assert reached({}) < 0.95 * min(reached({"rate": 2.0**k}, found=True, shares=True) for k in range(-8, 9, 2))
+
+
 @pytest.mark.parametrize("batch", [1, 4])
 @pytest.mark.parametrize("scale", [1.0, 1e16, 1e17])
 @each_trainer
@@ -185,11 +202,12 @@ def test_the_sample_has_all_classes_where_they_take_turns(name):
 
 
 @pytest.mark.parametrize("algorithm", ["sgd", "adf", "sapo"])
-@pytest.mark.parametrize("l2", [0, 0.01, 1, 30, 1000])
+@pytest.mark.parametrize("l2", [0, 0.01, 1, 30, 1000, 1e10])
 @pytest.mark.parametrize("copies", [1, 2, 40])
 def test_few_sequences_do_not_make_it_diverge(algorithm, l2, copies):
-    """The penalty of a step grows as sequences become fewer."""
+    """The penalty of a step grows as sequences become fewer; it takes away at most half of a weight. For sapo no pass takes away more than all."""
     model = crfkit.CRF(algorithm=algorithm, l2=l2).fit([[["a"], ["b"]]] * copies, [["x", "y"]] * copies)
+    assert model.model_.header["chosen"]["rate"] * l2 <= (min(copies / 2, 1) if algorithm == "sapo" else copies / 2)
     if l2 <= 1:
         assert model.predict([[["a"], ["b"]]]) == [["x", "y"]]
 

@@ -1,16 +1,18 @@
 """Attributes that imply others: which ones do, and that summed rows leave the objective unchanged."""
 
 import array
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crfkit.data.dataset import Dataset
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.options import Run
 from crfkit.template.parsing import Template
-from crfkit.trainers.batch.nests import Nests
+from crfkit.trainers.batch.nests import Nests, Survey
 from crfkit.trainers.batch.objective import Objective
 
 CHUNKING = """\
@@ -109,3 +111,27 @@ def test_what_different_cells_spell_alike_is_no_nest():
 def test_nothing_is_summed_where_lines_share_their_attributes():
     corpus = corpus_of(SENTENCES, "U:%x[-1,0]\nU:%x[0,0]\nU03:%x[-1,0]/%x[0,0]\nB\n")
     assert Nests(corpus.dataset, corpus.layout).n == 0
+
+
+def part_of(data, first, last):
+    """Sequences first .. last - 1, with the same numbers of attributes."""
+    whole = data.arrays()
+    begin, end = (whole["seq_ptr"][s] for s in (first, last))
+    tokens = [t - begin for t in whole["seq_ptr"][first : last + 1]]
+    starts = whole["u_ptr"][begin : end + 1]
+    return Dataset(tokens, [u - starts[0] for u in starts], whole["u_id"][starts[0] : starts[-1]], label=whole["label"][begin:end], n_u=data.n_u)
+
+
+@given(corpora, st.data())
+def test_parts_of_the_data_tell_together_what_all_of_them_tell(sentences, data):
+    """Also where an attribute implies others in one part than in another."""
+    corpus = corpus_of(two_labels(sentences), CHUNKING)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(sentences) + 1), max_size=3)))
+    whole, added = (Survey(corpus.layout, corpus.dataset.nesting) for _ in range(2))
+    expected = [list(found) for found in whole.of(corpus.dataset)]
+    for first, last in pairwise([0, *cuts, len(sentences) + 1]):
+        added.add(*Survey(corpus.layout, corpus.dataset.nesting).of(part_of(corpus.dataset, first, last)))
+    counts, broken, members = map(list, added.found())
+    assert [counts, broken] == expected[:2]
+    if not any(broken):
+        assert members == expected[2]

@@ -1,0 +1,61 @@
+"""Batch trainers end after the first pass at which their options say so, as reckoned from what they log; no sooner and no later."""
+
+from math import hypot
+
+import pytest
+from trainers.samples import read, trainer_of
+
+ALGORITHMS = ["lbfgs", "owlqn", "sbcd"]
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return read("chunking", sentences=30)
+
+
+def trained(algorithm, corpus, **chosen):
+    """A trainer, and the record of each pass until it has converged: first the objective where it began."""
+    chosen = {"l2": 0.1, **({} if algorithm == "lbfgs" else {"l1": 0.1}), **({} if algorithm == "sbcd" else {"warm_up": 0}), **chosen}
+    trainer, records = trainer_of(algorithm, corpus, **chosen), []
+    for _ in trainer.prepare():
+        pass
+    start = corpus.doubles(trainer.weights())
+    records.append({"objective": corpus.objective(0.1).at(start)[0] + chosen.get("l1", 0.0) * sum(map(abs, start))})
+    while not trainer.converged:
+        records.append(trainer.run_pass())
+    return trainer, records
+
+
+@pytest.mark.parametrize("chosen", [{"delta": 0.05, "period": 3}, {"delta": 1e-3, "period": 1}, {"delta": 0.2, "period": 10}])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_it_ends_when_so_many_passes_gain_too_little(algorithm, corpus, chosen):
+    trainer, records = trained(algorithm, corpus, epsilon=0.0, **chosen)
+    values, period = [record["objective"] for record in records], chosen["period"]
+    ended = [values[p - period] - values[p] < chosen["delta"] * values[p] for p in range(period, len(values))]
+    assert "--delta" in trainer.converged and ended == [False] * (len(ended) - 1) + [True]
+
+
+@pytest.mark.parametrize(("period", "looked"), [(10, 4), (3, 3)])
+def test_after_a_warm_up_that_came_near_few_passes_tell(corpus, period, looked):
+    """Four gain less than their part of what ten would have to gain."""
+    trainer, records = trained("lbfgs", corpus, warm_up=100, epsilon=0.0, delta=1e-7, period=period)
+    values = [record["objective"] for record in records]
+    ended = [values[p - looked] - values[p] < 1e-7 * looked / period * values[p] for p in range(looked, len(values))]
+    assert trainer.near and "--delta" in trainer.converged and ended == [False] * (len(ended) - 1) + [True]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 0.01])
+@pytest.mark.parametrize("algorithm", ["lbfgs", "owlqn"])
+def test_it_ends_when_the_gap_is_small(algorithm, corpus, epsilon):
+    trainer, records = trained(algorithm, corpus, epsilon=epsilon, delta=0.0)
+    ended = ["gap" in record and record["gap"] <= epsilon * (record["objective"] - record["gap"]) for record in records]
+    assert "--epsilon" in trainer.converged and ended == [False] * (len(ended) - 1) + [True]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 0.01])
+def test_sbcd_ends_when_the_gradient_is_small(corpus, epsilon):
+    trainer, ended = trainer_of("sbcd", corpus, l1=0.1, l2=0.1, epsilon=epsilon, delta=0.0), []
+    while not trainer.converged:
+        gradient = trainer.run_pass()["gradient"]
+        ended.append(gradient <= epsilon * max(1.0, hypot(*trainer.weights())))
+    assert "--epsilon" in trainer.converged and ended == [False] * (len(ended) - 1) + [True]
