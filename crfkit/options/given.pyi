@@ -66,7 +66,7 @@ class OfEstimator(TypedDict, total=False):
     'Maximum number of iterations.'
 
     epsilon: float | None
-    "Stop when the duality gap shows that the objective exceeds the optimum by at most this fraction of it. With sbcd: stop when the gradient's norm falls below EPSILON times that of the weights."
+    "Stop when the duality gap shows that the objective exceeds the optimum by at most this fraction of it. With sbcd: stop when the gradient's norm falls below EPSILON times that of the weights, or EPSILON if that is more."
 
     delta: float | None
     'Stop when the last PERIOD iterations improved the objective by less than this fraction of it.'

@@ -127,7 +127,7 @@ class Sbcd(_Batch):
 
     l1: float = _l1(0.3)
     l2: float = _l2(0.0)
-    epsilon: float = option(1e-5, "Stop when the gradient's norm falls below EPSILON times that of the weights.", low=0.0)
+    epsilon: float = option(1e-5, "Stop when the gradient's norm falls below EPSILON times that of the weights, or EPSILON if that is more.", low=0.0)
     path: tuple[float, ...] | None = _path()
     kappa: float = option(
         2.0, "First stability factor: second derivatives of a block are multiplied by it. It adapts.", above=0.0

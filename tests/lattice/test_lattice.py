@@ -210,6 +210,16 @@ def test_a_long_way_through_forbidden_steps():
     assert lattice.viterbi() == (0.5, [1] * (length - 1) + [2])
 
 
+@pytest.mark.parametrize("unlikely", [100.0, 340.0])
+@pytest.mark.parametrize("range", [290.0, 310.0, 600.0])
+def test_the_one_way_on_goes_through_an_unlikely_label(unlikely, range):
+    """A label that cannot be reached stands far above the one that can."""
+    only = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    nodes = [[0.0, -unlikely, 0.0], [0.0, -range, 0.0], [0.0, 0.5, 0.0]]
+    problem = Problem(nodes, [[0.0] * 3] * 3, allowed=[[1, 1, 0], [0, 1, 1], [1, 1, 1]], transitions=only)
+    check_expectations(loaded(problem), problem)
+
+
 @pytest.mark.parametrize("extra", [1, 2])
 def test_labels_out_of_reach_do_not_overflow(extra):
     """Label 1 has the better scores everywhere but cannot be reached: its completions outweigh all real paths by
