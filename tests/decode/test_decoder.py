@@ -139,12 +139,13 @@ def test_no_question_changes_the_answer_to_another(change):
             change(scratch)
         return scratch
 
-    expected = [{name: ask(fresh(changed)) for name, ask in QUESTIONS.items()} for changed in (False, True)]
-    for first, second in product(QUESTIONS, QUESTIONS):
-        scratch = fresh(False)
-        assert [QUESTIONS[name](scratch) for name in (first, second)] == [expected[0][name] for name in (first, second)]
-        change(scratch)
-        assert [QUESTIONS[name](scratch) for name in (first, second)] == [expected[1][name] for name in (first, second)]
+    asked = [name for pair in product(QUESTIONS, repeat=2) for name in pair]
+    scratch = fresh(False)
+    for changed in (False, True):
+        if changed:
+            change(scratch)
+        expected = {name: ask(fresh(changed)) for name, ask in QUESTIONS.items()}
+        assert [QUESTIONS[name](scratch) for name in asked] == [expected[name] for name in asked]
 
 
 def test_a_sentence_without_tokens_has_one_path():

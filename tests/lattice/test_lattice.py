@@ -210,13 +210,13 @@ def test_a_long_way_through_forbidden_steps():
     assert lattice.viterbi() == (0.5, [1] * (length - 1) + [2])
 
 
-@pytest.mark.parametrize("unlikely", [100.0, 340.0])
-@pytest.mark.parametrize("range", [290.0, 310.0, 600.0])
-def test_the_one_way_on_goes_through_an_unlikely_label(unlikely, range):
+@pytest.mark.parametrize(("unlikely", "times"), [(100.0, 1), (340.0, 1), (220.0, 3)])
+@pytest.mark.parametrize("steep", [290.0, 310.0, 600.0])
+def test_the_one_way_on_goes_through_an_unlikely_label(unlikely, times, steep):
     """A label that cannot be reached stands far above the one that can."""
     only = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
-    nodes = [[0.0, -unlikely, 0.0], [0.0, -range, 0.0], [0.0, 0.5, 0.0]]
-    problem = Problem(nodes, [[0.0] * 3] * 3, allowed=[[1, 1, 0], [0, 1, 1], [1, 1, 1]], transitions=only)
+    nodes = [*[[0.0, -unlikely, 0.0]] * times, [0.0, -steep, 0.0], [0.0, 0.5, 0.0]]
+    problem = Problem(nodes, [[0.0] * 3] * 3, allowed=[*[[1, 1, 0]] * times, [0, 1, 1], [1, 1, 1]], transitions=only)
     check_expectations(loaded(problem), problem)
 
 

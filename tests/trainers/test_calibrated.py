@@ -147,6 +147,18 @@ def test_with_values_above_1_few_sequences_may_have_a_low_rate():
     assert rate(1.0) == 1 and rate(3.0) < 1
 
 
+def test_where_nothing_can_be_foreseen_the_training_objective_decides():
+    """Each sequence has an attribute of its own, so that held-out ones show no difference between rates."""
+    corpus = Corpus([Sample([s % 2], [[(s, 1.0)]], [[]]) for s in range(40)], 2, 40)
+    built, reached = Built(corpus), []
+    for own in ({}, {"rate": 1e-3}):
+        trainer = adf.Adf(built.dataset, built.layout, options.Adf(l2=1.0, **own))
+        for _ in range(5):
+            trainer.run_pass()
+        reached.append(objective(built.to_weights(trainer.weights()), corpus, 1.0)[0])
+    assert reached[0] < 0.9 * reached[1]
+
+
 def test_one_rate_for_all_where_values_are_far_from_zero():
     """There no rate gets as far with shares, which slow down what distinguishes the labels as well as what is common to all."""
     chance = random.Random(0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -63,6 +65,21 @@ def test_more_labels_than_a_vector_holds(corpus, depth, seed):
     trainer = Trainer(built.dataset, built.layout, options.Lookahead(depth=depth, margin=1.0, average=False), seed=seed, shared=shared(built))
     twin = Lookahead(corpus, dict.fromkeys(corpus.features(), 0.0), depth, 1.0)
     for loss, weights, *expected in passes_of_both(built, trainer, twin, 2):
+        assert [loss, weights] == expected
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("reach", [2, 3])
+def test_bounds_hold_while_weights_fall(reach, depth):
+    """Within a long sequence the weights of an attribute of all tokens change again and again. Where one falls, that of another label before
+    may not have, and it bounds the value of both."""
+    random = Random(reach)
+    labels = [random.randrange(3) for _ in range(60)]
+    corpus = Corpus([Sample(labels, [[(random.randrange(2), 1.0)] for _ in labels], [[(0, 1.0)] for _ in labels])], 3, 2, n_b=1, reach=[reach])
+    built = Built(corpus)
+    trainer = Trainer(built.dataset, built.layout, options.Lookahead(depth=depth, margin=1.0, average=False), shared=shared(built))
+    twin = Lookahead(corpus, dict.fromkeys(corpus.features(), 0.0), depth, 1.0)
+    for loss, weights, *expected in passes_of_both(built, trainer, twin, 3):
         assert [loss, weights] == expected
 
 

@@ -59,3 +59,9 @@ def test_sbcd_ends_when_the_gradient_is_small(corpus, epsilon):
         gradient = trainer.run_pass()["gradient"]
         ended.append(gradient <= epsilon * max(1.0, hypot(*trainer.weights())))
     assert "--epsilon" in trainer.converged and ended == [False] * (len(ended) - 1) + [True]
+
+
+@pytest.mark.parametrize("algorithm", ["lbfgs", "owlqn"])
+def test_it_ends_where_numbers_get_no_lower(algorithm, corpus):
+    trainer, records = trained(algorithm, corpus, epsilon=0.0, delta=0.0)
+    assert trainer.converged == "no step lowers the objective any more" and len(records) < 1000
