@@ -220,6 +220,15 @@ def test_the_one_way_on_goes_through_an_unlikely_label(unlikely, times, steep):
     check_expectations(loaded(problem), problem)
 
 
+def test_many_labels_without_a_score_far_below_a_few():
+    """No label can be left, and the last position has only those that are far below at the first."""
+    tau = [[0.0 if i == j else -inf for j in range(130)] for i in range(130)]
+    lattice = OpenLattice(130)
+    lattice.load([[900.0] * 8 + [0.0] * 122, [-inf] * 8 + [0.0] * 122], tau)
+    assert lattice.expect() == close(log(122))
+    assert [row[8:] for row in lattice.nodes()] == [[close(1 / 122)] * 122] * 2
+
+
 @pytest.mark.parametrize("extra", [1, 2])
 def test_labels_out_of_reach_do_not_overflow(extra):
     """Label 1 has the better scores everywhere but cannot be reached: its completions outweigh all real paths by

@@ -23,6 +23,7 @@ def trained(algorithm, corpus, **chosen):
     records.append({"objective": corpus.objective(0.1).at(start)[0] + chosen.get("l1", 0.0) * sum(map(abs, start))})
     while not trainer.converged:
         records.append(trainer.run_pass())
+        assert len(records) < 1000
     return trainer, records
 
 
@@ -63,5 +64,5 @@ def test_sbcd_ends_when_the_gradient_is_small(corpus, epsilon):
 
 @pytest.mark.parametrize("algorithm", ["lbfgs", "owlqn"])
 def test_it_ends_where_numbers_get_no_lower(algorithm, corpus):
-    trainer, records = trained(algorithm, corpus, epsilon=0.0, delta=0.0)
-    assert trainer.converged == "no step lowers the objective any more" and len(records) < 1000
+    trainer, _ = trained(algorithm, corpus, epsilon=0.0, delta=0.0)
+    assert trainer.converged == "no step lowers the objective any more"

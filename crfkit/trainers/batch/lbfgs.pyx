@@ -161,11 +161,8 @@ cdef class Lbfgs(QuasiNewton):
         return False
 
     cdef double between(self, double low, double f_low, double slope_low, double high, double f_high) noexcept nogil:
-        """The minimum of the parabola through low and high, kept away from both ends of the interval."""
-        cdef double width = high - low, step
-        if not isfinite(f_high):
-            return low + 0.1 * width
-        step = low - 0.5 * slope_low * width * width / (f_high - f_low - slope_low * width)
+        """The minimum of the parabola through low and high, kept away from both ends of the interval. f_high may be infinite."""
+        cdef double width = high - low, step = low - 0.5 * slope_low * width * width / (f_high - f_low - slope_low * width)
         if not isfinite(step) or fabs(step - low) < 0.1 * fabs(width) or (step - low) * width < 0:
             return low + 0.1 * width
         if fabs(step - low) > 0.9 * fabs(width):
