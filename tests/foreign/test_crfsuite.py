@@ -238,6 +238,13 @@ def test_a_weight_that_single_precision_takes_for_zero_is_no_feature(small):
     assert n == [n[0], n[0], n[0], n[0] - 1, n[0] - 1]
 
 
+def test_a_weight_of_single_precision_among_others_is_kept_with_them(small):
+    """Where weights are doubles, what single precision leaves over of each has a place of its own, even if that is nothing."""
+    at = small.index(b"FEAT") + 12 + 12
+    model = foreign.load(small[:at] + struct.pack("<d", 0.5) + small[at + 8 :], exact=True)
+    assert 0.5 in model.weights and [w != 0 for w in model.weights] == [x != 0 for x in model.rest]
+
+
 def test_a_label_that_is_no_utf8(small):
     data = small.replace(b"L1\0", b"\xff1\0")
     assert "\udcff1" in foreign.load(data).labels

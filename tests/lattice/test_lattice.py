@@ -222,11 +222,11 @@ def test_the_one_way_on_goes_through_an_unlikely_label(unlikely, times, steep):
 
 def test_many_labels_without_a_score_far_below_a_few():
     """No label can be left, and the last position has only those that are far below at the first."""
-    tau = [[0.0 if i == j else -inf for j in range(130)] for i in range(130)]
-    lattice = OpenLattice(130)
-    lattice.load([[900.0] * 8 + [0.0] * 122, [-inf] * 8 + [0.0] * 122], tau)
-    assert lattice.expect() == close(log(122))
-    assert [row[8:] for row in lattice.nodes()] == [[close(1 / 122)] * 122] * 2
+    tau = [[0.0 if i == j else -inf for j in range(136)] for i in range(136)]
+    lattice = OpenLattice(136)
+    lattice.load([[900.0] * 8 + [0.0] * 128, [-inf] * 8 + [0.0] * 128], tau)
+    assert lattice.expect() == close(log(128))
+    assert [row[8:] for row in lattice.nodes()] == [[close(1 / 128)] * 128] * 2
 
 
 @pytest.mark.parametrize("extra", [1, 2])
