@@ -139,18 +139,18 @@ def large() -> Corpus:
     random = Random(1)
 
     def items(n, most):
-        return [(random.randrange(n), random.choice([1.0, random.gauss(0, 3)])) for _ in range(random.randrange(most))]
+        return [(int(n * random.random() ** 4), random.choice([1.0, random.gauss(0, 3)])) for _ in range(random.randrange(most))]
 
     def sample():
         length = random.randrange(1, 30)
         return Sample(
             [min(int(random.expovariate(0.5)), 8) for _ in range(length)],
-            [items(300, 8) for _ in range(length)],
+            [items(2000, 8) for _ in range(length)],
             [items(20, 3) for _ in range(length)],
             random.choice([1.0, 1.0, 0.3, 2.7]),
         )
 
-    return Corpus([sample() for _ in range(800)], 9, 300, 20, u_all=set(range(0, 300, 7)), b_all={3})
+    return Corpus([sample() for _ in range(800)], 9, 2000, 20, u_all=set(range(0, 300, 7)), b_all={3})
 
 
 @cache
@@ -158,6 +158,7 @@ def points():
     """The samples, and a random point for both kinds of recursions."""
     corpus = large()
     built, found = Built(corpus), {}
+    assert 0 < built.layout.hot < built.layout.n_attributes[0]
     for recursions, share in (("dense", 1.0), ("sparse", 0.2)):
         random = Random(2)
         weights = {f: random.gauss(0, 1) * (f[0] == "U" or random.random() < share) for f in sorted(corpus.features(), key=str)}
