@@ -25,7 +25,9 @@ from trainers.twins import (
     weighted,
 )
 
+from crfkit.data.dataset import Dataset
 from crfkit.trainers.batch.objective import Objective
+from crfkit.trainers.batch.quanta import largest_factors, sums_of_terms
 
 L2 = st.sampled_from([0.0, 0.5, 2.0])
 
@@ -218,3 +220,19 @@ def test_sums_are_exact_however_often_an_attribute_repeats(copies, data):
         b.to_weights(Objective(b.dataset, b.layout, 0.0, 1).at(b.to_cells(weights, "d"))[1]) for b in (built, backwards)
     )
     assert first == second
+
+
+def test_sums_of_terms_do_not_depend_on_the_parts_of_the_data():
+    """To the last bit; and each is a bound on what it stands for."""
+    random = Random(5)
+    values, weights = ([random.gauss(0, 3) for _ in range(1000)] for _ in range(2))
+
+    def part(first, last):
+        n = last - first
+        return Dataset(range(n + 1), range(n + 1), [0] * n, values[first:last], label=[0] * n, seq_weight=list(map(abs, weights[first:last])), n_u=1)
+
+    largest = largest_factors(part(0, 1000))
+    whole, *parts = (sums_of_terms(part(*ends), largest) for ends in ((0, 1000), (0, 10), (10, 300), (300, 1000)))
+    assert list(whole) == [sum(terms) for terms in zip(*parts, strict=True)]
+    exact = [sum(map(abs, weights)), sum(abs(v * w) for v, w in zip(values, weights, strict=True))]
+    assert all(x <= bound * (1 + 1e-6) and bound < x * (1 + 1e-4) for x, bound in zip(exact, whole, strict=True))
