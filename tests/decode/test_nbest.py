@@ -6,7 +6,7 @@ import random
 from math import exp, inf
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from problems import MOST_PATHS, loaded, problems, thorough
 from reference import Problem
@@ -49,6 +49,7 @@ def test_the_first_path_is_viterbis(problem):
 
 
 @given(problems(scores=("plain", "ties")), st.sampled_from([0.05, 0.3, 1.0]))
+@example(Problem([[1.0, 1.0], [0.0, 0.5]], [[0.0, 0.0], [0.0, 0.0]]), 1.0)
 def test_early_stop(problem, ratio):
     best = problem.paths[0][0] if problem.possible else 0.0
     wanted = [path for path in problem.paths if exp(path[0] - best) >= ratio]
