@@ -139,6 +139,11 @@ def test_a_resumed_run_knows_as_much(algorithm, l1, l2):
         trainer.run_pass()
     other.restore(trainer.state())
     assert other.run_pass() == trainer.run_pass()
+    while not trainer.converged:
+        trainer.run_pass()
+    ended = trainer_of(built, algorithm, l1, l2, epsilon=0.0)
+    ended.restore(trainer.state())
+    assert ended.run_pass() == trainer.run_pass()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from trainers.samples import accuracy, read, sentences, template
-from trainers.twins import Built, corpora, paths_by_score, problem, weighted
+from trainers.twins import Built, Corpus, Sample, corpora, paths_by_score, problem, weighted
 from trainers.twins_online import Sapo
 
 import crfkit
@@ -61,6 +61,20 @@ def test_with_all_paths_it_is_sgd(corpus, passes, l2, decay, search, seed, data)
     for _ in range(passes):
         assert sapo.run_pass()["loss"] == pytest.approx(sgd.run_pass()["loss"], rel=1e-5, abs=1e-5)
         assert built.to_weights(sapo.weights()) == pytest.approx(built.to_weights(sgd.weights()), **PRECISION)
+
+
+def test_with_all_paths_and_a_strong_penalty_it_is_sgd():
+    """The common factor of the weights halves at each step. When it is carried out within a pass, the scores of label pairs change, too."""
+    samples = [Sample([0, 1, s % 2], [[(0, 1.0)], [(1, 1.0)], [(s % 3, 1.0)]], [[], [], []]) for s in range(30)]
+    built, found = Built(Corpus(samples, 2, 3)), []
+    chosen = {"l2": 25.0, "rate": 0.6, "decay": 1.0}
+    for own in (options.Sapo(nbest=8, ratio=0.0, **chosen), options.Sgd(**chosen)):
+        trainer = (Trainer if isinstance(own, options.Sapo) else Sgd)(built.dataset, built.layout, own)
+        found.append([])
+        for _ in range(3):
+            trainer.run_pass()
+            found[-1] += trainer.weights()
+    assert found[0] == pytest.approx(found[1], **PRECISION) and max(map(abs, found[0])) > 0.1
 
 
 @given(corpora(), st.integers(1, 4), seeds, st.data())

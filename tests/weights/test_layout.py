@@ -12,6 +12,7 @@ from trainers.twins import Built, Corpus, Sample, corpora, weighted
 
 from crfkit.data.dataset import Dataset
 from crfkit.errors import DataError, ModelFileError
+from crfkit.weights.evidence import Evidence
 from crfkit.weights.layout import Layout
 from crfkit.weights.observed import seen_in
 from crfkit.weights.pruning import pruned
@@ -87,6 +88,18 @@ def test_frequent_attributes_come_first_among_their_kind(corpus):
     for group in (range(built.layout.hot), range(built.layout.hot, len(new))):
         ordered = [new[a] for a in group]
         assert ordered == sorted(ordered, reverse=True)
+
+
+def test_the_most_frequent_attributes_keep_their_order():
+    """From 65,535 occurrences on, whether these were counted together or in parts of the data."""
+    u_id = [0] * 66_000 + [1] * 67_000
+    n = len(u_id)
+    data = Dataset(range(n + 1), range(n + 1), u_id, label=[0] * n, n_u=2)
+    found = Evidence(False)
+    found.add(array.array("i", [0, 1]), array.array("i", [0]), *seen_in(data, 1, False))
+    built = Layout.build(data, 1, 0, b"\1\1", b"")
+    together = Layout.of_evidence(found, Evidence(True), None, 1, 0, b"\1\1", b"")
+    assert list(built[1]) == list(together[1]) == [0, 1]
 
 
 @given(corpora())
