@@ -162,7 +162,8 @@ def test_what_is_reported_is_true_of_the_best_weights(many):
     trainer, reported = trainer_of("owlqn", many, **chosen), []
     for _ in range(16):
         resumed = trainer_of("owlqn", many, **chosen)
-        resumed.restore(trainer.state())
+        if reported:
+            resumed.restore(trainer.state())
         reported.append(trainer.run_pass())
         assert resumed.run_pass() == reported[-1]
         assert reported[-1]["train_accuracy"] == 1 - mistakes(many.dataset, many.layout, trainer.weights())[0] / many.dataset.n_tokens
