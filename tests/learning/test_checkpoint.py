@@ -305,8 +305,8 @@ def test_killed_and_resumed(train, number):
     command = ("learn", "-a", "adf", "--passes", 15, "template", "train", "model")
     crfkit(*command[:-1], "whole", "--log", "whole.log")
     with start(*command, "--log", "log", "--checkpoint", "state") as process:
-        while "pass    3" not in process.stderr.readline():
-            assert process.poll() is None
+        while "pass    3" not in (line := process.stderr.readline()):
+            assert line
         process.send_signal(number)
         process.communicate()
     result = crfkit(*command, "--log", "log", "--checkpoint", "state", "--resume")
