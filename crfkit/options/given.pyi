@@ -164,6 +164,9 @@ class OfEstimator(TypedDict, total=False):
     oracle: Literal['either', 'first'] | None
     'For parsers: a left arc can wait while its head has children in the queue, so both left and shift are correct. Learn the one that scores higher (either), or always left (first).'
 
+    dropout: bool | None
+    'For parsers: learn each sentence without some of its values, mostly rare ones, and without a tenth of the lines of TEMPLATE, at random.'
+
 class OfLearn(OfEstimator, total=False):
     format: Literal['columns', 'conllu', 'crfsuite']
     "Data format: CoNLL columns, CoNLL-U, or CRFsuite's attribute lines. The last takes no TEMPLATE."

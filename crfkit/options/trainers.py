@@ -267,6 +267,10 @@ class Lookahead:
         "scores higher (either), or always left (first).",
         choices=("either", "first"),
     )
+    dropout: bool = option(
+        True,
+        "For parsers: learn each sentence without some of its values, mostly rare ones, and without a tenth of the lines of TEMPLATE, at random.",
+    )
 
 
 TRAINERS: dict[str, type] = {

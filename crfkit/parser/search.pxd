@@ -1,6 +1,6 @@
 """The search that looks some actions ahead; see search.pyx."""
 
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from crfkit.memory cimport Arena, BufferC
 from .states cimport KINDS, StateC
@@ -36,6 +36,7 @@ cdef class Search(Arena):
     cdef uint32_t* key
     cdef int64_t* home              # [lines] where the search in each table begins
     cdef int32_t* row               # [lines] row of each, or NO_ROW
+    cdef uint8_t* left_out          # [lines] whether a line is ignored
     cdef BufferC tokens             # the arrays of the state
 
     cdef int start(self, int32_t T, const int32_t* values) except -1 nogil

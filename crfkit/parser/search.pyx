@@ -7,7 +7,7 @@ an action, the subtree of that action is the new tree. Only its deepest level ha
 relation is followed.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.atomic cimport crfkit_prefetch
@@ -33,6 +33,7 @@ cdef class Search(Arena):
         self.key = <uint32_t*>arena_zeros(self, tables.n_lines * tables.most_cells, sizeof(uint32_t))
         self.home = <int64_t*>arena_zeros(self, tables.n_lines, sizeof(int64_t))
         self.row = <int32_t*>arena_zeros(self, tables.n_lines, sizeof(int32_t))
+        self.left_out = <uint8_t*>arena_zeros(self, tables.n_lines, 1)
         for i in range(self.capacity):
             self.free[i] = self.capacity - 1 - i
         self.n_free = self.capacity
@@ -170,7 +171,7 @@ cdef void score_actions(Search search, int32_t number) noexcept nogil:
     for i in range(search.tables.n_lines):
         line = &search.tables.line[i]
         search.row[i] = NO_ROW
-        if line.n_slots and has_feature(line, key):
+        if line.n_slots and has_feature(line, key) and not search.left_out[i]:
             search.row[i] = 0
             search.home[i] = key_home(key, line.arity, line.n_slots)
             crfkit_prefetch(line.slot + search.home[i] * (1 + line.arity))

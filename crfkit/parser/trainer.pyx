@@ -8,6 +8,10 @@ the other action lose 1. Features on both paths do not change.
 While the head of a left arc has children in the queue, shift leads to the tree, too: the arc can wait for them. With the
 oracle `either`, the one with the higher value is then the correct action, and training goes on from there.
 
+With `dropout`, each sentence is learned without some values of its words, as if these were new, and without some lines of
+the template. A value that n words of the data have is left out once in n + 1 times, a line once in ten times. So the parser
+learns what to do with new words, and weights do not rely on each other (docs/defaults.md).
+
 A feature is created when its weight changes for the first time, because until then the weight is zero. So the search
 may meet any state, and only features that were updated take memory. A full row is copied to a place twice as large.
 Each weight keeps the number that it got when it was created; `weights` are in the order of these numbers.
@@ -21,7 +25,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from crfkit.loops.numbers cimport isfinite
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, restore_vector, vector
-from crfkit.rng cimport RngC, rng_seed, rng_shuffle
+from crfkit.rng cimport RngC, rng_below, rng_next, rng_seed, rng_shuffle
 from .search cimport ActionChoiceC, Search
 from .states cimport LEFT, NOBODY, SHIFT, state_do, state_ended, state_undo
 from .statetables cimport MOST_CELLS, RowC, StateTables, has_feature
@@ -32,6 +36,7 @@ from crfkit.errors import TrainingError
 cdef enum:
     SENTENCES_BETWEEN_SIGNALS = 64
     SIZES = 20                  # sizes of rows: 2, 4, 8 ... weights
+    LINES_TO_ONE = 10           # of so many lines one is left out
 
 cdef double USUAL_MARGIN = 100
 
@@ -55,6 +60,9 @@ cdef class MarginPerceptron(Arena):
     cdef int32_t[SIZES] free_rows
     cdef int32_t* order
     cdef bint either                    # while a left arc can wait, shift may be the correct action
+    cdef bint dropout
+    cdef int32_t** count                # [views][1 + value] in how many words of the data each value is
+    cdef int32_t* some_values           # [T][width] of the sentence, without those left out
     cdef int32_t* waiting               # see count_children
     cdef int32_t* last_child
     cdef int32_t* right
@@ -65,7 +73,7 @@ cdef class MarginPerceptron(Arena):
         cdef int32_t i
         self.data, self.tables, self.options = data, tables, options
         self.margin = USUAL_MARGIN if options.margin is None else options.margin
-        self.either = options.oracle == "either"
+        self.either, self.dropout = options.oracle == "either", options.dropout
         self.search = Search(tables, options.depth)
         self.root_relation = data.root_relation()
         if data.n_sequences > 0x7FFFFFFF:
@@ -80,8 +88,21 @@ cdef class MarginPerceptron(Arena):
             self.order[i] = i
         for i in range(SIZES):
             self.free_rows[i] = NOBODY
+        if self.dropout:
+            self.some_values = <int32_t*>arena_zeros(self, data.longest * data.width, sizeof(int32_t))
+            self.count_values()
         for line, key, action, weight in initial:
             self.change(self.row_of(line, key), action, weight)
+
+    cdef int count_values(self) except -1:
+        cdef int64_t k
+        cdef int32_t v, width = self.data.width
+        self.count = <int32_t**>arena_zeros(self, self.tables.n_views, sizeof(int32_t*))
+        for v, size in enumerate(self.data.sizes()[: self.tables.n_views]):
+            self.count[v] = <int32_t*>arena_zeros(self, size + 1, sizeof(int32_t))
+        for k in range(self.data.n_tokens):
+            for v in range(self.tables.n_views):
+                self.count[v][1 + self.data.values[k * width + v]] += 1
 
     def row_of(self, int32_t line, key, sizes=None) -> int:
         """The row of a key of this line; a new key gets a new row, without weights. `sizes`: the number of values of each view;
@@ -209,11 +230,12 @@ cdef class MarginPerceptron(Arena):
             int32_t T = <int32_t>(self.data.start[s + 1] - first), correct, n
             const int32_t* head = self.data.head + first
             const int32_t* relation = self.data.relation + first
+            const int32_t* values = self.data.values + first * self.data.width
             ActionChoiceC choice
             int kind
             bint can_wait       # a left arc, as its head has children in the queue
         count_children(head, T, self.waiting, self.last_child)
-        self.search.start(T, self.data.values + first * self.data.width)
+        self.search.start(T, self.with_gaps(values, T) if self.dropout else values)
         while not state_ended(&self.search.state):
             kind = correct_kind(&self.search.state, head, self.waiting)
             can_wait = self.either and kind == LEFT and self.last_child[self.top()] >= self.search.state.next
@@ -231,6 +253,21 @@ cdef class MarginPerceptron(Arena):
             if correct != 0:
                 self.waiting[self.top()] -= 1
         return 0
+
+    cdef const int32_t* with_gaps(self, const int32_t* values, int32_t T) noexcept nogil:
+        """A copy of a sentence's values without some of them. Leaves out some lines of the template, too."""
+        cdef int32_t t, v, i
+        cdef double chance
+        for t in range(T):
+            chance = <double>(rng_next(&self.rng) >> 32) / 4294967296.0        # below 1
+            for v in range(self.data.width):
+                i = t * self.data.width + v
+                self.some_values[i] = values[i]
+                if v < self.tables.n_views and chance * (1 + self.count[v][1 + values[i]]) < 1:
+                    self.some_values[i] = NOBODY
+        for i in range(self.tables.n_lines):
+            self.search.left_out[i] = rng_below(&self.rng, LINES_TO_ONE) == 0
+        return self.some_values
 
     cdef int32_t top(self) noexcept nogil:
         return self.search.state.stack[self.search.state.depth - 1]
@@ -253,7 +290,7 @@ cdef class MarginPerceptron(Arena):
             self.tables.keys(&self.search.state, self.search.values, self.search.key)
             key = self.search.key
             for i in range(self.tables.n_lines):
-                if has_feature(&self.tables.line[i], key):
+                if has_feature(&self.tables.line[i], key) and not self.search.left_out[i]:
                     self.change(self.tables.add(i, key), actions[k], gain)
                 key += self.tables.most_cells
             gone[k] = state_do(&self.search.state, self.search.kind_of(actions[k]), 0)

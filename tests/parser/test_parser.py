@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 import pytest
 from commands import invoked, text_of
 from hypothesis import given
 from hypothesis import strategies as st
-from parser.twin import State, Twin, can_wait, correct_action
+from parser.twin import GAP, Random, State, Twin, can_wait, correct_action
 
 import crfkit
 from crfkit.cli import cli
@@ -79,7 +80,7 @@ def resolved(text=TEMPLATE):
 
 def trained(data, depth, margin, labels, passes, average, oracle="either"):
     """The trainer after some passes, and its twin."""
-    _, options, _ = judge("lookahead", {"depth": depth, "margin": margin, "labels": labels, "passes": passes, "average": average, "oracle": oracle, "format": "conllu"})
+    _, options, _ = judge("lookahead", {"depth": depth, "margin": margin, "labels": labels, "passes": passes, "average": average, "oracle": oracle, "dropout": False, "format": "conllu"})
     trees = Trees(data, Template.parse(TEMPLATE), labels, Progress.silent())
     trainer = ParserTrainer(trees.bank, StateTables(trees.features, max(len(trees.relations), 1)), options)
     relations = trees.relations if labels else None
@@ -103,7 +104,7 @@ def test_learning_and_parsing_are_those_of_the_twin(depth, average, labels):
         for row in rows:
             row[7] = "root" if row[6] == "0" else row[7]
     _, twin, _ = trained(data, depth, 3.0, labels, 2, average)
-    model = crfkit.learn(data, TEMPLATE, "lookahead", format="conllu", depth=depth, margin=3.0, labels=labels, passes=2, average=average)
+    model = crfkit.learn(data, TEMPLATE, "lookahead", format="conllu", depth=depth, margin=3.0, labels=labels, passes=2, average=average, dropout=False)
     actions = {f"{side}:{relation}" if relation else side: (side, relation) for side, relation in
                [("shift", None), ("left", None), ("right", None), *((s, r) for s in ("left", "right") for r in twin.relations if r)]}  # fmt: skip
     found = {(text, actions[action]): weight for text, _, action, weight in model.features()}
@@ -134,7 +135,7 @@ MACROS = st.one_of(
 def test_features_of_any_places_are_those_of_the_twin(seed, lines, depth):
     text = "".join(f"P{k}:" + "/".join(line) + "\n" for k, line in enumerate(lines))
     data = corpus(seed, 1, 10)
-    model = crfkit.learn(data, text, "lookahead", format="conllu", depth=depth, margin=1e6, passes=1, average=False)
+    model = crfkit.learn(data, text, "lookahead", format="conllu", depth=depth, margin=1e6, passes=1, average=False, dropout=False)
     twin = Twin(resolved(text), None, depth, 1e6)
     twin.learn(data[0], tree_of(data[0], False))
     assert {(name, (action, None)): weight for name, _, action, weight in model.features()} == twin.weights(False)
@@ -146,6 +147,28 @@ def test_left_arcs_that_may_wait_or_not(oracle, seed, depth, labels):
     trainer, twin, _ = trained(corpus(seed, 4, 10), depth, 24.0, labels, 2, False, oracle)
     weights = trainer.learned()["weights"]
     assert sorted(weight for weight in weights if weight) == sorted(twin.weights(False).values())
+
+
+@given(st.integers(0, 10**9), st.integers(0, 1))
+def test_some_values_and_lines_are_left_out(seed, depth):
+    """Each value once in n + 1 times, where n words have it; and one line of ten."""
+    data, text = corpus(seed, 4, 10), "".join(f"P{k}:%x[s0,form]/%x[s{k % 3},upos]/%d[s0,s1]\n" for k in range(12))
+    _, options, _ = judge("lookahead", {"depth": depth, "margin": 24.0, "passes": 3, "average": True, "format": "conllu"})
+    trees = Trees(data, Template.parse(text), False, Progress.silent())
+    trainer, twin = ParserTrainer(trees.bank, StateTables(trees.features, 1), options, seed=seed), Twin(resolved(text), None, depth, 24.0)
+    rng, order = Random(seed), list(range(len(data)))
+    count = Counter((column, row[column]) for rows in data for row in rows for column in (1, 3))
+    for _ in range(3):
+        loss, before = trainer.run_pass()["loss"], twin.loss
+        rng.shuffle(order)
+        for s in order:
+            chances = [(rng.next() >> 32) / 2**32 for _ in data[s]]
+            twin.left_out = {line for line in range(12) if rng.next() % 10 == 0}
+            rows = [[GAP if chance * (1 + count[pair]) < 1 else pair[1] for pair in enumerate(row)] for chance, row in zip(chances, data[s], strict=True)]
+            twin.learn(rows, tree_of(data[s], False))
+        assert loss == twin.loss - before
+    weights = [weight for weight in trainer.weights() if weight]
+    assert sorted(weights) == pytest.approx(sorted(twin.weights(True).values()), rel=1e-6, abs=1e-7)
 
 
 def builds(state, heads):
