@@ -98,6 +98,7 @@ def test_nothing_is_left_after_clear(library, tmp_path):
     trainer.clear()
     with pytest.raises(ValueError, match=r"The data is empty\. Call Trainer::append before Trainer::train\."):
         trainer.train(str(tmp_path / "m"))
+    assert trainer.logparser.state is None and trainer.logparser.last_iteration is None
     trainer.append([["a"]], ["A"])
     trainer.train(str(tmp_path / "m"))
 

@@ -95,9 +95,9 @@ class BaseTrainer:
     def train(self, model: str | os.PathLike[str], holdout: int = -1) -> None:
         """Train on all sequences but those of the group `holdout`, if given, on which the model is scored after each iteration.
         Write the model to a file, unless its name is empty."""
+        self._before_train()
         if self._cleared and not self.sequences.groups:
             raise ValueError("The data is empty. Call Trainer::append before Trainer::train.")
-        self._before_train()
         if holdout >= 0:
             self.message(f"Holdout group: {holdout + 1}\n")
             self.message("\n")
