@@ -299,6 +299,10 @@ def test_list_in_place_of_a_name_prints_the_names():
         ("train -m patterns train model", "patterns: expected a model of Wapiti, which begins with #mdl#"),
         ("train -p patterns --rstate none train model", "none: cannot be used: No such file or directory"),
         ("train -p patterns empty model", "empty: no tokens: expected one token per line and a blank line after each sentence"),
+        (
+            "train -p patterns notes model",
+            "notes:2: found 3 columns, expected 2 as in notes:1 (crfkit's --comments passes over lines before a sentence that begin with '#')",
+        ),
         ("label test", "--model: label needs a model"),
         ("label -m none test", "none: cannot be read: No such file or directory"),
         ("label -m good --check --force test", "--check and --force exclude each other"),
@@ -312,6 +316,7 @@ def test_messages_of_wapiti(words, message):
     Path("bad").write_text("u:%x[0,0]\n\nu:%z[0,0]\n")
     Path("far").write_text("u:%x[0,7]\n")
     Path("empty").write_text("\n")
+    Path("notes").write_text("# a\nthe D O\n")
     Path("patch").write_text("\nzz\t#\tB\t1\n")
     trained("-i", "1", name="good")
     assert run(*words.split(), code=1).stderr.splitlines()[-1] == f"crfkit: error: {message}"

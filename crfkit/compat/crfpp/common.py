@@ -7,10 +7,9 @@ from typing import Any
 import click
 
 from crfkit.cli.common import ErrorsAsLines
-from crfkit.errors import CrfkitError
 from crfkit.version import __version__
 
-from ..wording import rewording
+from ..wording import ALIEN, Rewording
 
 BANNER = "CRF++: Yet Another CRF Tool Kit\nCopyright (C) 2005-2013 Taku Kudo, All rights reserved.\n\n"
 """What CRF++ prints first. Scripts that read its output skip three lines."""
@@ -20,19 +19,15 @@ WORDS = {
     "lower --min-freq": "lower --freq",
     r"lower --l1, which is \S+": "raise --cost",
     "raise (?:--l1 or )?--l2": "lower --cost",
-    "(?=--comments passes|--format conllu|--template$)": "crfkit's ",
+    **ALIEN,
 }
 """What messages of crfkit advise -> the same in the options of CRF++, or in those that crfkit alone has."""
 
 
-class _Advising(click.Command):
-    def invoke(self, ctx: click.Context) -> Any:
-        with rewording(WORDS, CrfkitError):
-            return super().invoke(ctx)
-
-
-class Command(ErrorsAsLines, _Advising):
+class Command(ErrorsAsLines, Rewording, click.Command):
     """A command whose help is laid out as CRF++'s, and whose errors are one line."""
+
+    words = WORDS
 
     def get_help(self, ctx: click.Context) -> str:
         lines = [f"{BANNER}Usage: {ctx.info_name} [options] files"]

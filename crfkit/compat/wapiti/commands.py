@@ -20,6 +20,7 @@ from crfkit.values import as_bytes
 from crfkit.version import __version__
 
 from ..numbers import Finite, Whole
+from ..wording import Rewording
 from .algorithms import ALGORITHMS, TYPES, note_of
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 MODES = ("train", "label", "dump", "update")
 
 
-class Group(ErrorsAsLines, click.Group):
+class Group(ErrorsAsLines, Rewording, click.Group):
     """Commands that may be abbreviated, with one-line errors."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
