@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy
 import pytest
 from commands import crfkit, error, trained, write_part
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from trainers.samples import ROOT
 
@@ -39,6 +39,8 @@ def there_and_back(values, form):
 
 
 @given(weights)
+@example(array.array("f", [-3.4028234663852886e38]))  # more than 127 times the largest scale
+@example(array.array("f", [189 * 2.0**-149]))  # more than 127 times its scale, which is the smallest float
 def test_as_numpy_does_it(values):
     for form in ("float16", "int8"):
         found = numpy.asarray(there_and_back(values, form))

@@ -80,8 +80,13 @@ def test_only_roots_get_the_relation_of_roots(depth):
 
 def test_a_relation_of_roots_and_other_words():
     """As it is in some treebanks, or where all words have the same relation."""
-    for relations in (["dep", "dep", "dep"], ["dep", "x", "dep"]):
+    for relations in (["dep", "dep", "dep"], ["dep", "dep", "x"]):
         rows = [[str(k), form, *"_XX_", head, relation, "_", "_"] for k, form, head, relation in zip((1, 2, 3), "abc", "202", relations, strict=True)]
-        rows[1][7] = "dep"
-        model = crfkit.learn([rows], TEMPLATE, "lookahead", format="conllu", passes=3, labels=True)
-        assert model.tagger().tag(rows) == [(2, relations[0]), (0, "dep"), (2, relations[2])]
+        model = crfkit.learn([rows], TEMPLATE, "lookahead", format="conllu", passes=5, labels=True)
+        assert model.tagger().tag(rows) == list(zip((2, 0, 2), relations, strict=True))
+
+
+def test_the_relation_of_roots_is_the_most_frequent_one():
+    words = [[["1", "a", *"_XX_", "0", relation, "_", "_"], ["2", "b", *"_XX_", "1", "x", "_", "_"]] for relation in ("x", "root", "dep", "root")]
+    model = crfkit.learn(words, TEMPLATE, "lookahead", format="conllu", passes=1, labels=True)
+    assert model.header["relations"][model.header["root_relation"]] == "root"

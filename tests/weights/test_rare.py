@@ -1,5 +1,6 @@
 """Features counted one by one, beside `frequent`."""
 
+import array
 import random
 from collections import Counter
 
@@ -18,15 +19,17 @@ from crfkit.weights.pruning import frequent
 def test_attributes_of_enough_occurrences_are_left(labels, least, values):
     rng = random.Random(3)
     sentences = [[({name: rng.choice(values) for name in rng.sample("uvwxyz", 2)}, rng.choice(labels)) for _ in range(rng.randrange(1, 6))] for _ in range(40)]
+    weights = [rng.choice([1, 1, 0.5, 2.5, 0]) for _ in sentences]
     count: Counter = Counter()
-    for sentence in sentences:
+    for sentence, weight in zip(sentences, weights, strict=True):
         for place, (item, label) in enumerate(sentence):
             for name, value in item.items():
-                count[name.encode(), label] += value
+                count[name.encode(), label] += weight * value
             if place:
-                count[None, sentence[place - 1][1], label] += 1
+                count[None, sentence[place - 1][1], label] += weight
     rows = Rows("crfsuite")
     fill_items(rows, sentences, True)
+    rows.weigh(array.array("f", weights))
     builder = IndexBuilder(None, crfsuite=True)
     builder.add(rows)
     data, names = builder.finish(), list(builder.literals[0])
