@@ -113,7 +113,7 @@ def sparse(chance):
     return Sample([label], [[(2 + deciding, 1.0), (0 if chance.random() < (0.7 if label else 0.3) else 1, 1.0)]], [[]])
 
 
-@pytest.mark.parametrize(("sample", "best"), [(noisy, (300.0, 3000.0)), (sparse, (3.0,))])
+@pytest.mark.parametrize(("sample", "best"), [(noisy, 300.0), (sparse, 3.0)])  # of noisy ones 3000 gets as many right, and is tried later
 def test_r_is_that_which_gets_new_sequences_right(sample, best):
     known, new = random.Random(0), random.Random(1)
     corpus = Corpus([sample(known) for _ in range(600)], 2, 2000, u_all=set(range(2000)), has_tau=False)
@@ -127,7 +127,7 @@ def test_r_is_that_which_gets_new_sequences_right(sample, best):
         return sum((no < yes) != s.labels[0] for (no, yes), s in zip(scores, later, strict=True))
 
     chosen = ArowTrainer(built.dataset, built.layout, options.Arow())
-    assert chosen.r in best
+    assert chosen.r == best
     usual = ArowTrainer(built.dataset, built.layout, options.Arow(regularization=30.0))
     assert wrong(chosen) < 0.9 * wrong(usual)
 
