@@ -4,7 +4,7 @@ import array
 import pickle
 import subprocess
 import sys
-from itertools import product
+from itertools import pairwise, product
 
 import numpy
 import pytest
@@ -88,6 +88,20 @@ def test_constraints_forbid_what_enumeration_forbids():
         assert gains[tuple(trained.labels.index(label) for label in voted)] == pytest.approx(max(gains.values()))
         changed += tagger.tag(rows) != Tagger(trained).tag(rows)
     assert changed, "the constraints did not make a difference: the test shows nothing"
+
+
+def test_labels_that_are_not_allowed_get_no_votes():
+    """The label z would join the likely beginning to the likely end, which never go together: it stands between them without a vote."""
+    ways = [*("xxm" + 2 * other for other in "abc"), *(2 * other + "nyy" for other in "abc")]
+    rows = [[str(t)] for t in range(5)]
+    trained = crfkit.learn([[[*row, label] for row, label in zip(rows, way, strict=True)] for way in [*ways, "zzzzz"]], "U:%x[0,0]\nB\n", max_iter=30)
+    steps = (["<start>", *way, "<end>"] for way in [*ways, "xxzyy"])
+    tagger = trained.tagger([pair for way in steps for pair in pairwise(way)])
+    allowed = [None, None, ["m", "n"], None, None]
+    nodes = tagger.marginals(rows, allowed=allowed, named=True)
+    votes = {way: sum(node[label] for node, label in zip(nodes, way, strict=True)) for way in [*ways, "xxzyy"]}
+    voted = "".join(tagger.tag(rows, allowed=allowed, posterior=True))
+    assert max(votes, key=votes.get) == "xxzyy" and votes[voted] == pytest.approx(max(votes[way] for way in ways))
 
 
 def test_impossible_constraints():
