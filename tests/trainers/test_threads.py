@@ -41,7 +41,7 @@ def test_each_sequence_once_and_each_step_once(name):
 
     def weights(threads, seed):
         trainer = trainer_of(name, built, seed=seed, threads=threads, l2=1.0, rate=0.5)
-        trainer.run_pass()
+        assert trainer.run_pass().get("updates", 1000) == 1000
         found = built.to_weights(trainer.weights())
         return sorted(found["U", a, a % 2] for a in range(1000))
 
