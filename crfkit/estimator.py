@@ -54,7 +54,7 @@ class Estimator:
         return {name: getattr(self, name) for name in self._defaults()}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters. They count from the next call of `fit`."""
+        """Change parameters. Those of training count from the next call of `fit`."""
         for name in params:
             if name not in self._defaults():
                 raise self._unknown(name)
