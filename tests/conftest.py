@@ -55,7 +55,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
 
     sys.meta_path.insert(0, Bytecode)
 
-from hypothesis import settings  # noqa: E402
+from hypothesis import given, settings, strategies  # noqa: E402
 
 # Signals that are ignored stay so, in programs that tests start too: under nohup, or in the background of a script.
 for number, handler in (("SIGINT", signal.default_int_handler), ("SIGTERM", signal.SIG_DFL), ("SIGHUP", signal.SIG_DFL)):
@@ -121,6 +121,7 @@ def pytest_collection_modifyitems(items):
 
 def pytest_collection_finish():
     """What is imported now stays until the end. Collecting garbage in it again and again took a fifth of the time of all tests."""
+    given(strategies.none())(lambda _: None)()  # now Hypothesis makes its dice: among what is frozen it would not find who holds them
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000)
