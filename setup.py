@@ -208,11 +208,12 @@ class Modules(build_py):
         return {os.path.join(folder, os.path.basename(name)): name for name in glob("templates/*.txt")}
 
 
-setup(
-    options={"build_ext": {"parallel": CORES}},
-    cmdclass={"build_ext": Build, "build_py": Modules},
-    ext_modules=[
-        extension(SHARED, ["crfkit/_cyutility.c"]),
-        *map(cython_module, sorted(glob("crfkit/**/*.pyx", recursive=True))),
-    ],
-)
+if __name__ == "__main__":  # Cython's processes import this file, unless they are forked: not by default on macOS, nor from CPython 3.14 on
+    setup(
+        options={"build_ext": {"parallel": CORES}},
+        cmdclass={"build_ext": Build, "build_py": Modules},
+        ext_modules=[
+            extension(SHARED, ["crfkit/_cyutility.c"]),
+            *map(cython_module, sorted(glob("crfkit/**/*.pyx", recursive=True))),
+        ],
+    )

@@ -111,8 +111,7 @@ def test_what_an_older_version_compiled_does_not_hide_a_python_file(tmp_path):
     for path in (kept, stale, foreign):
         path.touch()
     program = f"""
-import runpy, sys
-sys.argv = ["setup.py", "--name"]
+import runpy
 setup = runpy.run_path("setup.py")
 from setuptools import Distribution
 build = setup["Build"](Distribution({{"ext_modules": [setup["extension"](name, []) for name in (setup["SHARED"], "crfkit.threads")]}}))
@@ -130,9 +129,8 @@ def test_python_h_is_compiled_once_if_the_compiler_can(tmp_path):
     for tool in ("setuptools", "Cython"):
         pytest.importorskip(tool)
     program = f"""
-import runpy, sys, warnings
+import runpy, warnings
 from types import SimpleNamespace
-sys.argv = ["setup.py", "--name"]
 setup = runpy.run_path("setup.py")
 from setuptools import Distribution
 warnings.simplefilter("error")
@@ -151,12 +149,12 @@ for compiler, expected in (("true", 1), ("false", 0), ("no-such-compiler", 0)):
 @pytest.mark.skipif(not SETUP.with_name("crfkit").exists() or not SETUP.exists(), reason="needs the sources")
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="a process has all cores here")
 def test_as_many_compilers_as_cores_that_may_be_used():
+    """And what imports setup.py, as Cython's processes do, builds nothing."""
     for tool in ("setuptools", "Cython"):
         pytest.importorskip(tool)
     program = """
-import os, runpy, sys
+import os, runpy
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
-sys.argv = ["setup.py", "--name"]
 assert runpy.run_path("setup.py")["CORES"] == 1
 """
     subprocess.run([sys.executable, "-c", program], cwd=SETUP.parent, check=True, capture_output=True)
