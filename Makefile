@@ -9,7 +9,7 @@ ROUNDS  ?= 3
 ONLY    ?=
 PACKAGE ?= .
 TASKS   ?=
-PYTHONS ?= python3.10 python3.11 python3.12 python3.13
+PYTHONS ?= python3.10 python3.11 python3.12 python3.13 python3.14
 RUNS    ?= 200
 JOBS   ?= $(shell nproc 2> /dev/null || getconf _NPROCESSORS_ONLN || echo 1)
 
