@@ -8,7 +8,7 @@ import os
 
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBUF_STRIDES
 from libc.stddef cimport size_t
-from libc.stdint cimport int64_t, uintptr_t
+from libc.stdint cimport SIZE_MAX, int64_t, uintptr_t
 from libc.stdlib cimport calloc, free, realloc
 from posix.unistd cimport close
 
@@ -104,8 +104,8 @@ cdef int buffer_grow(BufferC* b, int64_t n, int64_t size) except -1 nogil:
     cdef int64_t old, wanted
     cdef char* block
     cdef char* data
-    if n < 0 or n > (<int64_t>1 << 62) // size:
-        raise MemoryError("a table would be larger than the address space")
+    if n < 0 or n > <int64_t>(SIZE_MAX // 4) // size:
+        raise MemoryError("a table would take more than a quarter of the address space")
     wanted = n * size
     if b.folder != NULL:
         return file_grow(b, wanted)

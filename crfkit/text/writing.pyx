@@ -3,7 +3,7 @@
 Every line of the input is written back byte for byte, with its own line end, and one empty line after each sequence.
 """
 
-from libc.stdint cimport INT64_MAX, int64_t
+from libc.stdint cimport SIZE_MAX, int64_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport free, realloc
 
@@ -15,7 +15,7 @@ from .scanning cimport blank_line
 
 
 cdef int out_grow(OutC* out, int64_t extra) except -1 nogil:
-    if extra > INT64_MAX // 2 - out.n:
+    if extra > <int64_t>(SIZE_MAX // 4) - out.n:
         raise MemoryError
     cdef int64_t capacity = max(out.n + extra, 2 * out.capacity, <int64_t> 4096)
     cdef char* data = <char*> realloc(out.data, <size_t> capacity)

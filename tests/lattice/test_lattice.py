@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from itertools import chain
 from math import exp, fsum, inf, log
 
@@ -257,3 +258,9 @@ def test_steps_forbidden_where_there_are_none():
 def test_numbers_of_labels_that_cannot_be(labels):
     with pytest.raises(ValueError, match="1 to 65,535"):
         OpenLattice(labels)
+
+
+@pytest.mark.skipif(sys.maxsize > 2**32, reason="only with 32 bits a size may wrap round")
+def test_a_table_larger_than_the_address_space():
+    with pytest.raises(MemoryError, match="a quarter of the address space"):
+        OpenLattice(9600)
