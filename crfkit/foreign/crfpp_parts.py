@@ -97,7 +97,7 @@ def taken_apart(parts: Parts) -> Taken:
     weights = numpy.zeros(total)
     for rows in (parts.unigrams, parts.bigrams):
         starts = numpy.fromiter((places[name] for name in rows.names), numpy.int64, len(rows.names))
-        at = numpy.repeat(starts, numpy.diff(rows.ptr)) + numpy.asarray(rows.label)
+        at = numpy.repeat(starts, numpy.diff(rows.ptr).astype(numpy.intp)) + numpy.asarray(rows.label)
         if rows is parts.bigrams:
             at += n * numpy.asarray(rows.previous, numpy.int64)
         weights[at] = rows.weight

@@ -111,7 +111,7 @@ def write(parts: Parts) -> bytes:
     rows = FeatureRows.gathered(found.names, range(len(found.names)), found.ptr, found.label, found.weight)
     pairs = numpy.reshape(parts.pairs or numpy.zeros(n * n), (n, n))
     before, after = pairs.nonzero()
-    of_attributes, of_labels = numpy.diff(rows.ptr), numpy.bincount(before, minlength=n)
+    of_attributes, of_labels = numpy.diff(rows.ptr).astype(numpy.intp), numpy.bincount(before, minlength=n)
     features = numpy.zeros(len(rows.weight) + len(before), _FEATURE)
     features["of_pairs"][len(rows.weight) :] = 1
     features["source"] = numpy.concatenate([numpy.repeat(numpy.arange(len(rows.names)), of_attributes), before])

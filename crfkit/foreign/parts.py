@@ -54,7 +54,7 @@ class FeatureRows:
         names without other weights."""
         import numpy
 
-        numbers, ptr, weight = numpy.asarray(numbers, numpy.int64), numpy.asarray(ptr), numpy.asarray(weight)
+        numbers, ptr, weight = numpy.asarray(numbers, numpy.intp), numpy.asarray(ptr, numpy.intp), numpy.asarray(weight)
         places = numpy.flatnonzero(numbers >= 0)
         begins, sizes = ptr[numbers[places]], numpy.diff(ptr)[numbers[places]]
         owner = numpy.repeat(places, sizes)
