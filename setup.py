@@ -76,6 +76,8 @@ OBJECTS = ("crfkit.decode", "crfkit.features.index", "crfkit.features.strings", 
 # change nothing. A linker that sees these would also round small numbers to 0, in the whole process.
 compile_args = ["-fno-fast-math", "-ffp-contract=off", "-Wno-unused-function", "-Wno-psabi"]
 link_args = ["-O2", "-fno-fast-math"]
+if sys.maxsize < 2**32 and sysconfig.get_platform().endswith(("86", "86_64")):  # by default, the x87 computes more digits than doubles have
+    compile_args += ["-msse2", "-mfpmath=sse"]
 if DEBUG or SANITIZE:
     compile_args += ["-O1", "-g", "-UNDEBUG", "-fno-omit-frame-pointer"]
 else:
