@@ -37,7 +37,7 @@ def test_parsing_makes_its_page():
     assert done.returncode == 0, done.stderr
     text = Path(done.stdout.strip()).read_text(encoding="utf-8")
     assert all(len(re.findall(rf"^\| depth {depth} \| 30 \| [12] \| +\d+\.\d\d \|", text, re.M)) == 4 for depth in range(4)), text
-    assert len(re.findall(r"^\| `templates/parsing(?:-best)?\.txt` \| (?:may wait|at once) \| \d+\.\d\d ± .* \| -?\d+\.\d\d \| ", text, re.M)) == 3, text
+    assert len(re.findall(r"^\| `templates/parsing(?:-best)?\.txt` \| (?:may wait|at once) \| (?:yes|no) \| \d+\.\d\d ± .* \| -?\d+\.\d\d \| ", text, re.M)) == 5, text
 
 
 def test_finished_runs_are_not_repeated():
