@@ -256,10 +256,11 @@ cdef class MarginPerceptron(Arena):
 
     cdef const int32_t* with_gaps(self, const int32_t* values, int32_t T) noexcept nogil:
         """A copy of a sentence's values without some of them. Leaves out some lines of the template, too."""
-        cdef int32_t t, v, i
+        cdef int32_t t, v
+        cdef int64_t i
         cdef double chance
         for t in range(T):
-            chance = <double>(rng_next(&self.rng) >> 32) / 4294967296.0        # below 1
+            chance = <double>(rng_next(&self.rng) >> 32) / 4294967296.0     # below 1
             for v in range(self.data.width):
                 i = t * self.data.width + v
                 self.some_values[i] = values[i]
