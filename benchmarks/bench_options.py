@@ -40,6 +40,7 @@ VALUES: dict[str, tuple[float | bool, ...]] = {
     "confidence": (0.5001, 0.501, 0.51, 0.52, 0.55, 0.6, 0.7),
     "margin": (3.0, 10.0, 30.0, 100.0, 300.0),
     "depth": (0, 1, 2),
+    "dropout": (0.0, 0.05, 0.1, 0.2, 0.3),
 }
 WORD, TWO, THREE_COLUMNS = "U00:%x[0,0]\nB\n", "U00:%x[0,0]\nU01:%x[0,1]\nB\n", "U00:%x[0,0]\nU01:%x[0,1]\nU02:%x[0,2]\nB\n"
 TAGS, TAGS_AND_WORD = "*00:%x[-1,1]\n*01:%x[0,1]\n*02:%x[1,1]\n", "U00:%x[-1,1]\nU01:%x[0,1]\nU02:%x[1,1]\nU03:%x[0,0]\nB\n"

@@ -38,6 +38,11 @@ cdef inline int64_t rng_below(RngC* rng, int64_t n) noexcept nogil:
     return <int64_t>(rng_next(rng) % <uint64_t>n)
 
 
+cdef inline double rng_fraction(RngC* rng) noexcept nogil:
+    """Uniform from 0 on, below 1."""
+    return <double>(rng_next(rng) >> 11) * 1.1102230246251565e-16      # 2^-53
+
+
 cdef inline void rng_shuffle(RngC* rng, int32_t* items, int64_t n) noexcept nogil:
     cdef int64_t i, j
     cdef int32_t x

@@ -87,7 +87,7 @@ accurate? The raw numbers are in [parsing.jsonl](parsing.jsonl), a line for each
   paper does not say which one is correct. Shift-reduce parsers of its time learn to make it at once, so this is taken for the paper's way
   (`--oracle first`). By default crfkit takes what the parser itself scores higher for correct (`--oracle either`, [why](../defaults.md#parsers)).
 * **Dropout**: by default a sentence is learned without some of its words, and without some lines of the template ([why](../defaults.md#parsers)).
-  The paper has nothing like it. So only the table of default options has it, the others are without (`--no-dropout`).
+  The paper has nothing like it. So only the table of default options has it, the others are without (`--dropout 0`).
 """
 DEFAULT = """\
 Test part, five seeds, whatever the tables above chose. *p*: of the gain, with punctuation. The rows without dropout were the defaults before.
@@ -193,7 +193,7 @@ class Study:
     def _learn(self, asked: dict[str, Any], model: Path, *more: Any) -> None:
         print("  " + ", ".join(f"{name} {value}" for name, value in asked.items()), file=sys.stderr, flush=True)
         options = [part for name in ("oracle", "depth", "margin", "passes", "seed") if asked[name] is not None for part in (f"--{name}", asked[name])]
-        options += [] if asked["kind"] == "default" else ["--no-dropout"]
+        options += [] if asked["kind"] == "default" else ["--dropout", "0"]
         crfkit("learn", "-q", "-a", "lookahead", "--format", "conllu", *options, *more, TEMPLATES[asked["features"]], self.data["train"], model)
 
     def _add(self, asked: dict[str, Any], **found: Any) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class Training:
             check_options(self.template, algorithm, options, run)
             self.parser = ParserTraining(self.train, self.template, options, run, progress, stop)
         elif algorithm == "lookahead":
-            for name in not_default(options, "labels", "oracle", "dropout"):
+            for name in not_default(options, "labels", "oracle"):
                 raise OptionError(f"{name} is for parsers: for templates with P lines")
         self.initial = None if run.init is None or self.parser is not None else _model_of(run.init)
         if self.initial is not None and isinstance(run.log, str) and os.path.exists(self.initial.name):  # else it is of no file

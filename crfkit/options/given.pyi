@@ -113,6 +113,9 @@ class OfEstimator(TypedDict, total=False):
     crf_loss: bool | None
     'Report the negative log-likelihood of all training data after each pass.'
 
+    dropout: float | None
+    'Learn each sequence without some of its attributes, left out at random with this probability. By default 0; for parsers 0.1, with which they leave out lines of TEMPLATE, and rare values, too.'
+
     alpha: float | None
     'Factor on the learning rate of a feature after a window without it.'
 
@@ -163,9 +166,6 @@ class OfEstimator(TypedDict, total=False):
 
     oracle: Literal['either', 'first'] | None
     'For parsers: a left arc can wait while its head has children in the queue, so both left and shift are correct. Learn the one that scores higher (either), or always left (first).'
-
-    dropout: bool | None
-    'For parsers: learn each sentence without some of its values, mostly rare ones, and without a tenth of the lines of TEMPLATE, at random.'
 
 class OfLearn(OfEstimator, total=False):
     format: Literal['columns', 'conllu', 'crfsuite']

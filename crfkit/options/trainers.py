@@ -66,6 +66,15 @@ def _average() -> Any:
     return option(True, "Average the weights over all steps, or keep the last ones.")
 
 
+def _dropout() -> Any:
+    return option(
+        None,
+        "Learn each sequence without some of its attributes, left out at random with this probability. By default 0; for parsers 0.1, with which they "
+        "leave out lines of TEMPLATE, and rare values, too.",
+        low=0.0, high=0.9, kind=float, metavar="P",
+    )  # fmt: skip
+
+
 def _epsilon(default: float) -> Any:
     return option(
         default,
@@ -149,6 +158,7 @@ class Sgd:
     decay: float = _decay()
     batch_size: int = _batch_size()
     crf_loss: bool = _crf_loss()
+    dropout: float | None = _dropout()
 
 
 @dataclass(frozen=True)
@@ -166,6 +176,7 @@ class Adf:
     )  # fmt: skip
     batch_size: int = _batch_size()
     crf_loss: bool = _crf_loss()
+    dropout: float | None = _dropout()
 
 
 @dataclass(frozen=True)
@@ -187,6 +198,7 @@ class Sapo:
     decay: float = _decay()
     batch_size: int = _batch_size()
     crf_loss: bool = _crf_loss()
+    dropout: float | None = _dropout()
 
 
 @dataclass(frozen=True)
@@ -196,6 +208,7 @@ class Perceptron:
     passes: int | None = _passes(None)
     average: bool = _average()
     batch_size: int = _batch_size()
+    dropout: float | None = _dropout()
 
 
 @dataclass(frozen=True)
@@ -215,6 +228,7 @@ class Mira:
         low=0, metavar="N",
     )  # fmt: skip
     train_accuracy: bool = _train_accuracy()
+    dropout: float | None = _dropout()
 
 
 @dataclass(frozen=True)
@@ -230,6 +244,7 @@ class Arow:
         kind=float,
     )
     average: bool = _average()
+    dropout: float | None = _dropout()
 
 
 @dataclass(frozen=True)
@@ -239,6 +254,7 @@ class Cw:
     passes: int | None = _passes(None)
     confidence: float = option(0.52, "Probability of being right that each step aims for.", above=0.5, high=0.9999)
     average: bool = _average()
+    dropout: float | None = _dropout()
 
 
 @dataclass(frozen=True)
@@ -267,10 +283,7 @@ class Lookahead:
         "scores higher (either), or always left (first).",
         choices=("either", "first"),
     )
-    dropout: bool = option(
-        True,
-        "For parsers: learn each sentence without some of its values, mostly rare ones, and without a tenth of the lines of TEMPLATE, at random.",
-    )
+    dropout: float | None = _dropout()
 
 
 TRAINERS: dict[str, type] = {

@@ -9,7 +9,7 @@ While the head of a left arc has children in the queue, shift leads to the tree,
 oracle `either`, the one with the higher value is then the correct action, and training goes on from there.
 
 With `dropout`, each sentence is learned without some values of its words, as if these were new, and without some lines of
-the template. A value that n words of the data have is left out once in n + 1 times, a line once in ten times. So the parser
+the template. A value that n words of the data have is left out once in n + 1 times, a line with the probability `dropout`. So the parser
 learns what to do with new words, and weights do not rely on each other (docs/defaults.md).
 
 A feature is created when its weight changes for the first time, because until then the weight is zero. So the search
@@ -25,7 +25,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from crfkit.loops.numbers cimport isfinite
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, restore_vector, vector
-from crfkit.rng cimport RngC, rng_below, rng_next, rng_seed, rng_shuffle
+from crfkit.rng cimport RngC, rng_fraction, rng_seed, rng_shuffle
 from .search cimport ActionChoiceC, Search
 from .states cimport LEFT, NOBODY, SHIFT, state_do, state_ended, state_undo
 from .statetables cimport MOST_CELLS, RowC, StateTables, has_feature
@@ -36,9 +36,9 @@ from crfkit.errors import TrainingError
 cdef enum:
     SENTENCES_BETWEEN_SIGNALS = 64
     SIZES = 20                  # sizes of rows: 2, 4, 8 ... weights
-    LINES_TO_ONE = 10           # of so many lines one is left out
 
 cdef double USUAL_MARGIN = 100
+cdef double USUAL_DROPOUT = 0.1
 
 
 cdef class MarginPerceptron(Arena):
@@ -60,7 +60,7 @@ cdef class MarginPerceptron(Arena):
     cdef int32_t[SIZES] free_rows
     cdef int32_t* order
     cdef bint either                    # while a left arc can wait, shift may be the correct action
-    cdef bint dropout
+    cdef double dropout                 # probability with which a line is left out
     cdef int32_t** count                # [views][1 + value] in how many words of the data each value is
     cdef int32_t* some_values           # [T][width] of the sentence, without those left out
     cdef int32_t* waiting               # see count_children
@@ -73,7 +73,8 @@ cdef class MarginPerceptron(Arena):
         cdef int32_t i
         self.data, self.tables, self.options = data, tables, options
         self.margin = USUAL_MARGIN if options.margin is None else options.margin
-        self.either, self.dropout = options.oracle == "either", options.dropout
+        self.dropout = USUAL_DROPOUT if options.dropout is None else options.dropout
+        self.either = options.oracle == "either"
         self.search = Search(tables, options.depth)
         self.root_relation = data.root_relation()
         if data.n_sequences > 0x7FFFFFFF:
@@ -88,7 +89,7 @@ cdef class MarginPerceptron(Arena):
             self.order[i] = i
         for i in range(SIZES):
             self.free_rows[i] = NOBODY
-        if self.dropout:
+        if self.dropout > 0:
             self.some_values = <int32_t*>arena_zeros(self, data.longest * data.width, sizeof(int32_t))
             self.count_values()
         for line, key, action, weight in initial:
@@ -235,7 +236,7 @@ cdef class MarginPerceptron(Arena):
             int kind
             bint can_wait       # a left arc, as its head has children in the queue
         count_children(head, T, self.waiting, self.last_child)
-        self.search.start(T, self.with_gaps(values, T) if self.dropout else values)
+        self.search.start(T, self.with_gaps(values, T) if self.dropout > 0 else values)
         while not state_ended(&self.search.state):
             kind = correct_kind(&self.search.state, head, self.waiting)
             can_wait = self.either and kind == LEFT and self.last_child[self.top()] >= self.search.state.next
@@ -260,14 +261,14 @@ cdef class MarginPerceptron(Arena):
         cdef int64_t i
         cdef double chance
         for t in range(T):
-            chance = <double>(rng_next(&self.rng) >> 32) / 4294967296.0     # below 1
+            chance = rng_fraction(&self.rng)
             for v in range(self.data.width):
                 i = t * self.data.width + v
                 self.some_values[i] = values[i]
                 if v < self.tables.n_views and chance * (1 + self.count[v][1 + values[i]]) < 1:
                     self.some_values[i] = NOBODY
         for i in range(self.tables.n_lines):
-            self.search.left_out[i] = rng_below(&self.rng, LINES_TO_ONE) == 0
+            self.search.left_out[i] = rng_fraction(&self.rng) < self.dropout
         return self.some_values
 
     cdef int32_t top(self) noexcept nogil:

@@ -8,6 +8,7 @@ from crfkit.loops.structs cimport SentenceC, weight_t
 from crfkit.rng cimport RngC
 from crfkit.threads cimport Threads
 from .base cimport Trainer
+from .dropout cimport Dropout
 
 
 cdef class OnlineTrainer(Trainer):
@@ -21,6 +22,7 @@ cdef class OnlineTrainer(Trainer):
     cdef int64_t batch              # sequences an update is made from
     cdef weight_t* out              # where changes go: w, or a buffer that is added to w at the end of a batch
     cdef bint pairs_known           # the lattice holds the current weights of label pairs
+    cdef Dropout dropout            # what leaves out attributes, or None
     cdef list workers
     cdef Threads pool               # for them, once they are wanted
     cdef double loss                # of a worker

@@ -55,6 +55,8 @@ cdef class OnlineTrainer(Trainer):
         self.batch = getattr(options, "batch_size", 1)
         self.threads = threads if self.lock_free and self.batch == 1 else 1
         self.workers = []
+        if getattr(options, "dropout", None):
+            self.dropout = Dropout(options.dropout)
         if leader is not None:
             self.sequences, self.ordered = (<OnlineTrainer>leader).sequences, (<OnlineTrainer>leader).ordered
             self.out, self.threads = self.w, 1
@@ -107,6 +109,8 @@ cdef class OnlineTrainer(Trainer):
             self.sequence = which[k]
             sent = sentence_at(self.ordered, self.data, which + k)
             self.lattice.reserve(&self.layout.c, &sent)
+            if self.dropout is not None:
+                self.dropout.leave_out(&sent, self.rng.s[0] + <uint64_t>(self.steps * self.batch + k))
             self.step(&sent, loss)
             if not isfinite(loss[0]):
                 raise self.diverged(f" at sequence {which[k] + 1}")
@@ -247,7 +251,7 @@ cdef class OnlineTrainer(Trainer):
 
     cdef void follow(self, OnlineTrainer leader) noexcept:
         """Take over the state of the leader."""
-        self.steps, self.passes, self.loss = leader.steps, leader.passes, 0
+        self.steps, self.passes, self.rng, self.loss = leader.steps, leader.passes, leader.rng, 0
 
     cdef void absorb(self, OnlineTrainer worker) noexcept:
         """Add what a worker has counted."""

@@ -35,6 +35,7 @@ VARIANTS = [
     ("owlqn", {"train_accuracy": True}),
     ("owlqn", {"l1": 0.5}),
     ("perceptron", {"average": False}),
+    ("perceptron", {"dropout": 0.2}),
     ("sapo", {"nbest": 2}),
     ("lbfgs", {"memory": 2}),
     ("lbfgs", {"delta": 0.05, "period": 3, "warm_up": 0}),  # converges
@@ -91,7 +92,7 @@ def test_fewer_passes_than_were_made(algorithm, option):
 
 def moment(algorithm, chosen, interruption):
     """A case that is long unless it is the first of its kind: that a state holds all is tested of every variant."""
-    usual = interruption is Power and not chosen.keys() - {"batch_size", "rate", "delta", "period", "warm_up"}
+    usual = interruption is Power and not chosen.keys() - {"batch_size", "rate", "delta", "period", "warm_up", "dropout"}
     return pytest.param(algorithm, chosen, interruption, marks=() if usual else pytest.mark.long, id=" ".join([interruption.__name__, algorithm, *chosen]))
 
 

@@ -9,7 +9,8 @@ import pytest
 from commands import invoked, text_of
 from hypothesis import given
 from hypothesis import strategies as st
-from parser.twin import GAP, Random, State, Twin, can_wait, correct_action
+from parser.twin import GAP, State, Twin, can_wait, correct_action
+from xoshiro import Random
 
 import crfkit
 from crfkit.cli import cli
@@ -80,7 +81,7 @@ def resolved(text=TEMPLATE):
 
 def trained(data, depth, margin, labels, passes, average, oracle="either"):
     """The trainer after some passes, and its twin."""
-    _, options, _ = judge("lookahead", {"depth": depth, "margin": margin, "labels": labels, "passes": passes, "average": average, "oracle": oracle, "dropout": False, "format": "conllu"})
+    _, options, _ = judge("lookahead", {"depth": depth, "margin": margin, "labels": labels, "passes": passes, "average": average, "oracle": oracle, "dropout": 0.0, "format": "conllu"})
     trees = Trees(data, Template.parse(TEMPLATE), labels, Progress.silent())
     trainer = ParserTrainer(trees.bank, StateTables(trees.features, max(len(trees.relations), 1)), options)
     relations = trees.relations if labels else None
@@ -104,7 +105,7 @@ def test_learning_and_parsing_are_those_of_the_twin(depth, average, labels):
         for row in rows:
             row[7] = "root" if row[6] == "0" else row[7]
     _, twin, _ = trained(data, depth, 3.0, labels, 2, average)
-    model = crfkit.learn(data, TEMPLATE, "lookahead", format="conllu", depth=depth, margin=3.0, labels=labels, passes=2, average=average, dropout=False)
+    model = crfkit.learn(data, TEMPLATE, "lookahead", format="conllu", depth=depth, margin=3.0, labels=labels, passes=2, average=average, dropout=0.0)
     actions = {f"{side}:{relation}" if relation else side: (side, relation) for side, relation in
                [("shift", None), ("left", None), ("right", None), *((s, r) for s in ("left", "right") for r in twin.relations if r)]}  # fmt: skip
     found = {(text, actions[action]): weight for text, _, action, weight in model.features()}
@@ -135,7 +136,7 @@ MACROS = st.one_of(
 def test_features_of_any_places_are_those_of_the_twin(seed, lines, depth):
     text = "".join(f"P{k}:" + "/".join(line) + "\n" for k, line in enumerate(lines))
     data = corpus(seed, 1, 10)
-    model = crfkit.learn(data, text, "lookahead", format="conllu", depth=depth, margin=1e6, passes=1, average=False, dropout=False)
+    model = crfkit.learn(data, text, "lookahead", format="conllu", depth=depth, margin=1e6, passes=1, average=False, dropout=0.0)
     twin = Twin(resolved(text), None, depth, 1e6)
     twin.learn(data[0], tree_of(data[0], False))
     assert {(name, (action, None)): weight for name, _, action, weight in model.features()} == twin.weights(False)
@@ -149,11 +150,11 @@ def test_left_arcs_that_may_wait_or_not(oracle, seed, depth, labels):
     assert sorted(weight for weight in weights if weight) == sorted(twin.weights(False).values())
 
 
-@given(st.integers(0, 10**9), st.integers(0, 1))
-def test_some_values_and_lines_are_left_out(seed, depth):
-    """Each value once in n + 1 times, where n words have it; and one line of ten."""
+@given(st.integers(0, 10**9), st.integers(0, 1), st.sampled_from([None, 0.02, 0.4]))
+def test_some_values_and_lines_are_left_out(seed, depth, dropout):
+    """Each value once in n + 1 times, where n words have it; and by default one line of ten."""
     data, text = corpus(seed, 4, 10), "".join(f"P{k}:%x[s0,form]/%x[s{k % 3},upos]/%d[s0,s1]\n" for k in range(12))
-    _, options, _ = judge("lookahead", {"depth": depth, "margin": 24.0, "passes": 3, "average": True, "format": "conllu"})
+    _, options, _ = judge("lookahead", {"depth": depth, "margin": 24.0, "passes": 3, "average": True, "dropout": dropout, "format": "conllu"})
     trees = Trees(data, Template.parse(text), False, Progress.silent())
     trainer, twin = ParserTrainer(trees.bank, StateTables(trees.features, 1), options, seed=seed), Twin(resolved(text), None, depth, 24.0)
     rng, order = Random(seed), list(range(len(data)))
@@ -162,8 +163,8 @@ def test_some_values_and_lines_are_left_out(seed, depth):
         loss, before = trainer.run_pass()["loss"], twin.loss
         rng.shuffle(order)
         for s in order:
-            chances = [(rng.next() >> 32) / 2**32 for _ in data[s]]
-            twin.left_out = {line for line in range(12) if rng.next() % 10 == 0}
+            chances = [rng.fraction() for _ in data[s]]
+            twin.left_out = {line for line in range(12) if rng.fraction() < (dropout or 0.1)}
             rows = [[GAP if chance * (1 + count[pair]) < 1 else pair[1] for pair in enumerate(row)] for chance, row in zip(chances, data[s], strict=True)]
             twin.learn(rows, tree_of(data[s], False))
         assert loss == twin.loss - before

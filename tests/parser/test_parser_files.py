@@ -137,7 +137,7 @@ def test_options_that_make_no_sense(options, message):
 
 
 def test_options_of_taggers_and_unknown_columns_are_refused():
-    for option in ({"labels": True}, {"oracle": "first"}, {"dropout": False}):
+    for option in ({"labels": True}, {"oracle": "first"}):
         with pytest.raises(OptionError, match=f"{next(iter(option))} is for parsers"):
             crfkit.learn([[["a", "X"], ["b", "Y"]]], "U:%x[0,0]\nB", "lookahead", **option)
     with pytest.raises(TemplateError, match="uses column 'head', which the parser predicts"):
@@ -259,7 +259,7 @@ def chains(words):
 @pytest.mark.parametrize("words", range(4, 16))
 def test_tables_of_any_fill_are_resumed(tmp_path, words):
     """Also with initial weights: a checkpoint contains their present values."""
-    first = crfkit.learn(chains(3), "P:%x[s0,form]\n", "lookahead", format="conllu", passes=1, dropout=False)
+    first = crfkit.learn(chains(3), "P:%x[s0,form]\n", "lookahead", format="conllu", passes=1, dropout=0.0)
     for number, init in enumerate((None, first)):
         again = partial(crfkit.learn, chains(words), "P:%x[s0,form]\nP1:%x[q0,form]\n", "lookahead", format="conllu", init=init)
         state = str(tmp_path / f"state{number}")
