@@ -1,0 +1,90 @@
+"""Scores on test parts, beside CRFsuite with the same attributes.
+
+    CRFKIT_CORPORA=FOLDER python benchmarks/bench_accuracy.py [--only WORDS] [--rounds SEEDS] [--sentences N]
+
+Each learns from the training part and labels the test part: trainers by their defaults, and with --dropout 0.1, a value that was chosen on parts of
+training data (docs/defaults.md). CRFsuite has its own defaults, and no pairs of labels with attributes. A mean over seeds 1 to SEEDS, and its standard
+deviation, where a seed matters. Without corpora: data/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from statistics import fmean, stdev
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import common
+import peers
+
+
+class Task(NamedTuple):
+    name: str
+    corpus: str  # in CRFKIT_CORPORA
+    template: str
+    scheme: str  # of chunks; none: the share of right labels
+    columns: tuple[int, ...]  # of the file, the label last
+    small: str = ""  # in data/
+
+
+TASKS = (
+    Task("chunks", "conll2000", "chunking.txt", "bio", (0, 1, 2), "chunking"),
+    Task("names", "conll2003", "ner-words.txt", "iob1", (0, 3)),
+    Task("biomedical names", "jnlpba", "ner-words.txt", "bio", (0, 1)),
+    Task("parts of speech", "ewt-pos", "pos.txt", "none", (0, 2)),
+    Task("segmentation", "cws-sxu", "segmentation.txt", "none", (0, 1)),
+)
+TRAINERS = ("sgd", "sapo", "perceptron", "mira -n 5", "arow", "lookahead")
+DROPOUT = 0.1
+PEERS = ("lbfgs", "averaged-perceptron", "passive-aggressive", "arow")
+
+
+def parts(task: Task, sentences: int | None) -> list[list[list[list[str]]]]:
+    """The training part and the test part, or their beginnings."""
+    folder = common.corpora(task.corpus)
+    found = []
+    for part in ("train", "test"):
+        path = common.ROOT / "data" / f"{task.small}.{part}.txt" if folder is None else folder / f"{part}.txt"
+        rows = common.rows_of(path)
+        found.append([[[row[k] for k in task.columns] for row in rows] for rows in rows if rows[0][0] != "-DOCSTART-"][:sentences])
+    return found
+
+
+def ours(task: Task, data: list[Any], trainer: str, seeds: Iterable[int], **options: Any) -> str:
+    """Scores of a trainer, which may be followed by its -n."""
+    (train, test), (name, _, nbest), scores = data, trainer.partition(" -n "), []
+    for seed in seeds:
+        _, (found,) = common.tagged(train, common.rules(task.template), [test], name, seed=seed, **({"nbest": int(nbest)} if nbest else {}), **options)
+        scores.append(common.score(task.scheme, found, test))
+    return f"{fmean(scores):.2f}" + (f" ± {stdev(scores):.2f}" if len(scores) > 1 else "")
+
+
+def theirs(task: Task, data: list[Any], trainer: str) -> float:
+    """CRFsuite's score."""
+    rules = common.rules(task.template)
+    train, test = ([common.attributes(rows, rules) for rows in part] for part in data)
+    with TemporaryDirectory() as folder:
+        learned = zip(train, ([row[-1] for row in rows] for rows in data[0]), strict=True)
+        return common.score(task.scheme, peers.crfsuite_labels(learned, test, f"{folder}/model", trainer), data[1])
+
+
+def main() -> None:
+    parser = common.parser_for("Scores on test parts.", rounds=3)
+    parser.add_argument("--only", default="", metavar="WORDS", help="tasks with one of these words in their name, divided by commas")
+    given = parser.parse_args()
+    seeds = range(1, 1 + given.rounds)
+    print(common.machine())
+    for task in TASKS:
+        if not (common.corpora(task.corpus) or task.small) or not any(word in task.name for word in given.only.split(",")):
+            continue
+        data = parts(task, given.sentences)
+        rows = [["lbfgs", ours(task, data, "lbfgs", [1]), ""]]
+        rows += [[name, ours(task, data, name, seeds), ours(task, data, name, seeds, dropout=DROPOUT)] for name in TRAINERS]
+        if peers.crfsuite():
+            rows += [[f"CRFsuite {name}", f"{theirs(task, data, name):.2f}", ""] for name in PEERS]
+        print(f"\n{task.name}: {len(data[0])} and {len(data[1])} sequences, {task.template}, {'accuracy' if task.scheme == 'none' else 'F1'}")
+        common.table(["trainer", "default", f"--dropout {DROPOUT:g}"], rows)
+
+
+if __name__ == "__main__":
+    main()
