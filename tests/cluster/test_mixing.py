@@ -17,7 +17,7 @@ from crfkit.trainers.online.sgd import Sgd
 CASES = [
     ("perceptron", {}),
     ("perceptron", {"average": False, "batch_size": 3}),
-    ("mira", {"nbest": 2, "train_accuracy": True}),
+    ("mira", {"nbest": 2, "train_accuracy": True, "dropout": 0.2}),
     ("sgd", {"rate": 0.1, "l1": 0.1}),
     ("sgd", {"decay": 0.0}),
     ("adf", {}),

@@ -62,7 +62,7 @@ def test_the_same_bytes(algorithm, work):
         "-a lbfgs --warm-up 0 --threads 2 --max-iter 4",
         "-a owlqn --path 1,0.3 --dev dev --max-iter 3",
         "-a sgd --dev dev --patience 1 --passes 5 --crf-loss",
-        "-a perceptron --min-freq 2 --batch-size 7",
+        "-a perceptron --min-freq 2 --batch-size 7 --dropout 0.2",
         "-a perceptron --select mi:300",
         "-a sapo --batch-size 7 --dev dev",
         "-a adf --window 5",
