@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import accuracy, options_of
-from trainers.twins import Built, corpora, passes_of_both, weighted
+from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, weighted
 from trainers.twins_batches import Averaged, Gradient, looks
 from trainers.twins_online import Adf, shares
 
@@ -54,6 +54,34 @@ def test_batches_of_adf_are_those_of_the_twin(corpus, size, l2, bounds, seed, da
     trainer = trainer_of("adf", built, start, seed, l2=l2, rate=0.2, alpha=bounds[0], beta=bounds[1], batch_size=size)
     twin = Adf(corpus, dict(start), l2, 0.2, *bounds, size)
     agree(built, trainer, twin, 2)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("name", ["sgd", "sapo"])
+def test_penalties_of_rows_with_a_share_of_the_rate(name, size):
+    """Each update takes away 0.8 of a weight with the whole rate, and less of others. So within a pass what is common to all weights is
+    carried out, too."""
+    samples = [Sample([s % 2, 1], [[(0, 2.0 + s % 3), (1, 0.5)], [(s % 3, 1.5)]], [[], [(0, 1.0)]]) for s in range(12)]
+    corpus = Corpus(samples, 2, 3, 1)
+    built, start = Built(corpus), dict.fromkeys(corpus.features(), 1.0)
+    l2, own = 1.6 * len(samples) / size, shares(corpus)
+    chosen = {"nbest": 4, "ratio": 0.0} if name == "sapo" else {}
+    trainer = trainer_of(name, built, start, 0, True, l2=l2, rate=0.5, decay=0.9, batch_size=size, **chosen)
+    agree(built, trainer, Gradient(looks(corpus, name, 4), start, l2, 0.5, 0.9, size, shares=own), 2)
+    assert min(own.values()) < 0.1 < max(own.values()) == own["B", 0] == 1
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.5])
+def test_l1_of_batches(l2):
+    """A batch of copies of a sequence is a step with one that has their weight."""
+    ends = []
+    for copies in (1, 3):
+        samples = [Sample([0, 1], [[(0, 1.0)], [(1, 2.0), (2, -1.0)]], [[], []], weight=3 / copies) for _ in range(4 * copies)]
+        built = Built(Corpus(samples, 2, 3, u_all={0, 1, 2}))
+        trainer = trainer_of("sgd", built, {}, 0, l1=1.0, l2=l2, rate=0.2, decay=0.9, batch_size=copies)
+        ends.append([(trainer.run_pass()["loss"], *trainer.weights()) for _ in range(3)])
+    assert ends[0] == [pytest.approx(end, **PRECISION) for end in ends[1]]
+    assert 0 in ends[0][-1] and max(ends[0][-1][1:]) > 0.5
 
 
 @given(corpora(most_samples=5))
