@@ -185,3 +185,15 @@ def test_where_there_is_little_to_learn(tmp_path, case, algorithm):
         iterations = len(trainer.logparser.iterations) if algorithm != "lbfgs" else bool(trainer.logparser.iterations)
         found.append((tagger.labels(), tagger.tag(items), events, iterations))
     assert found[0] == found[1]
+
+
+def test_no_step_where_no_feature_differs(tmp_path):
+    """BAB and ABA always have the same score here, and of equal ones the best ends in A. So all that passive aggressive of type 0, whose
+    steps have no limit, can learn is that these two are better than the others."""
+    trainer, items = compat.Trainer("pa", {"type": 0, "max_iterations": 9}, verbose=False), [{"a": 1.0}, {"a": 2.0}, {"a": 1.0}]
+    trainer.append([[]], ["A"])
+    trainer.append(items, ["B", "A", "B"])
+    trainer.train(tmp_path / "m")
+    tagger = compat.Tagger()
+    tagger.open(tmp_path / "m")
+    assert tagger.tag(items) == ["A", "B", "A"] and all(iteration["feature_norm"] < 9 for iteration in trainer.logparser.iterations)
