@@ -48,6 +48,13 @@ def expanded(nests, row):
     return sorted(found)
 
 
+def assert_the_same_attributes(corpus):
+    """With nests and without, at each token."""
+    nests = Nests(corpus.dataset, corpus.layout)
+    with_nests, without = nests.rows(), Nests(plain(corpus).dataset, corpus.layout).rows()
+    assert [expanded(nests, row) for row in with_nests] == [sorted(row) for row in without]
+
+
 words = st.sampled_from(["a", "b", "cc", "a/b", "b/", "/", "Cc"])
 tokens = st.tuples(words, st.sampled_from(["x", "y", "x/y"]), st.sampled_from("PQR"))
 corpora = st.lists(st.lists(tokens, min_size=1, max_size=8), min_size=4, max_size=30)
@@ -61,9 +68,7 @@ def two_labels(sentences):
 @given(corpora, st.sets(st.sampled_from(LINES), min_size=2), st.integers(1, 3))
 def test_nests_stand_for_the_attributes_of_each_token(sentences, lines, min_freq):
     corpus = corpus_of(two_labels(sentences), "\n".join(sorted(lines)) + "\nB\n", min_freq=min_freq)
-    nests = Nests(corpus.dataset, corpus.layout)
-    with_nests, without = nests.rows(), Nests(plain(corpus).dataset, corpus.layout).rows()
-    assert [expanded(nests, row) for row in with_nests] == [sorted(row) for row in without]
+    assert_the_same_attributes(corpus)
 
 
 @given(corpora, st.sampled_from(["observed", "all"]), st.integers(0, 99))
@@ -106,6 +111,14 @@ def test_what_different_cells_spell_alike_is_no_nest():
     nests = Nests(corpus.dataset, corpus.layout)
     names = list(corpus.attributes(False))
     assert "U02:a/b/c" not in {names[nests.sum(k)[0]].decode() for k in range(nests.n)}
+
+
+@pytest.mark.parametrize("last", [("c", "d", "2:a/b", "P"), ("a", "b", "2:c/d", "P"), ("c", "d", "0:a", "P"), ("a", "b", "0:c", "P")])
+def test_what_another_line_spells_alike_is_no_nest(last):
+    """The last token has two attributes that look as if one line had made them: U02:a/b and U02:c/d, or U00:a and U00:c."""
+    lines = "U00:%x[0,0]\nU01:%x[0,1]\nU02:%x[0,0]/%x[0,1]\nU0%x[0,2]\nB\n"
+    sentences = [[("c", "d", "-", "P"), ("a", "b", "-", "Q")]] * 40 + [[last]]
+    assert_the_same_attributes(corpus_of(sentences, lines))
 
 
 def test_nothing_is_summed_where_lines_share_their_attributes():
