@@ -32,7 +32,7 @@ class Twin:
         self.nodes = [[[0.0] * corpus.n_labels for _ in sample.labels] for sample in corpus.samples]
         self.pairs = [{t: self.square() for t in range(1, len(sample))} for sample in corpus.samples]
         self.curvatures, self.usual, self.passes = [None] * len(corpus.samples), USUAL_CURVATURE, 0
-        self.left, self.seen = [0.0] * len(corpus.samples), []
+        self.left, self.told, self.seen = [0.0] * len(corpus.samples), [0.0] * len(corpus.samples), []
 
     def square(self):
         return [[0.0] * self.corpus.n_labels for _ in range(self.corpus.n_labels)]
@@ -73,9 +73,10 @@ class Twin:
         return found
 
     def way(self, s):
-        """From the dual variables to the model's marginals."""
+        """From the dual variables to the model's marginals; and the loss."""
         sample, labels = self.corpus.samples[s], range(self.corpus.n_labels)
-        _, nodes, pairs = expectations(problem(self.weights(), sample, self.corpus.n_labels))
+        p = problem(self.weights(), sample, self.corpus.n_labels)
+        log_z, nodes, pairs = expectations(p)
         y = sample.labels
         return (
             [[nodes[t][j] - (y[t] == j) - self.nodes[s][t][j] for j in labels] for t in range(len(y))],
@@ -83,6 +84,7 @@ class Twin:
                 t: [[pairs[t][i][j] - (y[t - 1] == i and y[t] == j) - self.pairs[s][t][i][j] for j in labels] for i in labels]
                 for t in pairs
             },
+            sample.weight * (log_z - p.score(y)),
         )
 
     def run_pass(self, order):
@@ -94,10 +96,11 @@ class Twin:
             else:
                 self.step(s)
         self.passes += 1
+        return sum(self.told)
 
     def step(self, s):
         sample, labels = self.corpus.samples[s], range(self.corpus.n_labels)
-        nodes, pairs = self.way(s)
+        nodes, pairs, self.told[s] = self.way(s)
         self.left[s] = sample.weight * sum(x * x for row in nodes for x in row)
         self.seen.append(self.left[s])
         curvature = self.usual if self.curvatures[s] is None else self.curvatures[s]
@@ -120,7 +123,7 @@ class Twin:
                 for i in labels if t else ():
                     self.pairs[s][t][i][j] += part * pairs[t][i][j]
         if stretch > SHORT and (self.curvatures[s] is None or (self.passes + s) % 3 == 0):
-            after, _ = self.way(s)
+            after, *_ = self.way(s)
             left = sum(x * y for old, new in zip(nodes, after, strict=True) for x, y in zip(old, new, strict=True))
             if squared > 1e-8:
                 best = part * squared / max(squared - left, 0.1 * squared)
@@ -139,9 +142,9 @@ def test_every_pass_is_that_of_the_twin(corpus, l2, seed, recursions):
     built = Built(corpus)
     trainer = DualAscent(built.dataset, built.layout, options.Lbfgs(l2=l2), seed=seed, recursions=recursions)
     twin = Twin(corpus, l2)
-    for _ in range(6):
-        trainer.run_pass()
-        twin.run_pass(list(trainer.state()["order"]))
+    for _ in range(9):
+        loss = trainer.run_pass()["loss"]
+        assert loss == pytest.approx(twin.run_pass(list(trainer.state()["order"])), rel=1e-2, abs=1e-2)
         assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights(), rel=1e-2, abs=1e-2)
 
 

@@ -103,16 +103,18 @@ def test_extreme_weights_stay_finite(recursions):
 
 
 @pytest.mark.parametrize("size", [1e6, 1e12, 1e20])
-def test_large_values_do_not_blur_small_ones(size):
-    """Terms are rounded as befits the values of their own attribute."""
+@pytest.mark.parametrize("dense", [True, False])
+def test_large_values_do_not_blur_small_ones(size, dense):
+    """Terms are rounded as befits the values of their own attribute, which has weights for all labels or for two of nine."""
     random = Random(3)
 
     def items(a):
         return [(a, random.gauss(0, size)), (a + 1, random.gauss(0, 1))]
 
     samples = [Sample([random.randrange(2) for _ in range(4)], [items(0) for _ in range(4)], [items(0) for _ in range(4)]) for _ in range(30)]
-    corpus = Corpus(samples, 2, 2, 2, u_all={0, 1}, b_all={0, 1}, tau_all=True)
+    corpus = Corpus(samples, 2 if dense else 9, 2, 2, u_all={0, 1} if dense else set(), b_all={0, 1}, tau_all=True)
     built = Built(corpus)
+    assert built.layout.hot == (2 if dense else 0)
     weights = {f: random.gauss(0, 0.5) / (size if f[0] != "T" and f[1] == 0 else 1) for f in sorted(corpus.features(), key=str)}
     point = built.to_cells(weights, "d")
     exact = {f: float(array.array("f", [w])[0]) for f, w in weights.items()}  # as scores are made of them
