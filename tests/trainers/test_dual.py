@@ -6,8 +6,8 @@ import itertools
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trainers.samples import Numbers, options_of, read, sentences
-from trainers.twins import Built, Corpus, Sample, corpora, expectations, problem
+from trainers.samples import Numbers, end, options_of, read, sentences, trainer_of
+from trainers.twins import Built, Corpus, Sample, corpora, expectations, objective, problem
 
 from crfkit import options
 from crfkit.learning.corpus import read_corpus
@@ -112,7 +112,7 @@ class Twin:
         overlap = max(0.0, sum(common(one, other) for one, other in pairs_of) / len(pairs_of)) if pairs_of else 0.0
         stretch = sum(size * x * x for row, size in zip(nodes, own, strict=True) for x in row)
         stretch += overlap * (sum(x * x for x in total) - squared)
-        stretch *= sample.weight / (self.l2 * max(squared, 1e-100))
+        stretch = max(stretch, 0.0) * sample.weight / (self.l2 * max(squared, 1e-100))
         part = min(SAFETY / (1 + curvature * stretch), LARGEST)
         reach = max(max(map(abs, row)) * size for row, size in zip(nodes, own, strict=True)) + overlap * max(map(abs, total))
         if sample.weight * reach * part > TRUST * self.l2:
@@ -188,6 +188,17 @@ def test_attributes_that_all_positions_share_do_not_make_it_overshoot():
         trainer.run_pass()
     reached = corpus.objective(1.0).at(corpus.doubles(trainer.weights()))[0]
     assert reached < 1.1 * corpus.optimum(1.0)
+
+
+def test_no_step_leads_away_from_the_marginals():
+    """The first token shares no attributes with the others, but two positions do on average. When it alone is far from the marginals, its
+    steps seem to take less than nothing from each other."""
+    built = Built(Corpus([Sample([0, 1, 1], [[], [(0, 10.0)], [(0, 10.0)]], [[]] * 3)], 2, 1, has_tau=False, u_all={0}))
+    trainer = DualAscent(built.dataset, built.layout, options.Lbfgs(l2=0.1))
+    for _ in range(100):
+        trainer.run_pass()
+    optimum = end(trainer_of("lbfgs", built, l2=0.1, warm_up=0, epsilon=1e-6))[-1]
+    assert objective(built.to_weights(trainer.weights()), built.corpus, 0.1)[0] < 1.01 * optimum
 
 
 def all_passes(data, layout, own):

@@ -213,7 +213,8 @@ cdef class DualAscent(OnlineTrainer):
         self.left[s] = <float>(sent.weight * way.squared)
         self.ways += self.left[s]
         self.visited += 1
-        stretch = sent.weight * way.stretched / (self.l2 * fmax(way.squared, 1e-100))
+        # the overlap is an average: with it, tokens that have few attributes may seem to stretch less than nothing
+        stretch = sent.weight * fmax(way.stretched, 0) / (self.l2 * fmax(way.squared, 1e-100))
         part = min(SAFETY / (1 + curvature * stretch), LARGEST)
         if part * sent.weight * way.reach > TRUST * self.l2:
             part = TRUST * self.l2 / (sent.weight * way.reach)
