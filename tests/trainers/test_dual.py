@@ -259,6 +259,15 @@ def test_the_warm_up_ends_when_asked_to():
     assert len(list(trainer.prepare(lambda: True))) == 1
 
 
+@pytest.mark.parametrize("value", [1.0, 10.0])
+def test_a_warm_up_that_ends_above_zero_weights_is_as_good_as_none(value):
+    built = Built(Corpus([Sample([0, 1, 1], [[(0, value)]] * 3, [[]] * 3)], 2, 1, u_all={0}, tau_all=True))
+    runs = [Lbfgs(built.dataset, built.layout, options.Lbfgs(l2=0.001 * value**2, warm_up=n)) for n in (0, 1)]
+    assert [len(list(trainer.prepare())) for trainer in runs] == [0, 1] and not any(runs[1].weights())
+    cold, warm = ([trainer.run_pass()["objective"] for _ in range(4)] for trainer in runs)
+    assert cold == warm
+
+
 @pytest.mark.parametrize("without", [{"warm_up": 0}, {"l2": 0.0}])
 def test_no_warm_up(without):
     corpus = read("chunking", sentences=20, rules="chunking")

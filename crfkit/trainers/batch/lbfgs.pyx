@@ -86,8 +86,7 @@ cdef class Lbfgs(QuasiNewton):
             if (should_stop is not None and should_stop()) or self.near or since == PATIENCE:
                 break
         if not self.take_over(ascent, nothing):
-            self.near = self.evaluated = False
-            self.history.forget()
+            self.near = False
             self.set_weights(None)
 
     cdef int period(self) noexcept:
