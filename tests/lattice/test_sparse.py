@@ -87,7 +87,7 @@ def test_a_label_that_nearly_nothing_leads_to(weight):
     lattice.expect()
     ways = [exp(node + row[0]) for node, row in zip(nodes[0], tau, strict=True)]
     rest = (labels - 1) * (exp(-30.0) + labels - 1)
-    assert lattice.nodes()[1][0] == pytest.approx(fsum(ways) / (fsum(ways) + rest), rel=1e-11)
+    assert lattice.nodes()[1][0] == pytest.approx(fsum(ways) / (fsum(ways) + rest), rel=1e-11, abs=0)
 
 
 @pytest.mark.parametrize("weight", [-2.0, -700.0, -1500.0, -2100.0, -5000.0])
@@ -154,6 +154,19 @@ def test_allowed_labels_and_active_rows():
         assert lattice.viterbi() == (14.0, [1, 1])
         lattice.load([[0.0] * labels, [0.0] * labels], tau)
         assert lattice.viterbi() == (0.0, [15, 0])
+
+
+@pytest.mark.parametrize("labels", [8, 33, 40])
+@pytest.mark.parametrize("lists", ["none", "rows", "shared"])
+def test_the_best_label_leads_badly_to_one(labels, lists):
+    """To any other label it leads better than all others do, so only the step into that one tells which rows matter."""
+    for to in range(labels):
+        tau = [[0.0] * labels for _ in range(labels)]
+        tau[3][to] = -10.0
+        lattice = OpenLattice(labels)
+        lattice.load([[0.0 if i == 3 else -5.0 if i == 6 else -50.0 for i in range(labels)], [0.0 if j == to else -90.0 for j in range(labels)]], tau)
+        lattice.use_lists(lists)
+        assert lattice.viterbi() == (-5.0, [6, to])
 
 
 @pytest.mark.long
