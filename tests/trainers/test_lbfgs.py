@@ -3,15 +3,17 @@
 import array
 from random import Random
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trainers.samples import end, ends_at_the_minimum, named_weights, read, sentences, template
-from trainers.twins import Built, corpora
+from trainers.samples import end, ends_at_the_minimum, many_labels, named_weights, read, sentences, template
+from trainers.twins import Built, Corpus, Sample, corpora
 
 from crfkit import options
 from crfkit.learning.learn import learn
 from crfkit.trainers.batch.lbfgs import Lbfgs
+from crfkit.trainers.batch.objective import Objective
 
 
 @given(corpora(), st.sampled_from([0.1, 1.0, 5.0]), st.sampled_from([1, 4, 64]))
@@ -54,6 +56,39 @@ def existing_cells(corpus):
 def test_any_memory_finds_it(corpus, memory):
     trainer = Lbfgs(corpus.dataset, corpus.layout, options.Lbfgs(l2=5.0, memory=memory))
     assert end(trainer)[-1] == pytest.approx(corpus.optimum(5.0), rel=1e-5)
+
+
+def test_the_line_search_finds_the_minimum_of_a_parabola_at_once():
+    """With one label there is but the penalty. The first step, by which scores change by 1, goes too far."""
+    built = Built(Corpus([Sample([0], [[(0, 1.0)]], [[]])], 1, 1))
+    trainer = Lbfgs(built.dataset, built.layout, options.Lbfgs(l2=50.0, epsilon=0.0, delta=0.0), initial=built.to_cells({("U", 0, 0): 0.4}))
+    trainer.run_pass()
+    assert trainer.trials == 2 and built.to_weights(trainer.weights()) == {("U", 0, 0): pytest.approx(0.0, abs=1e-6)}
+
+
+@pytest.mark.parametrize("memory", [1, 3, 64])
+def test_steps_go_in_the_direction_of_the_two_loops(memory):
+    """Those of Nocedal & Wright (algorithm 7.4), in double precision, from the points and gradients met."""
+    built = Built(many_labels(9, 30, 5))
+    f = Objective(built.dataset, built.layout, 0.5, 1)
+    trainer = Lbfgs(built.dataset, built.layout, options.Lbfgs(l2=0.5, memory=memory, epsilon=0.0, delta=0.0, warm_up=0))
+    points, gradients = [], []
+    for _ in range(8):
+        point = array.array("d", trainer.weights())
+        points.append(numpy.array(point))
+        gradients.append(numpy.array(f.at(point)[1]))
+        trainer.run_pass()
+        way = numpy.array(trainer.weights()) - points[-1]
+        s, y = (numpy.diff(vectors, axis=0)[-memory:] for vectors in (points, gradients))
+        d, shares = -gradients[-1], []
+        for step, change in zip(s[::-1], y[::-1], strict=True):
+            shares.append(step @ d / (step @ change))
+            d = d - shares[-1] * change
+        if len(s):
+            d = d * (s[-1] @ y[-1]) / (y[-1] @ y[-1])
+        for step, change, share in zip(s, y, shares[::-1], strict=True):
+            d = d + (share - change @ d / (step @ change)) * step
+        assert way @ d == pytest.approx(numpy.linalg.norm(way) * numpy.linalg.norm(d), rel=1e-7)
 
 
 def test_what_is_logged_is_the_objective_of_the_weights_that_are_kept(corpus):
