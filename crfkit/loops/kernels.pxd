@@ -66,8 +66,7 @@ cdef extern from "crf.h" nogil:
         double (*dot_floats)(int64_t, const float*, const float*) noexcept nogil
         void (*add)(int64_t, double*, const double*) noexcept nogil
         void (*add_floats)(int64_t, double*, double, const float*) noexcept nogil
-        void (*dots)(int64_t, int64_t, int32_t, const float**, const float*, const float*, const double*,
-                     double*) noexcept nogil
+        void (*dots)(int64_t, int64_t, int32_t, const float**, const float*, const double*, double*) noexcept nogil
         void (*combine)(int64_t, int64_t, int32_t, const float**, const double*, double, const double*,
                         float*) noexcept nogil
         void (*keep)(int64_t, int64_t, const uint8_t*, double*) noexcept nogil

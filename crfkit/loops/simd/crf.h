@@ -367,9 +367,8 @@ typedef struct {
     /* x += y, and x += a y */
     void (*add)(int64_t n, double *x, const double *y);
     void (*add_floats)(int64_t n, double *x, double a, const float *y);
-    /* over elements first .. last: out[3 k + 0, 1, 2] = rows[k] . s, rows[k] . y, rows[k] . g */
-    void (*dots)(int64_t first, int64_t last, int32_t n_rows, const float **rows, const float *s, const float *y,
-                 const double *g, double *out);
+    /* over elements first .. last: out[2 k + 0, 1] = rows[k] . y, rows[k] . g */
+    void (*dots)(int64_t first, int64_t last, int32_t n_rows, const float **rows, const float *y, const double *g, double *out);
     /* over elements first .. last: out = a g + sum_k c[k] rows[k]; out may be one of the rows, g may be NULL */
     void (*combine)(int64_t first, int64_t last, int32_t n_rows, const float **rows, const double *c, double a,
                     const double *g, float *out);

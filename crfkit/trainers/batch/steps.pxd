@@ -8,7 +8,7 @@ from crfkit.weights.layout cimport Layout
 
 
 cdef enum Sweep:                # over the history
-    ADD                         # add a pair, and its inner products with all others
+    ADD                         # add a pair, and the inner products with its y
     COMBINE                     # combine the pairs to a direction
 
 
@@ -18,10 +18,10 @@ cdef class History(Arena):
         int32_t m, used, newest             # pairs kept, pairs in use, slot of the newest
         int32_t touched                     # slots whose memory has been touched
         const float* row[130]               # s of slot k at 2k, y at 2k + 1; scales may take the place of the last pair
-        double gram[128][128]
+        double gram[128][128]               # inner products of each y with the other rows
         double by_g[128]
         object pool                         # threads to share the work with, or None
-        double sums[16][384]                # products with the newest pair, by part
+        double sums[16][256]                # products with the newest y and with the gradient, by part
         const weight_t* w                   # the arguments of `add` and of `direction`, for their parts
         const weight_t* w_old
         const double* g

@@ -32,7 +32,8 @@ cdef double CURVATURE = 0.1     # of a score, p (1 - p), about
 
 
 cdef class History:
-    """The last m pairs s, y in single precision, and all inner products among them and with the gradient."""
+    """The last m pairs s, y in single precision, and their inner products with the gradient and among them. Those of two s, and of a y with
+    a later s, are not needed: the coefficient of an s is set when none of them is asked for any more."""
 
     def __cinit__(self, int64_t n, int32_t m, pool):
         cdef float* pairs
@@ -92,14 +93,12 @@ cdef class History:
         self.used = min(self.used + 1, self.m)
         in_shares(self.pool, self.do_parts, ADD, PARTS, ROOMS)
         for k in range(2 * self.used):
-            self.gram[k][2 * slot] = self.gram[k][2 * slot + 1] = self.by_g[k] = 0
+            self.gram[k][2 * slot + 1] = self.by_g[k] = 0
         for part in range(PARTS):
             for k in range(2 * self.used):
-                self.gram[k][2 * slot] += self.sums[part][3 * k]
-                self.gram[k][2 * slot + 1] += self.sums[part][3 * k + 1]
-                self.by_g[k] += self.sums[part][3 * k + 2]
+                self.gram[k][2 * slot + 1] += self.sums[part][2 * k]
+                self.by_g[k] += self.sums[part][2 * k + 1]
         for k in range(2 * self.used):
-            self.gram[2 * slot][k] = self.gram[k][2 * slot]
             self.gram[2 * slot + 1][k] = self.gram[k][2 * slot + 1]
         if self.gram[2 * slot][2 * slot + 1] <= 1e-12 * self.gram[2 * slot + 1][2 * slot + 1]:
             self.forget()       # no positive curvature: the quadratic model is invalid here
@@ -136,7 +135,7 @@ cdef class History:
                     K.combine(first, last, 1, &self.row[2 * slot + 1], one_minus_one + 1, 1, self.g, y)
                     for i in range(first, last if self.scale != NULL else first):
                         s[i], y[i] = s[i] * self.scale[i], y[i] / self.scale[i]
-                    K.dots(first, last, 2 * self.used, self.row, s, y, gradient, self.sums[part])
+                    K.dots(first, last, 2 * self.used, self.row, y, gradient, self.sums[part])
                 else:
                     K.combine(first, last, 2 * self.used, self.row, self.c, self.c_g, gradient, s)
                     K.combine(first, last, 0, NULL, NULL, 1, self.g, y)
