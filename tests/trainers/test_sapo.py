@@ -78,6 +78,22 @@ def test_with_all_paths_and_a_strong_penalty_it_is_sgd():
     assert found[0] == pytest.approx(found[1], **PRECISION) and max(map(abs, found[0])) > 0.1
 
 
+@pytest.mark.parametrize("search", ["astar", "beam"])
+def test_the_ratio_is_that_of_probabilities_under_a_strong_penalty(search):
+    """Weights shrink by a third at each step, while the searches see them without their common factor."""
+    samples = [Sample([s % 3, s * s % 3], [[(s % 2, 1.0)], [(2, 0.5 + s % 4)]], [[], []]) for s in range(12)]
+    corpus = Corpus(samples, 3, 3, u_all={0, 1, 2}, tau_all=True)
+    built, start = Built(corpus), {feature: (3 * feature[1] + 5 * feature[2]) % 7 / 2 for feature in corpus.features()}
+    own = options.Sapo(nbest=9, l2=20.0, rate=0.2, decay=1.0, ratio=0.1, search=search, beam=9)
+    trainer = Trainer(built.dataset, built.layout, own, initial=built.to_cells(start))
+    twin = Sapo(corpus, dict(start), 9, 20.0, 0.2, 1.0, 0.1)
+    for _ in range(2):
+        record = trainer.run_pass()
+        loss, updates = twin.run_pass(list(trainer.state()["order"]))
+        assert record == {"loss": pytest.approx(loss, rel=1e-5), "updates": updates}
+        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, **PRECISION)
+
+
 @given(corpora(), st.integers(1, 4), seeds, st.data())
 def test_with_one_path_it_is_the_perceptron(corpus, passes, seed, data):
     built, start = Built(corpus), weighted(data.draw, corpus.features())

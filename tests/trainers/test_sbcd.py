@@ -167,6 +167,22 @@ def test_passes_over_a_long_sequence_are_those_of_the_twin(tau, values):
         twin.weights = built.to_weights(trainer.weights())
 
 
+@pytest.mark.parametrize("high", [0.0, 400.0])
+def test_rich_attributes_that_a_token_has_twice(high):
+    """Also where the scores of a sequence lie too far apart for potentials."""
+    random = Random(3)
+    labels = [[random.randrange(2) for _ in range(5)] for _ in range(4)]
+    samples = [Sample(own, [[(0, 1.0)], *[[]] * 4], [[], [(0, 1.0), (0, 1.0)], [(0, 1.0)], [(1, 1.0)] * 3, []]) for own in labels]
+    corpus = Corpus(samples, 2, 1, 2, u_all={0}, tau_all=True, b_all={0, 1})
+    built, start = Built(corpus), {feature: high * (-1) ** feature[2] if feature[0] == "U" else feature[-1] / 4 for feature in corpus.features()}
+    trainer = trainer_of("sbcd", built, built.to_cells(start), l1=0.1, l2=0.001)
+    twin = Twin(corpus, dict(start), 0.1, 0.001, blocks_of(built), 2.0)
+    for _ in range(2):
+        assert trainer.run_pass()["objective"] == pytest.approx(twin.run_pass(), rel=1e-7)
+        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, rel=1e-4, abs=1e-4)
+        twin.weights = built.to_weights(trainer.weights())
+
+
 def test_steps_of_a_pass_are_in_proportion_to_the_length_of_a_sequence():
     def steps(length):
         trainer = trainer_of("sbcd", Built(one_sequence(length, attributes=length // 20)), l1=0.5)
