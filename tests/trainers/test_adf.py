@@ -1,5 +1,7 @@
 """Rates that adapt to frequency, with lazy updates: step by step against the dense textbook form, and end to end."""
 
+import struct
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,17 +77,18 @@ def test_windows_of_several_samples(l2, rate, long):
 
 @pytest.mark.parametrize(("n", "l2", "window", "alpha"), [(200, 7.0, 20, 0.995), (3000, 0.6, 300, 0.995), (3000, 0.6, 1, 0.9999)])
 def test_decay_alone_is_exact(n, l2, window, alpha):
-    """A weight whose attribute does not occur shrinks by the product over all steps, to 1e-6 after 40 windows, or 12,000.
-    With the lower penalty windows are closed many at once."""
+    """A weight whose attribute does not occur shrinks by the product over all steps, to 1e-6 after 40 windows, or 12,000; and its scale,
+    which is in double precision, to 1e-12. With the lower penalty windows are closed many at once."""
     samples = [Sample([s % 2], [[(0, 1.0)]], [[]]) for s in range(n - 1)] + [Sample([0], [[(1, 1.0)]], [[]], weight=0.0)]
     corpus = Corpus(samples, 2, 2)
     feature, rate = ("U", 1, 0), 0.4
     built, trainer, _ = both(corpus, l2, rate, alpha, start=dict.fromkeys(corpus.features(), 1.0), window=window)
-    expected, count = 1.0, 0
+    expected, count, scales = 1.0, 0, [1.0]
     for _ in range(4):
         trainer.run_pass()
         for step, s in enumerate(list(trainer.state()["order"])):
             expected *= 1 - rate * l2 / n
+            scales.append(expected)
             count += s == n - 1
             if step % window == window - 1:
                 rate *= alpha - count / window * (alpha - 0.6)
@@ -93,6 +96,8 @@ def test_decay_alone_is_exact(n, l2, window, alpha):
         weight = built.to_weights(trainer.weights())[feature]
         assert weight == pytest.approx(expected, rel=1e-6)
         assert rates_of(built, trainer)[feature] == pytest.approx(rate, rel=1e-9)
+        _, scale, step, _, _ = [*struct.iter_unpack("ddqii", trainer.state()["rows"])][built.u_new[1]]
+        assert 0 < step and scale == pytest.approx(scales[step], rel=1e-12)
     assert expected < 0.8
 
 

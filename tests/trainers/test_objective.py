@@ -102,6 +102,19 @@ def test_extreme_weights_stay_finite(recursions):
     assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("low", [-250.0, -800.0])
+@pytest.mark.parametrize("recursions", ["sparse", "dense"])
+def test_all_label_pairs_are_far_below_zero(recursions, low):
+    """Where a pair without a feature, or weight, would be."""
+    corpus = Corpus([Sample([0, 1, 2, 2, 0], [[(j, 1.0)] for j in (0, 1, 1, 0, 1)], [[]] * 5)], 3, 2, tau_all=True)
+    built = Built(corpus)
+    weights = {feature: low + feature[1] - feature[2] / 2 if feature[0] == "T" else 0.5 for feature in corpus.features()}
+    f, gradient = Objective(built.dataset, built.layout, 0.0, 1, recursions).at(built.to_cells(weights, "d"))
+    expected_f, expected = objective(weights, corpus, 0.0)
+    assert f == pytest.approx(expected_f, rel=1e-10)
+    assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
 @pytest.mark.parametrize("size", [1e6, 1e12, 1e20])
 @pytest.mark.parametrize("dense", [True, False])
 def test_large_values_do_not_blur_small_ones(size, dense):
