@@ -1,5 +1,6 @@
 """The order in which a token's attributes are given changes nothing, to the last bit."""
 
+import array
 import functools
 import random
 
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crfkit
+from crfkit.data.dataset import Dataset
 
 NAMES = [f"a{k}" for k in range(90)]  # from 65 on they are sorted in another way
 VALUES = [0.1, 0.93, 2.9e-5]  # sums depend on the order of such numbers
@@ -32,3 +34,13 @@ def test_attributes_in_any_order_score_the_same(values, n, dice):
     items += items[: n // 3]  # some come twice
     found = {tagger(values).marginals([order]).tobytes() for order in (items, dice.sample(items, len(items)), sorted(items), sorted(items, reverse=True))}
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("n", [2, 17, 64])
+def test_of_an_attribute_that_comes_several_times_the_first_value_stays_first(n):
+    dice = random.Random(n)
+    items = [(dice.randrange(n // 2), float(k)) for k in range(n)]
+    data = Dataset([0, 1], [0, n], *zip(*items, strict=True), label=[0], n_u=n)
+    data.renumber(array.array("i", range(n)), array.array("i"))
+    found = data.arrays()
+    assert [*zip(found["u_id"], found["u_val"], strict=True)] == sorted(items, key=lambda item: item[0])
