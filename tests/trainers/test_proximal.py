@@ -69,6 +69,19 @@ def test_another_penalty_has_another_bound():
         assert bound >= 0.98 * optimum
 
 
+def test_the_bound_of_a_smaller_penalty_holds_before_the_first_pass():
+    """The distributions are mixed with the observed labels, so that all sums and the entropy become smaller in proportion."""
+    corpus = Corpus([Sample([s % 2, s % 3 % 2], [[(s % 3, 1.0)], [(0, 1.0)]], [[], []]) for s in range(12)], 2, 3, u_all={0, 1, 2})
+    ascent = ascent_of(Built(corpus), 1.0, 0.0)
+    feasible = Feasible(ascent)
+    for _ in range(30):
+        ascent.run_pass()
+    before = feasible.bound(1.0, 0.0)
+    ascent.set_l1(0.2)
+    feasible.forget()
+    assert feasible.bound(0.2, 0.0) == pytest.approx(0.2 * before, rel=1e-5) and 0 < 0.2 * before < lowest(corpus, 0.2, 0.0, 150)
+
+
 def test_a_bound_is_that_of_an_ascent():
     for without in (Feasible, lambda: Feasible.__new__(Feasible), lambda: Feasible(None)):
         with pytest.raises(TypeError):
