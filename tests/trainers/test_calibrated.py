@@ -9,7 +9,7 @@ from itertools import chain
 import pytest
 from trainers.samples import ROOT, end, read, sentences, trainer_of
 from trainers.twins import Built, Corpus, Sample, objective
-from trainers.twins_online import Sgd, shares
+from trainers.twins_online import Adf, Sgd, shares
 
 import crfkit
 from crfkit import options
@@ -51,6 +51,22 @@ def test_the_rate_found_comes_nearest_to_the_optimum(name, l1, scale):
     corpus, rate = chosen_rate(name, [sample], 2, l2=0.01, **({"l1": l1} if l1 else {}))
     chosen, *others = (objective_after(corpus, rate * factor, 4, 0.01, l1) for factor in (1, 0, 0.5, 2))
     assert chosen < min(others) + 1e-6
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 3.0])
+def test_rates_that_fall_by_themselves_do_not_fall_at_the_end_of_a_trial(scale):
+    """Those of adf, where a window has but one sequence, as in the twin."""
+    values = [(0, 1, 0), (1, 2, 1), (0, 3, 1), (1, 1, 0), (0, 1, 1)]
+    items = [item for _, v, _ in values for item in ([(0, v * scale)], [(1, scale)])]
+    sample = Sample([label for i, _, j in values for label in (i, j)], items, [[] for _ in items])
+    corpus, rate = chosen_rate("adf", [sample], 2, l2=0.01, window=1)
+    found = []
+    for factor in (1, 0.5, 2):
+        twin = Adf(corpus, dict.fromkeys(corpus.features(), 0.0), 0.01, rate * factor, 0.995, 0.6, shares=shares(corpus))
+        for _ in range(4):
+            twin.run_pass([0])
+        found.append(objective(twin.weights, corpus, 0.01)[0])
+    assert found[0] < min(found[1:]) + 1e-6
 
 
 def noise():
