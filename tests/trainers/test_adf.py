@@ -97,7 +97,7 @@ def test_decay_alone_is_exact(n, l2, window, alpha):
         assert weight == pytest.approx(expected, rel=1e-6)
         assert rates_of(built, trainer)[feature] == pytest.approx(rate, rel=1e-9)
         _, scale, step, _, _ = [*struct.iter_unpack("ddqii", trainer.state()["rows"])][built.u_new[1]]
-        assert 0 < step and scale == pytest.approx(scales[step], rel=1e-12)
+        assert step > 0 and scale == pytest.approx(scales[step], rel=1e-12)
     assert expected < 0.8
 
 
