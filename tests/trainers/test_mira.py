@@ -82,6 +82,15 @@ def test_a_step_satisfies_all_its_constraints(n, seed, attributes):
     assert min(after) == pytest.approx(0, abs=1e-4)
 
 
+def test_sequences_after_one_whose_differences_made_the_table_grow():
+    rng = random.Random(4)
+    corpus = Corpus([rich_sample(rng, 3, 4, 1500) for _ in range(2)], 3, 1500, 5)
+    built, trainer, twin = both(corpus, 3, 0.1, False, 2)
+    for loss, weights, expected_loss, expected in passes_of_both(built, trainer, twin, 3):
+        assert twin.gap > CLEAR and loss == pytest.approx(expected_loss, rel=1e-5)
+        assert weights == pytest.approx(expected, **PRECISION)
+
+
 @pytest.mark.parametrize("most", [1e-3, 0.02, 0.1])
 @pytest.mark.parametrize("seed", range(5))
 def test_slack_is_left_only_to_what_reached_its_limit(most, seed):
