@@ -143,7 +143,9 @@ def test_owlqn_takes_over_where_the_ascent_is_stuck():
     labels = [random.randrange(3) for _ in range(30_000)]
     unigrams = [[(a, 1.0) for a in {random.randrange(9), 9 + 3 * random.randrange(99) + (y if random.random() < 0.9 else 0)}] for y in labels]
     one = Built(Corpus([Sample(labels, unigrams, [[] for _ in labels])], 3, 306, u_all=set(range(306)), tau_all=True))
-    trainer = trainer_of("owlqn", one, l1=1.0, period=2)
+    trainer = trainer_of("owlqn", one, l1=1.0, period=2, train_accuracy=True)
+    (start,), first = trainer.prepare(), trainer.run_pass()
+    assert trainer.ascends and first == start  # zero weights are the best so far
     assert end(trainer)[-1] < 9000 and not trainer.ascends  # the optimum is near 8070; the ascent ends at 121,019
 
 
@@ -183,9 +185,12 @@ def test_what_is_reported_is_true_of_the_best_weights(many):
     assert any(after["objective"] == before["objective"] for before, after in pairwise(reported))
 
 
-def test_a_stopped_ascent_is_marked_as_interrupted(many):
+@pytest.mark.parametrize("passes", [0, 4])
+def test_a_stopped_ascent_is_marked_as_interrupted(many, passes):
+    """Of the five passes of a record, before each of which it is asked, and within them after every 64 sequences."""
     trainer = trainer_of("owlqn", many, l1=1.0)
-    trainer.run_pass(lambda: True)
+    asked = iter([False] * (passes * (1 + -(-1800 // 64)) + passes))
+    trainer.run_pass(lambda: next(asked, True))
     assert trainer.interrupted
 
 
