@@ -1,6 +1,7 @@
 """The gap to the optimum that batch trainers report: compared with dual objectives by enumeration, and with optima found otherwise."""
 
 import io
+from itertools import pairwise
 from math import fsum, inf, log
 from random import Random
 
@@ -72,6 +73,15 @@ def test_the_gap_is_that_of_a_dual_point(algorithm, l1, l2, seed):
         assert record["objective"] - record["gap"] == pytest.approx(best, rel=1e-5)
     else:
         assert "gap" not in record
+
+
+@pytest.mark.parametrize(("algorithm", "l1", "l2"), PENALTIES)
+def test_the_bound_does_not_fall(algorithm, l1, l2):
+    """Dual objectives do, from one point to the next."""
+    trainer = trainer_of(Built(random_corpus(Random(3))), algorithm, l1, l2, epsilon=0.0, delta=0.0)
+    records = [trainer.run_pass() for _ in range(12)]
+    bounds = [record["objective"] - record["gap"] for record in records if "gap" in record]
+    assert len(bounds) > 5 and all(later >= bound * (1 - 1e-12) for bound, later in pairwise(bounds))
 
 
 def lowest(corpus, l1, l2, steps=400):
