@@ -183,6 +183,22 @@ def test_rich_attributes_that_a_token_has_twice(high):
         twin.weights = built.to_weights(trainer.weights())
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_visits_in_any_order_to_a_sequence_that_forgets_in_places(seed):
+    """Only some labels depend on the ones beside them. Each token has an attribute of its own."""
+    random, length = Random(seed), 14
+    labels, order = [random.randrange(2) for _ in range(length)], random.sample(range(length), length)
+    rich = [[(0, 1.0)] if t % 7 in (1, 2, 3) else [] for t in range(length)]
+    corpus = Corpus([Sample(labels, [[(a, 1.0)] for a in order], rich)], 2, length, 1, has_tau=False, u_all=set(range(length)), b_all={0})
+    built, start = Built(corpus), {feature: random.uniform(-1, 1) for feature in sorted(corpus.features())}
+    trainer = trainer_of("sbcd", built, built.to_cells(start), l1=0.01, l2=0.1)
+    twin = Twin(corpus, dict(start), 0.01, 0.1, blocks_of(built), 2.0)
+    for _ in range(3):
+        assert trainer.run_pass()["objective"] == pytest.approx(twin.run_pass(), rel=1e-6)
+        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, rel=1e-4, abs=1e-5)
+        twin.weights = built.to_weights(trainer.weights())
+
+
 def test_steps_of_a_pass_are_in_proportion_to_the_length_of_a_sequence():
     def steps(length):
         trainer = trainer_of("sbcd", Built(one_sequence(length, attributes=length // 20)), l1=0.5)
@@ -304,6 +320,21 @@ def test_large_weights_of_lists_for_which_there_is_no_room():
             found[recursions] = trainer.run_pass()["objective"]
             assert found[recursions] == pytest.approx(value(built.to_weights(trainer.weights()), built.corpus, 0.5, 0.1), rel=1e-9)
         assert found["sparse"] == pytest.approx(found["dense"], rel=1e-9)
+
+
+def test_few_plain_pairs_and_attributes_with_all():
+    """The plain pairs are a list, the steps with the attribute matrices, and there are too many kinds of these to keep them."""
+    random, n = Random(2), 50
+    samples = [Sample([(j + t) % n for t in range(4)], [[]] * 4, [[], *([(b, 1.0)] if b else [(0, 1.0), (1 + j % 9, 1.0)] for b in (0, 1 + j % 11, 0))]) for j in range(n)]
+    built = Built(Corpus(samples, n, 0, 12, b_all={0}))
+    start = {feature: random.uniform(-1, 1) for feature in sorted(built.corpus.features())}
+    assert not Edges(built.dataset, built.layout).shared
+    found = {}
+    for recursions in ("auto", "dense"):
+        trainer = trainer_of("sbcd", built, built.to_cells(start), l1=0.0, l2=0.1, recursions=recursions)
+        found[recursions] = trainer.run_pass()["objective"], list(trainer.weights())
+    assert found["auto"][0] == pytest.approx(found["dense"][0], rel=1e-9)
+    assert found["auto"][1] == pytest.approx(found["dense"][1], rel=1e-4, abs=1e-4)
 
 
 # --- end to end -----------------------------------------------------------------------------------------------------
