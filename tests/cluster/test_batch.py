@@ -30,9 +30,12 @@ def test_same_bytes_as_one_machine(tmp_path, monkeypatch, algorithm, options, n)
     train = corpus(tmp_path / "train.txt")
     corpus(tmp_path / "dev.txt", 20, 5)
     options = {"max_iter": 6, **options}
-    one = on_one_machine(train, TEMPLATE, algorithm, **options)
-    many, workers = with_workers(monkeypatch, train, TEMPLATE, algorithm, n, shards=7, **options)
+    told, names = ([], []), {"objective", "gradient", "gap", "train_accuracy", "train_sentence_accuracy"}
+    one = on_one_machine(train, TEMPLATE, algorithm, progress=told[0].append, **options)
+    many, workers = with_workers(monkeypatch, train, TEMPLATE, algorithm, n, shards=7, progress=told[1].append, **options)
     assert many == one
+    ours, theirs = ([{name: record[name] for name in names & record.keys()} for record in records] for records in told)
+    assert ours == theirs and len(ours) > 1
     assert workers.verbs.count("read") >= 4
 
 

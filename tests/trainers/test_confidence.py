@@ -96,6 +96,14 @@ def test_a_sequence_of_weight_zero_teaches_nothing(algorithm, chosen):
     assert one_step(algorithm, chosen, weight=0.0) == ([0, 0], [1, 1])
 
 
+@pytest.mark.parametrize("cls", [ArowTrainer, CwTrainer])
+def test_no_step_where_no_feature_differs(cls):
+    """The second token has no attributes, so its labels are equally good, and the first of them is not the true one."""
+    built = Built(Corpus([Sample([0, 1], [[(0, 1.0)], []], [[], []])], 2, 1, u_all={0}, has_tau=False))
+    trainer = cls(built.dataset, built.layout, options.Arow(regularization=1.0) if cls is ArowTrainer else options.Cw())
+    assert trainer.run_pass()["loss"] == 0 and not any(trainer.weights())
+
+
 # --- r where none is given ----------------------------------------------------------------------------------------
 
 
