@@ -1,5 +1,7 @@
 """Mini-batches: every trainer that makes them, update by update against a slow twin, and end to end."""
 
+from math import sqrt
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,6 +71,17 @@ def test_penalties_of_rows_with_a_share_of_the_rate(name, size):
     trainer = trainer_of(name, built, start, 0, True, l2=l2, rate=0.5, decay=0.9, batch_size=size, **chosen)
     agree(built, trainer, Gradient(looks(corpus, name, 4), start, l2, 0.5, 0.9, size, shares=own), 2)
     assert min(own.values()) < 0.1 < max(own.values()) == own["B", 0] == 1
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_attributes_whose_values_are_all_small_have_a_higher_rate(size):
+    """Divided by the largest value times the root of the mean square of all. That of label pairs stays as it is."""
+    samples = [Sample([s % 2, 1], [[(0, 0.02), (1, -0.05)], [(s % 3, 0.03)]], [[], []]) for s in range(12)]
+    corpus = Corpus(samples, 2, 3)
+    built, start = Built(corpus), dict.fromkeys(corpus.features(), 1.0)
+    own = 1 / (0.05 * sqrt((0.02**2 + 0.05**2 + 0.03**2) / 3))
+    trainer = trainer_of("sgd", built, start, 0, True, l2=1e-3, rate=0.05, decay=0.9, batch_size=size)
+    agree(built, trainer, Gradient(looks(corpus, "sgd"), start, 1e-3, 0.05, 0.9, size, shares={("U", a): own for a in range(3)}), 2)
 
 
 @pytest.mark.parametrize("l2", [0.0, 0.5])
