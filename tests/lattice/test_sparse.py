@@ -141,6 +141,30 @@ def test_a_score_far_above_those_of_the_shared_step(high):
         assert row == pytest.approx(other, rel=1e-10, abs=1e-14)
 
 
+@pytest.mark.parametrize("high", [(60.0,), (200.0, 220.0, 320.0)])
+def test_every_step_has_a_score_far_above_those_of_the_shared_one(high):
+    """A product of three sums is beyond all numbers. All but one path are negligible."""
+    n, length = 12, 10
+    tau = [[0.0] * n for _ in range(n)]
+    tau[0][1] = 0.5
+    own = {t: [[high[t % len(high)] if i == j == 3 else x for j, x in enumerate(row)] for i, row in enumerate(tau)] for t in range(1, length)}
+    lattice = OpenLattice(n)
+    lattice.load([[0.0] * n for _ in range(length)], tau, own)
+    lattice.use_lists("all")
+    assert lattice.expect() == pytest.approx(sum(own[t][3][3] for t in own), rel=1e-12)
+    assert [row[3] for row in lattice.nodes()] == pytest.approx([1.0] * length, rel=1e-12)
+
+
+@pytest.mark.parametrize("low", [-250.0, -800.0])
+def test_a_step_with_all_scores_far_below_those_of_the_shared_one(low):
+    lattice = OpenLattice(3)
+    lattice.load([[0.0] * 3 for _ in range(4)], [[0.0, 1.0, 0.0]] + [[0.0] * 3] * 2, {2: [[low] * 3 for _ in range(3)]})
+    lattice.use_lists("all")
+    ways = 8 + exp(1)
+    assert lattice.expect() == pytest.approx(low + 2 * log(ways), rel=1e-12)
+    assert lattice.nodes()[2] == pytest.approx([(2 + exp(1)) / ways, 3 / ways, 3 / ways], rel=1e-12)
+
+
 def test_allowed_labels_and_active_rows():
     """All of the best previous labels are active; the best inactive one must be found, too."""
     labels = 20
