@@ -83,6 +83,7 @@ cdef class History:
 
     cdef void forget(self) noexcept nogil:
         self.used, self.newest = 0, -1
+        memset(self.gram, 0, sizeof(self.gram))     # products that are not needed are multiplied by 0: none may be infinite
 
     cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* gradient) except *:
         """Add the step from w_old, where `direction` was called, to w, and update the products. The next call of `direction` must
