@@ -145,6 +145,16 @@ def test_passes_are_those_of_the_twin(corpus, penalties, kappa, recursions, data
         twin.weights = built.to_weights(trainer.weights())
 
 
+def agrees_with_the_twin(built, start, l1, l2, passes=2):
+    """Assert that passes are those of the twin, which continues with the trainer's weights."""
+    trainer = trainer_of("sbcd", built, built.to_cells(start), l1=l1, l2=l2)
+    twin = Twin(built.corpus, dict(start), l1, l2, blocks_of(built), 2.0)
+    for _ in range(passes):
+        assert trainer.run_pass()["objective"] == pytest.approx(twin.run_pass(), rel=1e-7)
+        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, rel=1e-4, abs=1e-5)
+        twin.weights = built.to_weights(trainer.weights())
+
+
 def one_sequence(length, attributes=40, values=False):
     """Rare attributes and frequent ones, of tokens and of pairs, all over one sequence."""
     random = Random(length)
@@ -159,12 +169,7 @@ def one_sequence(length, attributes=40, values=False):
 def test_passes_over_a_long_sequence_are_those_of_the_twin(tau, values):
     corpus = one_sequence(36, values=values)
     built, start = Built(corpus), {feature: tau * (feature[1] == feature[2]) if feature[0] == "T" else 0.0 for feature in corpus.features()}
-    trainer = trainer_of("sbcd", built, built.to_cells(start), l1=0.3, l2=0.1)
-    twin = Twin(corpus, dict(start), 0.3, 0.1, blocks_of(built), 2.0)
-    for _ in range(2):
-        assert trainer.run_pass()["objective"] == pytest.approx(twin.run_pass(), rel=1e-7)
-        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, rel=1e-4, abs=1e-4)
-        twin.weights = built.to_weights(trainer.weights())
+    agrees_with_the_twin(built, start, 0.3, 0.1)
 
 
 @pytest.mark.parametrize("high", [0.0, 400.0])
@@ -175,12 +180,7 @@ def test_rich_attributes_that_a_token_has_twice(high):
     samples = [Sample(own, [[(0, 1.0)], *[[]] * 4], [[], [(0, 1.0), (0, 1.0)], [(0, 1.0)], [(1, 1.0)] * 3, []]) for own in labels]
     corpus = Corpus(samples, 2, 1, 2, u_all={0}, tau_all=True, b_all={0, 1})
     built, start = Built(corpus), {feature: high * (-1) ** feature[2] if feature[0] == "U" else feature[-1] / 4 for feature in corpus.features()}
-    trainer = trainer_of("sbcd", built, built.to_cells(start), l1=0.1, l2=0.001)
-    twin = Twin(corpus, dict(start), 0.1, 0.001, blocks_of(built), 2.0)
-    for _ in range(2):
-        assert trainer.run_pass()["objective"] == pytest.approx(twin.run_pass(), rel=1e-7)
-        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, rel=1e-4, abs=1e-4)
-        twin.weights = built.to_weights(trainer.weights())
+    agrees_with_the_twin(built, start, 0.1, 0.001)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -191,12 +191,7 @@ def test_visits_in_any_order_to_a_sequence_that_forgets_in_places(seed):
     rich = [[(0, 1.0)] if t % 7 in (1, 2, 3) else [] for t in range(length)]
     corpus = Corpus([Sample(labels, [[(a, 1.0)] for a in order], rich)], 2, length, 1, has_tau=False, u_all=set(range(length)), b_all={0})
     built, start = Built(corpus), {feature: random.uniform(-1, 1) for feature in sorted(corpus.features())}
-    trainer = trainer_of("sbcd", built, built.to_cells(start), l1=0.01, l2=0.1)
-    twin = Twin(corpus, dict(start), 0.01, 0.1, blocks_of(built), 2.0)
-    for _ in range(3):
-        assert trainer.run_pass()["objective"] == pytest.approx(twin.run_pass(), rel=1e-6)
-        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, rel=1e-4, abs=1e-5)
-        twin.weights = built.to_weights(trainer.weights())
+    agrees_with_the_twin(built, start, 0.01, 0.1, passes=3)
 
 
 def test_steps_of_a_pass_are_in_proportion_to_the_length_of_a_sequence():
