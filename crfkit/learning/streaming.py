@@ -100,7 +100,9 @@ class Stream:
         layout, weights, rates = self.growing.borrow(data)
         if self.options.rate is None:  # the first window, all of whose rows are new
             rates = None
-        trainer = Adf(data, layout, self.options, initial=weights, rates=rates, sequences=self.growing.sequences, found=self.found, shares=self.shares)
+        sequences = self.growing.sequences
+        seed = self.reader.run.seed + sequences  # no two windows leave out the same (--dropout)
+        trainer = Adf(data, layout, self.options, initial=weights, seed=seed, rates=rates, sequences=sequences, found=self.found, shares=self.shares)
         self.shares = self.shares and trainer.has_shares
         self.options = replace(self.options, rate=trainer.rate0)
         self.growing.rate = trainer.rate0

@@ -327,3 +327,15 @@ def test_a_stream_without_features(text, given, message):
     else:
         with pytest.raises(DataError, match=message):
             learn(io.BytesIO(text), algorithm="adf", passes=1, **given)
+
+
+def test_each_window_leaves_out_other_attributes():
+    """Of 20 attributes that mean the same, half are left out of each of 40 windows, but none of all."""
+    lines = "".join(f"U{k}:%x[0,0]\n" for k in range(20))
+
+    def weights(seed):
+        model = learn(io.BytesIO(b"a\tX\n\nb\tY\n\n" * 20), Template.parse(lines), "adf", passes=1, window=1, rate=0.1, dropout=0.5, seed=seed)
+        return named_weights(model)
+
+    assert len(weights(0)) == 2 * 20 and all(weights(0).values())
+    assert weights(0) == weights(0) != weights(1)
