@@ -209,7 +209,7 @@ class CRF(Estimator):
             given["dev"] = _labelled(X_dev, y_dev, "X_dev", "y_dev", self.template is None)
         elif "patience" in given or "path" in given:
             raise OptionError(f"{'patience' if 'patience' in given else 'path'} needs X_dev and y_dev, the development data")
-        data = _labelled(X, y, "X", "y", self.template is None)
+        data = _labelled(X, map(_choices, y) if self.partial and lists(y) else y, "X", "y", self.template is None)
         self.model_ = learn(data, format="crfsuite" if self.template is None else "columns", **{**given, **more})
         self.__dict__.pop("_tagger", None)
         return self
@@ -299,6 +299,13 @@ def _sentences(given: Any, name: str) -> list[Any]:
     if not lists(given):
         raise DataError(f"{name}: found {shown(given)}, expected a list of sentences")
     return list(given)
+
+
+def _choices(labels: Any) -> Any:
+    """The labels of a sentence as files have them: several with | between, and ? for None, which is any label."""
+    if not lists(labels):
+        return labels
+    return ["?" if label is None else "|".join(sorted(map(str, label))) if lists(label) else label for label in labels]
 
 
 def _labelled(X: Any, y: Any, of_x: str, of_y: str, pairs: bool) -> list[Iterator[Any]]:

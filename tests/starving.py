@@ -55,6 +55,8 @@ def learning(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
         yield f"learn {algorithm}", lambda a=algorithm, t=template, n=limit: lambda: crfkit.learn(ROWS, t, a, **n).to_bytes()
     yield "learn all features", lambda: lambda: crfkit.learn(ROWS, TEMPLATE, "sgd", passes=1, features="all", min_freq=2).to_bytes()
     yield "learn on two threads", lambda: lambda: crfkit.learn(ROWS, TEMPLATE, "lbfgs", max_iter=2, threads=2, dev=ROWS).to_bytes()
+    some = [*ROWS, [["the", "DT", "?"], ["dog", "NN", "B|I"]]]
+    yield "learn from some labels", lambda: lambda: crfkit.learn(some, TEMPLATE, "lbfgs", max_iter=2, partial=True).to_bytes()
     yield "learn in files", lambda: lambda: crfkit.learn(ROWS, TEMPLATE, "lbfgs", max_iter=2, data_dir=folder).to_bytes()
     yield "learn online in files", lambda: lambda: crfkit.learn(ROWS, TEMPLATE, "sgd", passes=2, rate=0.1, data_dir=folder).to_bytes()
     text = "\n".join("\n".join(map(" ".join, rows)) + "\n" for rows in ROWS).encode()

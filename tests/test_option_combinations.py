@@ -19,7 +19,7 @@ from crfkit.errors import CrfkitWarning
 ROWS = "the DT B\nold JJ I\ndog NN I\n\ndogs NN B\n\n"
 FILES = {
     "template": "U0:%x[0,0]\nU1:%x[-1,1]/%x[0,1]\nB\n", "history": "U0:%x[0,0]\nU1:%y[-1]\nB\n", "parsing": "P0:%x[s0,form]/%x[q0,upos]\n",
-    "train": ROWS * 2, "items": "B\tw=the\tcap:2\nI\tw=dog\n\nB\tw=dogs\n\n", "empty": "", "pairs": "<start> B\nB I\nI I\n", "options": "seed: 3\n",
+    "train": ROWS * 2, "items": "B\tw=the\tcap:2\nI\tw=dog\n\nB\tw=dogs\n\n", "empty": "", "open": "the DT B\nold JJ ?\ndog NN B|I\n\ndogs NN B\n\n", "pairs": "<start> B\nB I\nI I\n", "options": "seed: 3\n",
     "trees": "1\tthe\tthe\tDET\tDT\t_\t2\tdet\t_\t_\n2\tdog\tdog\tNOUN\tNN\t_\t0\troot\t_\t_\n\n" * 2, "answers": "the DT B B\nold JJ I I\ndog NN I O\n\n",
 }  # fmt: skip
 MODELS = ("model", "perceptron", "known.items", "parser", "crfpp")

@@ -146,6 +146,10 @@ cdef class Dataset:
             raise ValueError("a data set without labels")
         return 0
 
+    cdef bint is_given(self, int64_t t) noexcept nogil:
+        """Whether the label of a token is given, and not only the first of several."""
+        return self.possible is None or self.possible.given(t)
+
     def renumber(self, const int32_t[::1] u_new not None, const int32_t[::1] b_new not None):
         """Give every attribute a new id, or drop it (-1); those of a token come out in ascending order."""
         cdef const int32_t* u_map = &u_new[0] if u_new.shape[0] else NULL
@@ -165,6 +169,8 @@ cdef class Dataset:
         cdef uint16_t* label = <uint16_t*>self.label.data
         cdef int64_t t, n = len(labels)
         self.need_labels(0)
+        if self.possible is not None:
+            raise ValueError("labels of a data set without all of them cannot be renumbered")
         for t in range(new.shape[0]):
             if not 0 <= new[t] < n:
                 raise ValueError(f"label {new[t]} of {n}")
@@ -175,11 +181,34 @@ cdef class Dataset:
             label[t] = <uint16_t>new[label[t]]
         self.labels = list(labels)
 
+    def divide(self, choices, labels):
+        """Each label so far stood for a choice between some of these labels: choices[k] has their numbers, ascending; None for all. A
+        token gets the first of its choice."""
+        cdef int64_t t
+        cdef const uint16_t* label = self.c.label
+        cdef uint16_t[::1] set_of, set
+        self.need_labels(0)
+        if max(map(max, filter(None, choices)), default=0) >= len(labels):
+            raise ValueError("a choice between labels that do not exist")
+        sets = dict.fromkeys([(), *(choice for choice in choices if choice is None or len(choice) > 1)])
+        number = {choice: k for k, choice in enumerate(sets)}
+        set_of, numbers = array.array("H", [number.get(choice, 0) for choice in choices]), array.array("H", [0]) * self.c.n_tok
+        set = numbers
+        for t in range(self.c.n_tok):
+            if label[t] >= set_of.shape[0]:
+                raise ValueError(f"label {label[t]} of {set_of.shape[0]}")
+            set[t] = set_of[label[t]]
+        self.relabel(array.array("i", [choice[0] if choice else 0 for choice in choices]), labels)
+        if len(sets) > 1:
+            self.possible = Possible(numbers, list(sets))
+
     def extend(self, Dataset more not None):
         """Append the sequences of another data set whose attributes and labels have the same numbers."""
         cdef int64_t n_tok = self.c.n_tok
         self.need_labels(0)
         more.need_labels(0)
+        if self.possible is not None or more.possible is not None:
+            raise ValueError("a data set without all labels cannot be extended")
         if more is self or (more.c.b_ptr == NULL) != (self.c.b_ptr == NULL):
             raise ValueError("two data sets are needed, with bigram attributes or without")
         self.fill_in(more)
@@ -221,7 +250,7 @@ cdef class Dataset:
         return counts
 
     def label_counts(self):
-        """How often each label occurs, each sequence counted as many times as its weight says, as an array of double."""
+        """How often each label is given, each sequence counted as many times as its weight says, as an array of double."""
         cdef int64_t s, t
         cdef double weight
         self.need_labels(0)
@@ -232,7 +261,8 @@ cdef class Dataset:
             for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1]):
                 if self.c.label[t] >= count.shape[0]:
                     raise ValueError(f"label {self.c.label[t]} of {count.shape[0]}")
-                count[self.c.label[t]] += weight
+                if self.is_given(t):
+                    count[self.c.label[t]] += weight
         return counts
 
     def ambiguity(self):
@@ -242,7 +272,7 @@ cdef class Dataset:
         self.need_labels(0)
         cdef int32_t[::1] seen = array.array("i", [NO_LABEL]) * self.n_u
         for t in range(self.c.n_tok if self.c.u_ptr != NULL else 0):
-            for u in range(self.c.u_ptr[t], self.c.u_ptr[t + 1]):
+            for u in range(self.c.u_ptr[t], self.c.u_ptr[t + 1] if self.is_given(t) else 0):
                 n[labels_seen(&seen[self.c.u_id[u]], self.c.label[t])] += 1
         return n[1], n[2]
 
@@ -320,7 +350,8 @@ cdef class Dataset:
         from xxhash import xxh3_128
 
         sum = xxh3_128(as_bytes("\0".join(self.labels)))
-        for values in (*self.views().values(), None):   # the last one for values of b_id, which earlier versions had room for
+        others = () if self.possible is None else self.possible.views()
+        for values in (*self.views().values(), None, *others):  # None for values of b_id, which earlier versions had room for
             sum.update((-1 if values is None else values.nbytes).to_bytes(8, "little", signed=True))
             sum.update(values or b"")
         return sum.hexdigest()

@@ -13,6 +13,8 @@ from crfkit.replacing import refuse_overwriting
 from crfkit.text.sources import is_rows
 from crfkit.values import flag, name_of
 
+# Trainers that sum over all labellings, and so over those that may be true.
+PARTIAL = ("lbfgs", "owlqn", "sgd", "adf")
 # Trainers that can work on data held by several workers.
 DISTRIBUTED = ("lbfgs", "owlqn", "sgd", "adf", "sapo", "perceptron", "mira", "lookahead")
 
@@ -47,6 +49,8 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
         raise OptionError("--checkpoint does not go with --path: train one value at a time, each with --init from the one before")
     if getattr(options, "search", "beam") != "beam" and options.beam != type(options).beam:
         raise OptionError("--beam needs --search beam: an exact search drops no paths")
+    if run.partial:
+        _check_partial(algorithm, options, run)
     _check_distributed(algorithm, options, run)
     if isinstance(run.dev, str) and run.dev == "-":
         raise OptionError("--dev cannot be standard input: it is read after every pass")
@@ -58,6 +62,15 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
         )
     if run.threads > 1 and algorithm == "sgd" and options.l1:
         raise OptionError("sgd with --l1 needs --threads 1")
+
+
+def _check_partial(algorithm: str, options: Any, run: Run) -> None:
+    """OptionError for options that need all labels."""
+    if algorithm not in PARTIAL:
+        raise OptionError(f"--partial needs a trainer that sums over all labellings, and {algorithm} does not: take one of {', '.join(PARTIAL)}")
+    others = list(not_default(run, "select", "data_dir", "workers", "cluster")) + ["--train-accuracy"] * getattr(options, "train_accuracy", False)
+    for name in others:
+        raise OptionError(f"--partial does not go with {name}")
 
 
 def _check_distributed(algorithm: str, options: Any, run: Run) -> None:
@@ -125,7 +138,7 @@ def check_stream(options: Any, run: Run, template: Any) -> None:
     """OptionError for options that need all data at once, if training is on a stream."""
     held = "a stream that is read once (adf, --passes 1) is not held in memory: give a file instead of it, or leave out"
     used = ["--threads"] if run.threads > 1 else []
-    used += not_default(run, "min_freq", "select", "features", "dev", "init", "checkpoint", "max_memory", "data_dir", "workers", "cluster")
+    used += not_default(run, "min_freq", "select", "features", "dev", "init", "checkpoint", "max_memory", "data_dir", "workers", "cluster", "partial")
     used += not_default(options, "batch_size", "crf_loss")
     for name in used:
         raise OptionError(f"{held} {name}")

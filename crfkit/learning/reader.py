@@ -12,7 +12,7 @@ from crfkit.errors import DataError
 from crfkit.header import misfits_column
 from crfkit.template.parsing import Template, line_fault
 from crfkit.text.sources import label_column, parsed_blocks
-from crfkit.values import shown
+from crfkit.values import as_bytes, shown
 
 from .progress import Progress
 
@@ -105,6 +105,8 @@ class Reader:
     def finish(self) -> Any:
         """The data set of all that the builder holds, with labels that a model can have."""
         dataset, path = self.builder.finish(self.as_seen), self.columns.path
+        if self.run.partial:
+            _divide(dataset, ("?", "_") if self.run.format == "conllu" else ("?",), path)
         for label in dataset.labels:
             if misfits_column(label):
                 raise DataError(f"the label {shown(label)} holds a tab, a line end or a zero byte", path)
@@ -139,6 +141,19 @@ class Reader:
             "tokens": self.tokens,
             **({} if self.template is None or self.template.dialect is None else {"dialect": self.template.dialect}),
         }
+
+
+def _divide(dataset: Any, unknown: Sequence[str], path: str | None) -> None:
+    """Make choices of labels of those that list several, or that are unknown ones. Labels are sorted bytewise."""
+    listed = [None if label in unknown else label.split("|") for label in dataset.labels]
+    for label, names in zip(dataset.labels, listed, strict=True):
+        if names is not None and "" in names:
+            raise DataError(f"the label {shown(label)} lists an empty one: expected labels with | between, or ? for any", path)
+    every = sorted({name for names in listed if names is not None for name in names}, key=as_bytes)
+    if not every:
+        raise DataError("no token has a label: all of them are ?", path)
+    number = {name: place for place, name in enumerate(every)}
+    dataset.divide([None if names is None else tuple(sorted({number[name] for name in names})) for names in listed], every)
 
 
 def _id_warning(template: Template, names: Sequence[str]) -> str | None:

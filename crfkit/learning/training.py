@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from .parser import ParserTraining
 
 _MANY = 1_000_000  # attributes of all tokens
-_IN_HEADER = ("features", "min_freq", "prune", "seed", "select")
+_IN_HEADER = ("features", "min_freq", "partial", "prune", "seed", "select")
 
 
 class Training:

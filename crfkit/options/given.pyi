@@ -17,6 +17,9 @@ class OfEstimator(TypedDict, total=False):
     prune: float | None
     'After training, drop weights whose absolute value is smaller.'
 
+    partial: bool
+    'The label of a token may be a choice, as in B-PER|I-PER, or ?, which means any: what is not known is left open in training.'
+
     patience: int | None
     'With dev: stop after N passes without a better score.'
 

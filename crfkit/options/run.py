@@ -37,6 +37,9 @@ class Run:
         choices=FORMATS,
     )  # fmt: skip
     comments: bool = option(False, "Lines that begin with # and stand before a sentence are comments, not tokens.")
+    partial: bool = option(
+        False, "The label of a token may be a choice, as in B-PER|I-PER, or ?, which means any: what is not known is left open in training."
+    )
     label: str | None = option(None, "Name of the column to predict. By default the last column.", kind=str, metavar="COLUMN")
     dev: Any = option(
         None,

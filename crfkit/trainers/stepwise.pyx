@@ -276,6 +276,16 @@ cdef class OnlineTrainer(Trainer):
         lattice_sum(lat)
         return scored.weight * (lat.logz - lattice_path_score(lat, scored.label))
 
+    cdef bint restrict(self, const SentenceC* scored, double* loss) except -1 nogil:
+        """After `expect`, where not all labels of the sequence are given: forward and backward over the possible ones, whose likelihood
+        replaces that of the given ones in loss[0]. Returns whether that is so."""
+        cdef LatticeC* lat = &self.lattice.c
+        if self.data.possible is None or not self.data.possible.restrict(lat, scored.label, self.data.c.seq_ptr[self.sequence]):
+            return False
+        lattice_sum(lat)
+        loss[0] -= scored.weight * (lat.logz - lattice_path_score(lat, scored.label))
+        return True
+
     cdef double nll(self, const weight_t* w, double scale, const int32_t* which, int64_t n) except? -1:
         """Negative log-likelihood of n sequences with the weights scale * w."""
         cdef:
@@ -289,9 +299,11 @@ cdef class OnlineTrainer(Trainer):
             for k in range(n):
                 if stretches and (k == 0 or k == known):
                     known = self.ordered.come_to(k)
+                self.sequence = which[k]
                 sent = sentence_at(self.ordered, self.data, which + k)
                 self.lattice.reserve(&self.layout.c, &sent)
                 total += self.expect(w, scale, &sent)
+                self.restrict(&sent, &total)
         return total
 
     def crf_loss(self) -> float:

@@ -87,12 +87,19 @@ cdef int check_labels(int32_t labels, b_reach) except -1:
 def pairs_in(Dataset data not None, int32_t labels) -> list[tuple[int, int]]:
     """The plain label pairs of some data."""
     cdef:
-        int64_t s, t
+        int64_t s, t, i, j, n_before = 1, n = 1
+        const uint16_t* before
+        const uint16_t* own
         uint8_t[::1] seen = bytearray(<int64_t>labels * labels)
     data.need_labels(0)
     for s in range(data.c.n_seq):
         for t in range(data.c.seq_ptr[s] + 1, data.c.seq_ptr[s + 1]):
-            seen[<int64_t>data.c.label[t - 1] * labels + data.c.label[t]] = 1
+            before, own = data.c.label + t - 1, data.c.label + t
+            if data.possible is not None:
+                n_before, n = data.possible.seen(t - 1, &before), data.possible.seen(t, &own)
+            for i in range(n_before):
+                for j in range(n):
+                    seen[<int64_t>before[i] * labels + own[j]] = 1
     return [divmod(t, labels) for t in range(seen.shape[0]) if seen[t]]
 
 

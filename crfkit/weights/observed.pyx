@@ -65,6 +65,8 @@ cdef class Observed(Arena):
             data.need_labels(0)
         self.data, self.labels, self.bigram, self.rules, self.reaches = data, labels, bigram, rules, reaches
         self.n, self.at_once = evidence.n if evidence is not None else data.n_b if bigram else data.n_u, at_once
+        if data is not None and data.possible is not None and reaches is not None:
+            raise ValueError("features of labels given before need all labels")
         if given.shape[0] != self.n or (reaches is not None and len(reaches) != self.n):
             raise ValueError(f"rules for {given.shape[0]} attributes, expected {self.n}")
         self.seen = <SeenC*>arena_zeros(self, self.n, sizeof(SeenC))
@@ -210,8 +212,9 @@ cdef int reach_of(Observed observed, int64_t a) noexcept nogil:
     return REACH_EDGE if observed.bigram else REACH_NONE
 
 
-cdef int list_tokens(Observed observed, int reach, int64_t first, int64_t last) except -1 nogil:
-    """List the tokens of some sequences in the order of the keys of features with this reach."""
+cdef int64_t list_tokens(Observed observed, int reach, int64_t first, int64_t last) except -1 nogil:
+    """List the tokens of some sequences in the order of the keys of features with this reach; how many there are. One that may have
+    several labels is listed with each."""
     cdef:
         const int64_t* sequence = observed.data.c.seq_ptr
         int64_t n = sequence[last] - sequence[first], s, t, k = 0
@@ -220,10 +223,35 @@ cdef int list_tokens(Observed observed, int reach, int64_t first, int64_t last) 
     token = <TokenC*>observed.tokens.data
     for s in range(first, last):
         for t in range(sequence[s], sequence[s + 1]):
+            if observed.data.possible is not None:
+                k = list_choices(observed, reach == REACH_EDGE, sequence[s], t, k)
+                continue
             token[k].key, token[k].t = seen_at(&observed.data.c, sequence[s], t, observed.labels, reach), t
             k += 1
-    sort_tokens(observed, n)
-    return 0
+    sort_tokens(observed, k)
+    return k
+
+
+cdef int64_t list_choices(Observed observed, bint pairs, int64_t first, int64_t t, int64_t k) except -1 nogil:
+    """List a token behind k others, once for each label that it may have, or for each pair of these with one that the token before it may have.
+    Returns the end of the list."""
+    cdef:
+        const uint16_t* before = observed.data.c.label + t - 1
+        const uint16_t* own = observed.data.c.label + t
+        int64_t n = observed.data.possible.seen(t, &own), n_before = 1, i, j
+        TokenC* token
+    if pairs:
+        n_before = observed.data.possible.seen(t - 1, &before) if t > first else 0
+    arena_reserve(observed, &observed.tokens, k + max(n_before * n, 1), sizeof(TokenC))
+    token = <TokenC*>observed.tokens.data
+    for i in range(n_before):
+        for j in range(n):
+            token[k].key, token[k].t = key_of(ANY, before[i] if pairs else ANY, own[j]), t
+            k += 1
+    if n_before * n == 0:       # it counts, but has no feature
+        token[k].key, token[k].t = NO_FEATURE, t
+        k += 1
+    return k
 
 
 cdef int sort_tokens(Observed observed, int64_t n) except -1 nogil:
@@ -307,11 +335,11 @@ cdef int collect_from(Observed observed, int reach, int64_t first, int64_t last)
         const TokenC* token
         FoundC* found
         SeenC* seen
-        int64_t k, t, u, key, n = observed.n_found
+        int64_t k, t, u, key, n = observed.n_found, listed
     forget_last(observed)
-    list_tokens(observed, reach, first, last)
+    listed = list_tokens(observed, reach, first, last)
     token = <const TokenC*>observed.tokens.data
-    for k in range(observed.data.c.seq_ptr[last] - observed.data.c.seq_ptr[first]):
+    for k in range(listed):
         key, t = token[k].key, token[k].t
         arena_reserve(observed, &observed.found, n + row[t + 1] - row[t], sizeof(FoundC))
         found = <FoundC*>observed.found.data

@@ -268,20 +268,26 @@ def viterbi(p: Problem) -> list[int]:
     return path
 
 
-def likelihood(weights: Weights, sample: Sample, n_labels: int) -> tuple[float, Weights]:
-    """Negative log-likelihood of a sample, without its weight, and the gradient: expected minus observed."""
-    p = problem(weights, sample, n_labels)
+def expected_features(p: Problem, sample: Sample) -> tuple[float, Weights]:
+    """log Z, and the expectation of each feature."""
     log_z, nodes, pairs = expectations(p)
-    gradient: Weights = defaultdict(float)
+    expected: Weights = defaultdict(float)
     for t, row in enumerate(nodes):
         for a, v in sample.unigrams[t]:
             for j, share in enumerate(row):
-                gradient["U", a, j] += v * share
+                expected["U", a, j] += v * share
         for i, shares in enumerate(pairs.get(t, ())):
             for j, share in enumerate(shares):
-                gradient["T", i, j] += share
+                expected["T", i, j] += share
                 for b, v in sample.bigrams[t]:
-                    gradient["B", b, i, j] += v * share
+                    expected["B", b, i, j] += v * share
+    return log_z, expected
+
+
+def likelihood(weights: Weights, sample: Sample, n_labels: int) -> tuple[float, Weights]:
+    """Negative log-likelihood of a sample, without its weight, and the gradient: expected minus observed."""
+    p = problem(weights, sample, n_labels)
+    log_z, gradient = expected_features(p, sample)
     for feature, v in path_features(sample, sample.labels):
         gradient[feature] -= v
     return log_z - p.score(sample.labels), gradient

@@ -32,9 +32,9 @@ cdef double NO_PENALTY = 1e-30  # with less, gradients divided by it would leave
 
 
 def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int:
-    """Memory for the warm-up; 0 if there is none: it is not wanted, there is hardly a penalty and so no
-    dual, or it would need several times the memory of L-BFGS itself (many labels, rich edges)."""
-    if not options.warm_up or options.l2 < NO_PENALTY:
+    """Memory for the warm-up; 0 if there is none: it is not wanted, there is no dual, as there is hardly a penalty or not all
+    labels are given, or it would need several times the memory of L-BFGS itself (many labels, rich edges)."""
+    if not options.warm_up or options.l2 < NO_PENALTY or data.possible is not None:
         return 0
     needed = dual_bytes(data, layout)
     return needed if may_take(needed, layout, options) else 0

@@ -2,6 +2,10 @@
 
     f(x) = sum_i weight_i (log Z(x_i) - score(x_i, y_i)) + l2/2 |x|^2
 
+Where not all labels of a sequence are given, the sum over all labellings that may be true takes the place of the score. As any of
+these labellings y has log Z - log Z' = (log Z - score(y)) - (log Z' - score(y)), the loops see such a sequence twice, with all
+labels and then with the possible ones alone, and the weight -weight_i.
+
 The data are cut into chunks of whole sequences: a chunk has the sequences that begin within one range of CHUNK_TOKENS tokens
 (constants.py). Threads take chunks from a common counter and add to gradients of their own. Which thread takes which chunk changes no bits: gradient terms are
 rounded so that their sums are exact (loops/simd/scatter.inc), and the likelihoods of chunks are added in order at the end.
@@ -86,6 +90,8 @@ cdef class Objective:
             self.extent = (largest, sums) if data.has_values else None
         else:
             sums = whole.sums
+        if data.possible is not None:       # the loops see sequences twice
+            sums = array.array("d", [2 * sum for sum in sums])
         self.quanta = <double*>arena_zeros(self, layout.c.A, sizeof(double))
         quantum = find_quanta(data, layout, sums, self.quanta)
         if data.c.u_val != NULL:
@@ -204,6 +210,7 @@ cdef class Objective:
             VisitsC visits
             int64_t c, s, wrong
             double nll, lost = 0
+            bint sound
         if self.w == NULL or worker.lattice is None:
             raise ValueError("no share of work at hand")
         with nogil:
@@ -224,13 +231,13 @@ cdef class Objective:
                         wrong = wrong_labels(lat, &sent, worker.path)
                         worker.wrong += wrong
                         worker.flawed += wrong > 0
-                    if K.forward_backward(lat) != 0:    # not even a sum is finite
+                    sound = add_sequence(worker, layout, &visits, &sent, &nll)
+                    if sound and self.data.possible is not None and self.data.possible.restrict(lat, sent.label, self.data.c.seq_ptr[s]):
+                        sent.weight = -sent.weight
+                        sound = add_sequence(worker, layout, &visits, &sent, &nll)
+                    if not sound:
                         self.given_up = 1
                         break
-                    K.node_marginals(lat)
-                    nll += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
-                    K.add_pairs(lat, sent.weight)
-                    K.scatter_visits(layout, &visits, &sent, lat, worker.g, worker.g_sums)
                     # No sequence lowers the sum, so the rest need not be looked at.
                     if lost + nll > self.bound:
                         self.given_up = 1
@@ -259,6 +266,18 @@ cdef class Objective:
                         self.gather(part)
                     else:
                         self.complete(part)
+
+
+cdef bint add_sequence(Worker worker, const LayoutC* layout, const VisitsC* visits, const SentenceC* sent, double* nll) noexcept nogil:
+    """Add a scored sequence to the likelihood and to its gradient. False if a sum is not finite."""
+    cdef LatticeC* lat = &worker.lattice.c
+    if K.forward_backward(lat) != 0:
+        return False
+    K.node_marginals(lat)
+    nll[0] += sent.weight * (lat.logz - lattice_path_score(lat, sent.label))
+    K.add_pairs(lat, sent.weight)
+    K.scatter_visits(layout, visits, sent, lat, worker.g, worker.g_sums)
+    return True
 
 
 cdef int in_columns(Objective objective, Work what) except -1:

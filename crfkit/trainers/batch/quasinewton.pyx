@@ -228,7 +228,8 @@ cdef class QuasiNewton(Trainer):
 
     cdef int check_convergence(self) except -1:
         cdef double improvement
-        self.bound = fmax(self.bound, self.dual_value())
+        if self.data.possible is None:      # else the objective is not convex: it has no dual
+            self.bound = fmax(self.bound, self.dual_value())
         self.recent.append(self.f)
         if self.gradient_norm == 0:
             self.converged = "the gradient is zero"

@@ -297,17 +297,27 @@ cdef class Adf(CalibratedTrainer):
             LatticeC* lat = &self.lattice.c
             const LayoutC* c = &self.layout.c
             SentenceC valued
+            double gain
         self.window = <int32_t>(self.steps // self.q)
         self.sample += 1
         self.load_values(sent, False, &valued)
         lattice_load_weights(lat, c, self.w, self.scale_of(pairs_row(c)))
         loss[0] += self.expect(self.w, 1.0, &valued)
         self.load_values(sent, True, &valued)
-        K.update_expected(c, &valued, lat, sent.weight, self.out)
-        if c.has_tau and sent.T > 1:    # plain label pairs have no value that could hold their rate
-            K.add_pairs(lat, 1.0)
-            K.update_pairs(c, sent, lat, sent.weight * self.gain_of(pairs_row(c)), self.out)
+        gain = self.gain_of(pairs_row(c)) if c.has_tau and sent.T > 1 else 0    # plain label pairs have no value that could hold it
+        self.learn(&valued, sent.weight, gain)
+        if self.restrict(sent, loss):
+            self.learn(&valued, -sent.weight, gain)
         return 0
+
+    cdef void learn(self, const SentenceC* valued, double weight, double of_pairs) noexcept nogil:
+        """Add the gradient of a sequence that counts `weight` times, from the marginals in the lattice; `of_pairs`: the factor on that of
+        label pairs."""
+        cdef LatticeC* lat = &self.lattice.c
+        K.update_expected(&self.layout.c, valued, lat, weight, self.out)
+        if of_pairs != 0:
+            K.add_pairs(lat, 1.0)
+            K.update_pairs(&self.layout.c, valued, lat, weight * of_pairs, self.out)
 
     cdef int64_t undisturbed(self, int64_t n) noexcept nogil:
         """How many updates are left in the window. A window in which a scale could vanish is for one thread."""

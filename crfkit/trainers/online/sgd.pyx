@@ -53,13 +53,17 @@ cdef class Sgd(ScaledTrainer):
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef SentenceC own
+        cdef const SentenceC* learned
         cdef double gain
         if self.l1 > 0:
             self.clip_used(sent)
         lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, self.scale)
         loss[0] += self.expect(self.w, self.scale, self.scored(sent, &own))
         gain = self.gain(sent.weight)
-        self.learn(self.learned(sent, &own), gain)
+        learned = self.learned(sent, &own)
+        self.learn(learned, gain)
+        if self.restrict(sent, loss):
+            self.learn(learned, -gain)
         if self.batch == 1:
             self.due += self.rate * self.l1 / self.scale
         return 0

@@ -1,0 +1,117 @@
+"""`crfkit learn --partial` and its kin in Python: labels that are not known, or known to be one of several."""
+
+import pytest
+from commands import crfkit, error
+
+import crfkit as library
+from crfkit import CRF
+from crfkit.model import load
+
+TEMPLATE = "U:%x[0,0]\nB\n"
+TRAIN = "a X\nb Y\nc Z\n\na ?\nb Y\n\na X|Z\nc ?\n\n"
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path):
+    (tmp_path / "template").write_text(TEMPLATE)
+    (tmp_path / "train").write_text(TRAIN)
+
+
+@pytest.mark.parametrize("algorithm", ["lbfgs", "owlqn", "sgd", "adf"])
+def test_labels_are_those_that_choices_name(algorithm):
+    crfkit("learn", "-q", "-a", algorithm, "--partial", "template", "train", "model")
+    model = load("model")
+    assert model.labels == ["X", "Y", "Z"]
+    assert model.header["options"]["partial"] is True
+    assert {(name, label) for name, before, label, _ in model.features() if before is None} <= {("U:a", "X"), ("U:a", "Z"), ("U:b", "Y"), ("U:c", "Z")}
+    assert crfkit("tag", "-q", "model", stdin="a\nb\nc\n\n").stdout.split() == ["a", "X", "b", "Y", "c", "Z"]
+
+
+def test_without_the_option_choices_are_labels():
+    crfkit("learn", "-q", "template", "train", "model")
+    assert load("model").labels == ["?", "X", "X|Z", "Y", "Z"]
+
+
+def test_the_same_weights_where_all_labels_are_given(tmp_path):
+    (tmp_path / "whole").write_text("a X\nb Y\nc Z\n\nb Y\na X\n\n")
+    for options in ((), ("--partial",)):
+        crfkit("learn", "-q", *options, "template", "whole", f"model{len(options)}")
+    assert list(load("model0").features()) == list(load("model1").features())
+
+
+def test_in_conllu_an_underscore_is_any_label(tmp_path):
+    rows = [("a", "X"), ("b", "_"), ("c", "Y|X"), ("d", "?"), ("e", "Y")]
+    (tmp_path / "trees").write_text("".join(f"{k}\t{word}\t_\t{tag}" + "\t_" * 6 + "\n" for k, (word, tag) in enumerate(rows, 1)) + "\n")
+    (tmp_path / "template").write_text("U:%x[0,form]\nB\n")
+    crfkit("learn", "-q", "--partial", "--format", "conllu", "--label", "upos", "template", "trees", "model")
+    assert load("model").labels == ["X", "Y"]
+
+
+def test_attribute_lines(tmp_path):
+    (tmp_path / "items").write_text("X\ta\nY|Z\tb:2\n?\tc\n\nY\tb\n\n")
+    crfkit("learn", "-q", "--partial", "--format", "crfsuite", "items", "model")
+    assert load("model").labels == ["X", "Y", "Z"]
+    assert ("b", None, "Z") in {feature[:3] for feature in load("model").features()}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a X\nb X||Y\n\n", "train: the label 'X||Y' lists an empty one: expected labels with | between, or ? for any"),
+        ("a |\nb X\n\n", "train: the label '|' lists an empty one: expected labels with | between, or ? for any"),
+        ("a ?\nb ?\n\n", "train: no token has a label: all of them are ?"),
+        ("a ?\nb X\n\n", "train: only one label, 'X': there is nothing to learn"),
+    ],
+)
+def test_faults_in_choices(tmp_path, text, said):
+    (tmp_path / "train").write_text(text)
+    assert error("learn", "--partial", "template", "train", "model") == said
+
+
+@pytest.mark.parametrize("algorithm", ["sbcd", "sapo", "perceptron", "mira", "arow", "cw", "lookahead"])
+def test_trainers_that_need_all_labels(algorithm):
+    assert error("learn", "-a", algorithm, "--partial", "template", "train", "model", code=2).startswith(
+        f"--partial needs a trainer that sums over all labellings, and {algorithm} does not: take one of lbfgs, owlqn, sgd, adf"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--select", "mi:2"), "--select"),
+        (("--data-dir", "folder"), "--data-dir"),
+        (("--workers", 2), "--workers"),
+        (("--cluster", "tcp://a:1"), "--cluster"),
+        (("--train-accuracy",), "--train-accuracy"),
+    ],
+)
+def test_options_that_need_all_labels(options, named):
+    assert error("learn", "--partial", *options, "template", "train", "model", code=2).startswith(f"--partial does not go with {named}")
+
+
+def test_streams_need_all_labels():
+    assert "leave out --partial" in error("learn", "-a", "adf", "--passes", 1, "--partial", "template", "-", "model", stdin=TRAIN)
+
+
+def test_a_checkpoint_is_of_these_choices(tmp_path):
+    start = ("-a", "sgd", "--rate", 1, "--partial", "--checkpoint", "point")
+    crfkit("learn", "-q", *start, "--passes", 4, "template", "train", "whole")
+    (tmp_path / "point").unlink()
+    crfkit("learn", "-q", *start, "--passes", 2, "template", "train", "half")
+    crfkit("learn", "-q", *start, "--passes", 4, "--resume", "template", "train", "resumed")
+    assert list(load("whole").features()) == list(load("resumed").features())
+    (tmp_path / "train").write_text(TRAIN.replace("c ?", "c X|Z"))
+    assert "different training data" in error("learn", *start, "--passes", 6, "--resume", "template", "train", "other")
+
+
+def test_in_python_none_and_collections_are_choices():
+    X = [[["a"], ["b"], ["c"]], [["a"], ["b"]], [["a"], ["c"]]]
+    spelled = CRF("sgd", partial=True).fit(X, [["X", "Y", "Z"], ["?", "Y"], ["X|Z", "?"]])
+    meant = CRF("sgd", partial=True).fit(X, [["X", "Y", "Z"], [None, "Y"], [("X", "Z"), None]])
+    assert meant.classes_ == ["X", "Y", "Z"]
+    assert list(meant.model_.features()) == list(spelled.model_.features())
+    with pytest.raises(library.CrfkitError, match="a label: a str"):
+        CRF("sgd").fit(X, [["X", "Y", "Z"], [None, "Y"], ["X", "Z"]])
+    with pytest.raises(library.CrfkitError, match="expected a list with an entry for each token"):
+        CRF("sgd", partial=True).fit(X, [["X", "Y", "Z"], None, ["X", "Z"]])
+    assert CRF.load(meant.model_.to_bytes()).partial is True

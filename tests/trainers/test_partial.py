@@ -1,0 +1,222 @@
+"""Training where not all labels are given, against enumeration of the labellings that may be true."""
+
+from __future__ import annotations
+
+import array
+from collections import defaultdict
+from itertools import product
+from math import exp, inf
+from random import Random
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference import Problem
+from trainers.samples import end, many_labels, misfit, trainer_of
+from trainers.twins import (
+    Built,
+    Corpus,
+    Sample,
+    corpora,
+    expected_features,
+    likelihood,
+    log_sum,
+    problem,
+    seeded,
+    weighted,
+)
+
+from crfkit.data.dataset import Dataset
+from crfkit.trainers.batch.objective import Objective
+from crfkit.weights.layout import Layout
+
+MOST_SEEN = 16  # labels of a choice that gives features
+
+
+def left_open(rng, corpus):
+    """For each token of each sample the labels that it may have: its own, some, or any (None)."""
+    every = range(corpus.n_labels)
+
+    def choice(j):
+        kind = rng.randrange(3)
+        return (j,) if kind == 0 else None if kind == 1 else tuple(sorted(rng.sample(every, rng.randint(1, corpus.n_labels))))
+
+    return [[choice(j) for j in sample.labels] for sample in corpus.samples]
+
+
+def with_choices(data, choices, n_labels):
+    """The data set with these choices in place of labels."""
+    of_tokens = [choice for of_sample in choices for choice in of_sample]
+    different = list(dict.fromkeys(of_tokens))
+    arrays = {**data.arrays(), "label": [different.index(choice) for choice in of_tokens]}
+    found = Dataset(**arrays, n_u=data.n_u, n_b=data.n_b, labels=[str(choice) for choice in different])
+    found.divide(different, [f"L{j}" for j in range(n_labels)])
+    return found
+
+
+def opened(built, choices):
+    """The same layout, and data with these choices."""
+    return SimpleNamespace(dataset=with_choices(built.dataset, choices, built.corpus.n_labels), layout=built.layout)
+
+
+def marginal(weights, sample, choice, n_labels):
+    """The negative logarithm of the probability of all labellings that may be true, and its gradient: a mean of those of
+    these labellings."""
+    parts = [
+        likelihood(weights, Sample(list(labels), sample.unigrams, sample.bigrams), n_labels)
+        for labels in product(*(range(n_labels) if of_token is None else of_token for of_token in choice))
+    ]
+    total = log_sum([-nll for nll, _ in parts])
+    gradient = defaultdict(float)
+    for nll, own in parts:
+        for feature, g in own.items():
+            gradient[feature] += exp(-nll - total) * g
+    return -total, gradient
+
+
+def objective(weights, corpus, choices, l2):
+    """The objective and its gradient."""
+    f = l2 / 2 * sum(w * w for w in weights.values())
+    gradient = {feature: l2 * w for feature, w in weights.items()}
+    for sample, choice in zip(corpus.samples, choices, strict=True):
+        nll, own = marginal(weights, sample, choice, corpus.n_labels)
+        f += sample.weight * nll
+        for feature in gradient:
+            gradient[feature] += sample.weight * own[feature]
+    return f, gradient
+
+
+SMALL = corpora(labels=st.integers(2, 4))
+
+
+@given(SMALL, seeded(), st.sampled_from([0.0, 0.5]), st.sampled_from(["dense", "sparse"]), st.integers(1, 3), st.data())
+def test_the_objective_sums_over_what_may_be_true(corpus, rng, l2, recursions, threads, data):
+    built, choices = Built(corpus), left_open(rng, corpus)
+    weights = weighted(data.draw, corpus.features())
+    f, gradient = Objective(opened(built, choices).dataset, built.layout, l2, threads, recursions).at(built.to_cells(weights, "d"))
+    expected_f, expected = objective(weights, corpus, choices, l2)
+    assert f == pytest.approx(expected_f, rel=1e-10, abs=1e-10)
+    assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("features", ["seen pairs", "all pairs"])
+def test_many_labels(features):
+    """Steps that are lists of pairs, or large matrices: against forward and backward with scores of -inf."""
+    corpus = many_labels(130, 3, 9)
+    corpus.tau_all = features == "all pairs"
+    built, rng = Built(corpus), Random(1)
+    choices = left_open(rng, corpus)
+    weights = {feature: rng.randint(-8, 8) / 4 for feature in sorted(corpus.features(), key=str)}
+    f, gradient = 0.0, dict.fromkeys(weights, 0.0)
+    for sample, choice in zip(corpus.samples, choices, strict=True):
+        p = problem(weights, sample, 130)
+        some = [[x if labels is None or j in labels else -inf for j, x in enumerate(row)] for row, labels in zip(p.nodes, choice, strict=True)]
+        (log_z, expected), (log_some, expected_some) = (expected_features(q, sample) for q in (p, Problem(some, p.tau, p.edges)))
+        f += log_z - log_some
+        for feature in gradient:
+            gradient[feature] += expected[feature] - expected_some[feature]
+    data = opened(built, choices)
+    for recursions in ("auto", "sparse", "dense"):
+        found, slopes = Objective(data.dataset, built.layout, 0.0, 1, recursions).at(built.to_cells(weights, "d"))
+        assert found == pytest.approx(f, rel=1e-10)
+        assert built.to_weights(slopes) == pytest.approx(gradient, rel=1e-9, abs=1e-9)
+    for name in ("sgd", "adf"):
+        trainer = trainer_of(name, data, initial=built.to_cells(weights), rate=0.25, l2=0.0, batch_size=3)
+        assert trainer.run_pass()["loss"] == pytest.approx(f, rel=1e-6)
+        after = {feature: w - 0.25 * gradient[feature] for feature, w in weights.items()}
+        assert built.to_weights(trainer.weights()) == pytest.approx(after, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["sgd", "adf"])
+@given(SMALL, seeded(), st.data())
+def test_an_update_from_all_sequences_is_a_step_along_the_gradient(name, corpus, rng, data):
+    built, choices = Built(corpus), left_open(rng, corpus)
+    weights, n = weighted(data.draw, corpus.features()), len(corpus.samples)
+    trainer = trainer_of(name, opened(built, choices), initial=built.to_cells(weights), rate=0.25, l2=0.0, batch_size=n)
+    f, gradient = objective(weights, corpus, choices, 0.0)
+    assert trainer.crf_loss() == pytest.approx(f, rel=1e-6, abs=1e-6)
+    assert trainer.run_pass()["loss"] == pytest.approx(f, rel=1e-6, abs=1e-6)
+    after = {feature: w - 0.25 * gradient[feature] for feature, w in weights.items()}
+    assert built.to_weights(trainer.weights()) == pytest.approx(after, rel=1e-5, abs=1e-5)
+
+
+@given(SMALL, seeded())
+def test_choices_give_features_with_each_of_their_labels(corpus, rng):
+    choices = left_open(rng, corpus)
+    data = with_choices(Built(corpus).dataset, choices, corpus.n_labels)
+    n_u, n_b = data.n_u, data.n_b
+    layout, u_new, b_new = Layout.build(data, corpus.n_labels, 1, bytes([1]) * n_u, bytes([1]) * n_b, at_once=3)
+    arrays, cells, t = data.arrays(), set(), 0
+    for choice in choices:
+        own = [of_token or () for of_token in choice]
+        for k, labels in enumerate(own):
+            attributes = arrays["u_id"][arrays["u_ptr"][t] : arrays["u_ptr"][t + 1]]
+            cells.update(layout.cell(u_new[a], j) for a in attributes for j in labels)
+            for i, j in product(own[k - 1], labels) if k else ():
+                cells.add(layout.pair_cell(i, j))
+                pairs = arrays["b_id"][arrays["b_ptr"][t] : arrays["b_ptr"][t + 1]] if n_b else ()
+                cells.update(layout.rich_cell(b_new[b], -1, i, j) for b in pairs)
+            t += 1
+    assert -1 not in cells
+    assert len(cells) == layout.n_features
+
+
+def test_a_choice_between_too_many_labels_gives_no_feature():
+    data = Built(Corpus([Sample([0, 1], [[(0, 1.0)], [(1, 1.0)]], [[], []])], 20, 2)).dataset
+    for size, features in ((MOST_SEEN, MOST_SEEN + 1), (MOST_SEEN + 1, 1)):
+        opened_data = with_choices(data, [[(3,), tuple(range(size))]], 20)
+        assert Layout.build(opened_data, 20, 0, b"\1\1", b"")[0].n_features == features
+
+
+@pytest.mark.parametrize(("name", "l1"), [("lbfgs", 0.0), ("owlqn", 0.5)])
+def test_training_ends_where_no_weight_can_lower_the_objective(name, l1):
+    corpus = Corpus([Sample([s % 3, s % 2], [[(s % 3, 1.0)], [(s % 4, 1.0)]], [[], []]) for s in range(12)], 3, 4)
+    choices = [[None if s % 4 == 0 else (s % 3,), (0, 1) if s % 3 == 0 else (s % 2,)] for s in range(12)]
+    built = Built(corpus)
+    own = {"l1": l1} if l1 else {}
+    trainer = trainer_of(name, opened(built, choices), l2=0.5, epsilon=1e-12, delta=1e-12, **own)
+    assert list(trainer.prepare()) == []  # there is no dual
+    values, weights = end(trainer), built.to_weights(trainer.weights())
+    f, gradient = objective(weights, corpus, choices, 0.5)
+    assert f + l1 * sum(map(abs, weights.values())) == pytest.approx(values[-1], rel=1e-6)
+    assert misfit(weights, gradient, l1) < 1e-4
+    assert values[-1] < values[0]
+
+
+@given(SMALL, seeded())
+def test_one_label_to_choose_from_is_that_label(corpus, rng):
+    built = Built(corpus)
+    same = opened(built, [[(j,) for j in sample.labels] for sample in corpus.samples])
+    assert same.dataset.checksum() == Dataset(**built.dataset.arrays(), n_u=corpus.n_u, n_b=corpus.n_b, labels=same.dataset.labels).checksum()
+
+
+@given(SMALL, seeded(), seeded())
+def test_the_checksum_knows_what_was_left_open(corpus, rng, other):
+    built = Built(corpus)
+    choices = [left_open(r, corpus) for r in (rng, other)]
+    data = [opened(built, choice).dataset for choice in choices]
+    assert (data[0].checksum() == data[1].checksum()) == (choices[0] == choices[1])
+
+
+def test_counts_are_those_of_labels_that_are_given():
+    corpus = Corpus([Sample([0, 1, 1], [[(0, 1.0)], [(0, 1.0)], [(1, 1.0)]], [[], [], []], weight=2.0)], 2, 2)
+    data = with_choices(Built(corpus).dataset, [[(0,), (1,), (0, 1)]], 2)
+    assert list(data.label_counts()) == [2.0, 2.0]
+    assert data.ambiguity() == (1, 1)
+
+
+def test_data_with_choices_stay_as_they_are():
+    built = Built(Corpus([Sample([0, 1], [[(0, 1.0)], [(0, 1.0)]], [[], []])], 2, 1))
+    data = with_choices(built.dataset, [[(0,), None]], 2)
+    with pytest.raises(ValueError, match="cannot be renumbered"):
+        data.relabel(array.array("i", [0, 1]), ["b", "a"])
+    for one, other in ((data, built.dataset), (built.dataset, data)):
+        with pytest.raises(ValueError, match="cannot be extended"):
+            one.extend(other)
+    with pytest.raises(ValueError, match="labels given before"):
+        Layout.build(data, 2, 1, bytes([1]) * data.n_u, b"", b"")
+    fresh = Built(Corpus([Sample([0, 1], [[(0, 1.0)], [(0, 1.0)]], [[], []])], 2, 1)).dataset
+    for choices, fault in (([(0,)], "label 1 of 1"), ([(0,), (1, 2)], "a choice between labels that do not exist")):
+        with pytest.raises(ValueError, match=fault):
+            fresh.divide(choices, ["a", "b"])
