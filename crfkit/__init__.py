@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from crfkit.learning.learn import learn, learn_path
 
     from . import errors
+    from .decode.bias import Bias
     from .decode.constraints import ConstraintSource
     from .errors import CrfkitError, CrfkitWarning, Interrupted
     from .estimator import CRF
@@ -66,18 +67,18 @@ _PLACES = {
 }
 
 
-def load(path_or_bytes: Any, *, constraints: ConstraintSource | None = None, verify: bool = True) -> Tagger:
+def load(path_or_bytes: Any, *, constraints: ConstraintSource | None = None, bias: Bias | None = None, verify: bool = True) -> Tagger:
     """Open a model file (its path, an open file, or its bytes) for tagging; `load(path).model` is the model itself.
     It also opens models of CRFsuite, CRF++ and Wapiti.
 
     A model that was trained with P lines gives a crfkit.parser.model.Parser: `tag` and `tag_many` then return heads.
 
-    `constraints` forbids sequences of labels, see Tagger. With verify=False, the time to open does not depend on the
+    `constraints` forbids sequences of labels, and `bias` is added to the scores of labels; see Tagger. With verify=False, the time to open does not depend on the
     size, and each part is checked when it is used.
     """
     from . import foreign
 
-    tagger: Any = foreign.load_any(path_or_bytes, verify).tagger(constraints)
+    tagger: Any = foreign.load_any(path_or_bytes, verify).tagger(constraints, bias)
     return tagger
 
 

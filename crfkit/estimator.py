@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, cast
 
+from .decode.bias import Bias, bias_of
 from .errors import CrfkitWarning, DataError, ModelFileError, OptionError, not_fitted
 from .options import TRAINERS, show_options, unknown
 from .text.faults import plural
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from .tagging import Tagger
     from .template.parsing import Template
 
+_OF_TAGGERS = ("constraints", "bias")  # parameters that are not of training
 METRICS = ("accuracy", "sentence_accuracy", "f1", "precision", "recall")
 
 
@@ -122,7 +124,7 @@ class CRF(Estimator):
     X is a list of sentences, y the list of their labels. With a `template`, a sentence is a list of rows of columns.
     Without one, it is a list of items: lists of attributes, or mappings from names to values.
 
-    The parameters are those of `learn`; `constraints` are those of a Tagger. `threads` also applies to predictions.
+    The parameters are those of `learn`; `constraints` and `bias` are those of a Tagger. `threads` also applies to predictions.
 
     After `fit` there are: `model_`, a Model; `tagger_`, a Tagger of it; `classes_`, its labels.
 
@@ -142,9 +144,10 @@ class CRF(Estimator):
         *,
         progress: bool | str | Callable[[dict[str, Any]], Any] | Progress | None = None,
         constraints: ConstraintSource | None = None,
+        bias: Bias | None = None,
         **given: Unpack[OfEstimator],
     ):
-        own = {"algorithm": algorithm, "template": template, "progress": progress, "constraints": constraints}
+        own = {"algorithm": algorithm, "template": template, "progress": progress, "constraints": constraints, "bias": bias}
         of_all = CRF._defaults()  # a subclass need not take all of them, and may have set its own before
         added = {name: value for name, value in self._defaults().items() if name not in of_all}
         for name in given:
@@ -201,10 +204,11 @@ class CRF(Estimator):
 
         if self.constraints is not None:
             check_source(self.constraints)
+        bias_of(self.bias)
         if (X_dev is None) != (y_dev is None):
             raise OptionError("found only one of X_dev and y_dev, expected both or none")
         # a subclass may have more parameters, which mean something only to it, and take fewer
-        given = {name: value for name in CRF._defaults() if name != "constraints" and (value := getattr(self, name)) is not None}
+        given = {name: value for name in CRF._defaults() if name not in _OF_TAGGERS and (value := getattr(self, name)) is not None}
         if X_dev is not None:
             given["dev"] = _labelled(X_dev, y_dev, "X_dev", "y_dev", self.template is None)
         elif "patience" in given or "path" in given:
@@ -219,9 +223,10 @@ class CRF(Estimator):
         """The model at work: n-best lists, probabilities and more."""
         if "model_" not in self.__dict__:
             raise not_fitted("there is no model yet: call fit first")
+        bias = bias_of(self.bias)  # a dict that may have changed
         constraints, tagger = self.__dict__.get("_tagger", (None, None))
-        if tagger is None or constraints is not self.constraints:
-            tagger = self.model_.tagger(self.constraints)
+        if tagger is None or constraints is not self.constraints or bias != tagger.bias:
+            tagger = self.model_.tagger(self.constraints, bias)
             self._tagger = self.constraints, tagger
         return tagger
 

@@ -29,6 +29,7 @@ from .version import __version__
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from crfkit.decode.bias import Bias
     from crfkit.decode.constraints import ConstraintSource
     from crfkit.features.index import Index
     from crfkit.weights.layout import Layout
@@ -209,9 +210,9 @@ class Model(Stored):
             raise ModelFileError(f"section {name!r} is not possible in a model of {self._header['algorithm']}")
         return modelfile.numbers(self.sections, name, "uint16")
 
-    def tagger(self, constraints: ConstraintSource | None = None) -> Tagger:
+    def tagger(self, constraints: ConstraintSource | None = None, bias: Bias | None = None) -> Tagger:
         """The model at work: `model.tagger().tag(rows)`."""
-        return Tagger(self, constraints)
+        return Tagger(self, constraints, bias)
 
     def __repr__(self) -> str:
         header = self._header

@@ -130,11 +130,12 @@ def _blank_line(text: bytes) -> bytes:
     return b"\r\n" if text.endswith(b"\r\n") else b"\n"
 
 
-def open_tagger(model: str, constraints: Any) -> tuple[Any, list[str]]:
-    """The tagger of a model, and what there is to warn of."""
+def open_tagger(model: str, options: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """The tagger of a model, and what there is to warn of; OptionError for what it has no use for."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always", CrfkitWarning)
-        tagger = load(model, constraints=constraints)
+        tagger = load(model, constraints=options["constraints"], bias=options["bias"])
+    check_use(tagger, options)
     return tagger, [str(warning.message) for warning in heard if issubclass(warning.category, CrfkitWarning)]
 
 
@@ -151,8 +152,7 @@ class Service:
         """
         told: list[str] = []
         if self.opened != (model, options):
-            self.tagger, told = open_tagger(model, options["constraints"])
-            check_use(self.tagger, options)
+            self.tagger, told = open_tagger(model, options)
             self.opened = model, options
         with replacing(target) as stream:
             return told, label(self.tagger, [name], stream, options)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import exp
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload, runtime_checkable
 
+from crfkit.decode.bias import Bias, bias_of, by_number
 from crfkit.decode.decoder import Decoder
 from crfkit.decode.scratch import Scratch, gold_labels
 from crfkit.decode.sentence import OneSentence
@@ -53,7 +54,7 @@ SENTENCES_AT_ONCE = 64
 COUNT = Expected(int, low=1)
 
 # What a tagger makes of its model by itself. Other attributes are those of a subclass, and are pickled.
-_OWN = {"model", "constraints", "_header", "decoders", "_everyday"}
+_OWN = {"model", "constraints", "bias", "_header", "decoders", "_everyday"}
 
 
 class Prints(Protocol[T_co]):
@@ -82,39 +83,45 @@ class Tagger(Described):
     `constraints` forbids sequences of labels. It is a scheme (bio, iobes, ...), "auto" for that of the model's labels,
     the path of a file of pairs, its text, or the pairs themselves: [("B", "I"), ...]; see crfkit.decode.constraints.
 
+    `bias` maps labels to numbers, which are added to their scores at each token: {"O": -1} makes every other label more
+    probable. Probabilities are those with the bias; see docs/tuning.md.
+
     The methods for one sentence take `allowed`: for each row None, a label, or several labels. All other labels become
     impossible, and probabilities are conditional on that.
     """
 
-    def __init__(self, model: Trained | Tagger, constraints: ConstraintSource | None = None):
+    def __init__(self, model: Trained | Tagger, constraints: ConstraintSource | None = None, bias: Bias | None = None):
         trained = model.model if isinstance(model, Tagger) else model
         if not isinstance(trained, Trained):
             raise OptionError(f"model: found {shown(model)}, expected a Model; crfkit.load opens a file and returns a Tagger or a Parser")
         self.model: Any = trained
         rest = getattr(trained, "rest", None)
-        self._set_up(trained.header, trained.index, trained.layout, trained.weights, trained.verified, constraints, rest)
+        self._set_up(trained.header, trained.index, trained.layout, trained.weights, trained.verified, constraints, bias, rest)
 
     @classmethod
     def of_parts(cls, header: Mapping[str, Any], index: Features, layout: Layout, weights: Any) -> Tagger:
         """A tagger of weights that are still being learned."""
         self = cls.__new__(cls)
         self.model = None
-        self._set_up(copied(dict(header)), index, layout, weights, True, None)
+        self._set_up(copied(dict(header)), index, layout, weights, True)
         return self
 
     def _set_up(
-        self, header: dict[str, Any], index: Features, layout: Layout, weights: Any, verified: bool, limits: ConstraintSource | None, rest: Any = None
-    ) -> None:
+        self, header: dict[str, Any], index: Features, layout: Layout, weights: Any, verified: bool,
+        limits: ConstraintSource | None = None, bias: Bias | None = None, rest: Any = None,
+    ) -> None:  # fmt: skip
         self._header = header
         self.constraints: Constraints | None = None
         if limits is not None:
             from crfkit.decode.constraints import constraints_of
 
             self.constraints = constraints_of(limits, header["labels"])
+        self.bias = bias_of(bias)
+        added = None if self.bias is None else by_number(self.bias, header["labels"])
         search = SearchOptions.of(header) or SearchOptions(-1, False)
         decoder = Decoder(
             index, layout, weights, header["labels"],
-            verified=verified, constraints=self.constraints, depth=search.depth, backward=search.backward, rest=rest,
+            verified=verified, constraints=self.constraints, depth=search.depth, backward=search.backward, rest=rest, bias=added,
         )  # fmt: skip
         self.decoders = Decoders(decoder, header)
         # All threads may ask it; it says so while it is at work. A plain attribute: Python looks for what a property keeps in three places.
@@ -124,11 +131,12 @@ class Tagger(Described):
         if self.model is None:
             raise TypeError("a tagger of a model in training cannot be pickled")
         others = {name: value for name, value in vars(self).copy().items() if name not in _OWN}
-        return _again, (type(self), self.model, self.constraints), others or None
+        return _again, (type(self), self.model, self.constraints, self.bias), others or None
 
     def __repr__(self) -> str:
         name = self.model.name if self.model is not None else "in training"
         limits = "" if self.constraints is None else f", constraints {self.constraints.name}"
+        limits += "" if self.bias is None else f", bias {shown(self.bias)}"
         return f"<{type(self).__name__} {name}: {self._header['algorithm']}, {len(self._header['labels'])} labels{limits}>"
 
     @property
@@ -206,7 +214,7 @@ class Tagger(Described):
         return self._one(rows, allowed, lambda scratch: scratch.log_z() + scratch.level)
 
     def score(self, rows: Sentence, labels: Labels) -> float:
-        """The score of a sequence of labels: the sum of the weights of its features; -inf if it is forbidden."""
+        """The score of a sequence of labels: the sum of the weights of its features, and of the bias; -inf if it is forbidden."""
         return self._one(rows, None, lambda scratch: scratch.score_of(self._ids(scratch, labels)) + scratch.level)
 
     # Many sentences, on threads (0: one for each processor)
@@ -373,8 +381,8 @@ class Tagger(Described):
         return bytes(mask)
 
 
-def _again(cls: type[Tagger], model: Any, constraints: Constraints | None) -> Tagger:
+def _again(cls: type[Tagger], model: Any, constraints: Constraints | None, bias: Bias | None = None) -> Tagger:
     """A tagger that was pickled; what its class adds comes with its state."""
     tagger = cls.__new__(cls)
-    Tagger.__init__(tagger, model, constraints)
+    Tagger.__init__(tagger, model, constraints, bias)
     return tagger

@@ -147,7 +147,7 @@ def test_constraints_may_change():
 def test_every_option_is_a_parameter():
     names = set(CRF().get_params())
     assert names == set(inspect.signature(CRF).parameters)
-    assert names == {"algorithm", "template", "progress", "constraints", *declared()} - {"format", "label", "dev", "comments", "quiet"}
+    assert names == {"algorithm", "template", "progress", "constraints", "bias", *declared()} - {"format", "label", "dev", "comments", "quiet"}
 
 
 def test_parameters_are_kept_as_they_are_and_judged_in_fit():

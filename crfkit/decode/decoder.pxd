@@ -20,6 +20,8 @@ cdef class Decoder(Arena):
     cdef const weight_t* w              # its numbers, or a copy if those are not aligned
     cdef object rest_owner              # of `rest`, or None
     cdef const weight_t* rest           # the part of double weights beyond single precision, or NULL
+    cdef object bias_owner              # of `bias`, or None
+    cdef const double* bias             # [L], added to the scores of labels, or NULL
     cdef bint verified, constrained
     cdef int32_t depth                  # of the search with history, or -1
     cdef str recursions                 # which loops compute paths and marginals

@@ -21,11 +21,12 @@ cdef class Decoder:
     `recursions`: "sparse" or "dense" forces one kind of loops (lattice.pyx). Paths are the same, marginals except for rounding.
     `columns`: the places in which the data have the columns of the index.
     `rest`: what single precision left over of weights that were doubles.
+    `bias`: what is added to the score of each label (bias.py).
     """
 
     def __init__(self, Features index not None, Layout layout not None, const float[::1] weights not None, labels, *,
                  bint verified=True, constraints=None, int32_t depth=-1, bint backward=False, str recursions="auto", columns=None,
-                 const float[::1] rest=None):
+                 const float[::1] rest=None, const double[::1] bias=None):
         cdef int32_t j, L = layout.c.L
         cdef weight_t* copy
         if self.index is not None:
@@ -44,6 +45,10 @@ cdef class Decoder:
             if rest.shape[0] != weights.shape[0]:
                 raise ValueError("rounding errors of other weights")
             self.rest_owner, self.rest = rest, &rest[0]
+        if bias is not None:
+            if bias.shape[0] != L:
+                raise ValueError("a bias of other labels")
+            self.bias_owner, self.bias = bias, &bias[0]
         if weights.shape[0]:
             self.w = &weights[0]
             if <uintptr_t>self.w % ALIGNMENT:  # weights of a file are always aligned
@@ -74,7 +79,7 @@ cdef class Decoder:
         """A decoder like this for data with the columns of the index in these places."""
         return Decoder(self.index, self.layout, self.owner, self.labels, verified=self.verified,
                        constraints=self.constraints, depth=self.depth, backward=self.backward,
-                       recursions=self.recursions, columns=columns, rest=self.rest_owner)
+                       recursions=self.recursions, columns=columns, rest=self.rest_owner, bias=self.bias_owner)
 
     def label_ids(self, labels, str place="token"):
         """The numbers of these labels; DataError, which says the number of the place, for one that the model does not have."""

@@ -11,7 +11,7 @@ from crfkit.text.rows cimport Rows
 from crfkit.text.table cimport FORM_CONLLU, rows_label
 from crfkit.loops.numbers cimport INFINITY, isfinite
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_weights, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
+from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_weights, lattice_bias, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_fits
 from .levels cimport level_rows, level_step
 from crfkit.memory cimport arena_reserve, arena_zeros, memchr, memcpy, memset
@@ -73,6 +73,8 @@ cdef class Scratch:
             lattice_add_scores(&self.lattice.c, &self.rest.c)
         if not self.decoder.verified:
             check_scores(self)
+        if self.decoder.bias != NULL:
+            lattice_bias(&self.lattice.c, self.decoder.bias)
         if self.decoder.constrained:
             self.bound()
         self.level = self.step_level * (self.lattice.c.T - 1)

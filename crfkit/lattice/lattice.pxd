@@ -29,6 +29,7 @@ cdef void lattice_add_scores(LatticeC* lat, const LatticeC* rest) noexcept nogil
 cdef int lattice_sum(LatticeC* lat) except -1 nogil
 cdef int lattice_expect(LatticeC* lat) except -1 nogil
 cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noexcept nogil
+cdef void lattice_bias(LatticeC* lat, const double* bias) noexcept nogil
 cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil
 cdef void lattice_forbid(LatticeC* lat, const uint8_t* transitions) noexcept nogil
 cdef void forbid_steps(LatticeC* lat, double* matrix, const uint8_t* transitions) noexcept nogil

@@ -132,6 +132,14 @@ cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noex
     return total
 
 
+cdef void lattice_bias(LatticeC* lat, const double* bias) noexcept nogil:
+    """After score: add bias[L] to the scores of the labels of each position."""
+    cdef int64_t t, j
+    for t in range(lat.T):
+        for j in range(lat.L):
+            lat.score[t * lat.P + j] += bias[j]
+
+
 cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil:
     """After score: forbid labels whose flag in allowed[T][L] is 0."""
     cdef int64_t t, j

@@ -117,10 +117,11 @@ class ParserModel(Stored):
         """The actions, in the order of their numbers: shift, left, right; with relations `left:nsubj` and so on."""
         return actions(self._header["relations"])
 
-    def tagger(self, constraints: Any = None) -> Parser:
+    def tagger(self, constraints: Any = None, bias: Any = None) -> Parser:
         """A parser that uses this model: `model.tagger().tag(rows)`."""
-        if constraints is not None:
-            raise UnsupportedError("a parser takes no constraints: they apply to labels")
+        for name, given in (("constraints", constraints), ("bias", bias)):
+            if given is not None:
+                raise UnsupportedError(f"a parser takes no {name}, which would apply to labels")
         return Parser(self)
 
     def __repr__(self) -> str:
