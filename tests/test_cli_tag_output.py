@@ -131,6 +131,20 @@ def test_a_bar_shows_the_bytes_that_are_read(run, name, shown):
     os.close(master)
 
 
+@pytest.mark.parametrize("command", ["tag -o out m in", "learn -a perceptron --passes 2 template train out"])
+def test_without_a_bar_the_work_is_done(run, command, monkeypatch):
+    """tqdm takes numbers from the environment when it is imported, and fails if they are none."""
+    pty = pytest.importorskip("pty")
+    monkeypatch.setenv("TQDM_MININTERVAL", "abc")
+    for name, text in (("in", "the DT\n"), ("template", "U:%x[0,0]\n"), ("train", "a X\nb Y\n")):
+        Path(name).write_text(text)
+    master, slave = pty.openpty()
+    done = subprocess.run([sys.executable, "-m", "crfkit", *command.split()], stderr=slave)
+    os.close(slave)
+    os.close(master)
+    assert done.returncode == 0 and Path("out").exists()
+
+
 def test_a_reader_that_goes_away_is_no_error(run, tmp_path):
     (tmp_path / "text").write_text(WORDS * 100000)
     with program("m", "text") as process:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crfkit.bars import bar_on
 from crfkit.constants import MOST_THREADS
 from crfkit.parallel import available_cpus
 from crfkit.replacing import refuse_overwriting
@@ -242,11 +243,13 @@ def _with_progress(source: Source, inputs: list[str]) -> Iterator[Block]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield from source
         return
-    from tqdm import tqdm
-
     known = all(os.path.isfile(path) and not path.endswith(".gz") for path in inputs)
     total = sum(os.path.getsize(path) for path in inputs) if known else None
-    with tqdm(total=total, unit="B", unit_scale=True, dynamic_ncols=True, leave=False) as bar:
+    bar = bar_on(sys.stderr, total=total, unit="B", unit_scale=True)
+    if bar is None:
+        yield from source
+        return
+    with bar:
         for block in source:
             yield block
             bar.update(len(block.data))

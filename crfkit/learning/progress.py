@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from typing import Any, TextIO
 
+from crfkit.bars import bar_on
 from crfkit.errors import CrfkitWarning, OptionError, in_python, one_line, warn_caller
 from crfkit.options import PROGRESS_MODES
 from crfkit.signals import taken
@@ -112,14 +113,8 @@ class Progress:
         if not self.bar_wanted:
             return
         if self.bar is None:
-            self._open(unit=" tokens", unit_scale=True, desc="reading", delay=1)
+            self.bar = bar_on(self.stream, unit=" tokens", unit_scale=True, desc="reading", delay=1)
         self._advance(tokens)
-
-    def _open(self, **options: Any) -> None:
-        from tqdm import tqdm
-
-        with suppress(*_UNWRITABLE):
-            self.bar = tqdm(file=self.stream, dynamic_ncols=True, leave=False, **options)
 
     def _advance(self, n: int) -> None:
         if self.bar is not None:
@@ -160,7 +155,7 @@ class Progress:
             self.note(f"warm-up, {len(self.warm_up)} passes  {_pass_line({**self.warm_up[-1], 'seconds': seconds})}")
             self.warm_up = []
         if self.bar_wanted:
-            self._open(total=passes, unit="pass", initial=done)
+            self.bar = bar_on(self.stream, total=passes, unit="pass", initial=done)
 
     def prepared(self, record: dict[str, Any]) -> None:
         """One pass of the preparation is done; a record without a loss is of the point where training starts."""
@@ -170,7 +165,7 @@ class Progress:
             self.warm_up.append(record)
             return
         if self.bar is None:
-            self._open(unit="pass", desc="warming up")
+            self.bar = bar_on(self.stream, unit="pass", desc="warming up")
         if self.bar is not None:
             self.bar.set_postfix_str(_pass_line(record), refresh=False)
         self._advance(1)
