@@ -29,12 +29,15 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def refuse_overwriting(what: str, others: Iterable[str | None], *outputs: str | None) -> None:
-    """OptionError if a file that is to be written, there already or not, is one of the others of this command or call."""
-    written = [output for output in outputs if output not in (None, "-") and not _is_device(output)]  # a device loses nothing
-    kept = {mark for other in others if written and other not in (None, "-") for mark in _marks(other)}
-    for output in written:
-        if not kept.isdisjoint(_marks(output)):
-            raise OptionError(f"{what}: {output} has another use here and would be overwritten")
+    """OptionError if a file that is to be written, there already or not, is one of the others of this command or call. An output `-` is
+    standard output: `tag MODEL FILE >> FILE` would read what it writes, without end. Among the others `-` is standard input."""
+    written = {output: "/dev/stdout" if output == "-" else output for output in outputs if output is not None}
+    written = {output: path for output, path in written.items() if not _is_device(path)}  # a device loses nothing
+    kept = {mark for other in others if written and other is not None for mark in _marks("/dev/stdin" if other == "-" else other)}
+    for output, path in written.items():
+        if not kept.isdisjoint(_marks(path)):
+            raise OptionError("standard output is one of the files that are read here" if output == "-" else
+                              f"{what}: {output} has another use here and would be overwritten")  # fmt: skip
 
 
 def _marks(path: str) -> Iterator[Any]:

@@ -49,14 +49,25 @@ def test_output_file_appears_whole_or_not_at_all(run, tmp_path):
     assert run("-o", os.devnull, "m", stdin=WORDS) == ""
 
 
-@pytest.mark.parametrize("arguments", ["m in", "m < in", "m other - < in"])
-def test_what_is_written_is_not_read_again(run, tmp_path, arguments):
-    """It would never end."""
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("crfkit tag m in", "crfkit tag m < in", "crfkit tag m other - < in", "crfkit tag -o - m in"),
+        *("crfkit eval in", "crfkit eval < in", "crfkit eval --gold in other", "crfkit dump in"),
+        *("crf_test -m m in", "crf_test -m m < in", "crf_learn other in new"),
+        *("crfsuite tag -m m in", "crfsuite dump in", "crfsuite learn in", "crfsuite learn < in"),
+        *("wapiti label -m m in", "wapiti label -m m < in", "wapiti train -p other in"),
+    ],
+)
+def test_what_is_written_is_not_read_again(run, tmp_path, line):
+    """It might never end, or spoil the file."""
     for name in ("in", "other"):
         (tmp_path / name).write_text(WORDS)
-    done = subprocess.run(f"{sys.executable} -m crfkit tag {arguments} >> in", shell=True, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 2 and "standard output: /dev/stdout has another use here" in done.stderr
-    assert (tmp_path / "in").read_text() == WORDS
+    program, _, arguments = line.partition(" ")
+    start = f"{sys.executable} -c 'from crfkit.programs import {program}; {program}()'"
+    done = subprocess.run(f"{start} {arguments} >> in", shell=True, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == (2 if program == "crfkit" else 1)
+    assert "standard output is one of the files that are read here" in done.stderr and (tmp_path / "in").read_text() == WORDS
 
 
 def test_an_unwritable_output_is_found_before_work(run):

@@ -10,9 +10,18 @@ import click
 from crfkit import foreign
 from crfkit.errors import OptionError
 from crfkit.modelbytes import held
-from crfkit.replacing import write_lines
+from crfkit.replacing import refuse_overwriting, write_lines
 
-from .common import HELP_FLAGS, PATH, debug_option, is_given, refuse, standard_output, write_output
+from .common import (
+    HELP_FLAGS,
+    PATH,
+    debug_option,
+    is_given,
+    refuse,
+    standard_output,
+    usage_errors,
+    write_output,
+)
 
 
 @click.command("dump", context_settings=HELP_FLAGS)
@@ -43,6 +52,8 @@ def dump_command(ctx: click.Context, model: str, header: bool, labels: bool, tem
         (parts > 1, "--header, --labels, --template and weights cannot be shown together; choose one"),
         (parts and layout == "original" and is_given(ctx, "layout"), "--layout original shows all weights: leave it out to show a part of the model"),
     )
+    with usage_errors(ctx):
+        refuse_overwriting("output", [model], "-")
     source = held(model)  # once: a pipe cannot be read again
     lines = foreign.dump(source) if not parts and layout == "original" else None
     if lines is not None:

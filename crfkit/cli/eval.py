@@ -15,6 +15,7 @@ from crfkit.evaluation.attachment import evaluate_heads
 from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs, read_lexicon
 from crfkit.evaluation.schemes import marks_chunks
 from crfkit.evaluation.scores import Comparison, Scores, chunk_report, percent
+from crfkit.replacing import refuse_overwriting
 
 from .common import HELP_FLAGS, PATH, Text, debug_option, is_given, note, refuse, usage_errors, write_output
 
@@ -80,6 +81,8 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
     """
     inputs = list(files) or ["-"]
     refuse(ctx, ((*inputs, options["gold"], options["lexicon"]).count("-") > 1, "standard input can be read only once"))
+    with usage_errors(ctx):
+        refuse_overwriting("output", (*inputs, options["gold"], options["lexicon"]), "-")
     if options["heads"]:
         _check_heads(ctx, inputs, options)
         _heads(inputs, options)

@@ -222,10 +222,7 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
         (options["posterior"] and options["nbest"], "--posterior finds one labelling; -n asks for several"),
     )
     with usage_errors(ctx):
-        read = _read(model, inputs, options)
-        refuse_overwriting("--output", read, output)
-        if output is None:  # `tag MODEL FILE >> FILE` would read what it writes, without end
-            refuse_overwriting("standard output", [*read, *["/dev/stdin"] * ("-" in inputs)], "/dev/stdout")
+        refuse_overwriting("--output", _read(model, inputs, options), output or "-")
 
 
 def _read(model: str, inputs: list[str], options: dict[str, Any]) -> list[str]:

@@ -88,7 +88,9 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
         print(f"PARAMETERS for {trainer._algorithm} (crf1d):\n")
         _list_parameters(trainer)
         return
-    if log_to_file:
+    if not log_to_file:
+        refuse_overwriting("output", data or ("-",), "-")
+    else:
         name = "_".join([logbase, trainer._algorithm, *given])
         refuse_overwriting("--log-to-file", (*data, model), name)
         try:
@@ -195,6 +197,7 @@ def tag(model: str, test: bool, reference: bool, probability: bool, marginal: bo
     """Label DATA (standard input by default)."""
     from .pycrfsuite.training import performance
 
+    refuse_overwriting("output", (model, data), "-")
     tagger = _opened(model)
     if tagger.by_template:
         raise UnsupportedError(f"{model}: has a template: label columns with `crfkit tag`")
@@ -254,6 +257,7 @@ def _tagged(tagger: Tagger, data: str) -> Iterator[tuple[list[str], list[str]]]:
 @click.argument("model")
 def dump(model: str) -> None:
     """Print MODEL as text."""
+    refuse_overwriting("output", (model,), "-")
     _opened(model).dump()
 
 

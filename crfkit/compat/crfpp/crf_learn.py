@@ -53,7 +53,7 @@ def crf_learn(ctx: click.Context, convert: bool, files: tuple[str, ...], **given
     if given["algorithm"].lower() not in ALGORITHMS:
         raise click.UsageError(f"--algorithm: expected CRF, CRF-L2, CRF-L1 or MIRA, found {given['algorithm']!r}", ctx)
     targets = {model: "crfpp", **({f"{model}.txt": "crfpp-text"} if given["textmodel"] else {})}
-    refuse_overwriting("MODEL", inputs, *targets)
+    refuse_overwriting("MODEL", inputs, *targets, "-")  # where its log goes
     for target in targets:
         check_writable(target)
     _learn(ctx, inputs[0], inputs[1], targets, given)

@@ -134,8 +134,8 @@ def train(ctx: click.Context, source: str, output: str, **given: Any) -> None:
     from .training import train as trained
 
     states = given["sstate"], given["rstate"]
+    refuse_overwriting("OUTPUT", (source, given["pattern"], given["devel"], *states), output)
     if output != "-":
-        refuse_overwriting("OUTPUT", (source, given["pattern"], given["devel"], *states), output)
         check_writable(output)
     refuse_overwriting("--sstate", (source, given["pattern"], given["devel"], given["model"]), given["sstate"])
     words = note_of(given, {name for name in given if is_given(ctx, name)})
