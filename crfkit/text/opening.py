@@ -130,15 +130,19 @@ def open_file(path: str) -> BinaryIO:
         raise FileError(f"{shown(path)}: not a file name") from error
 
 
-# The first bytes of files in other formats.
+# The first bytes of files in other formats, a pattern for each byte. The first that fits says the format.
 _OTHER_FORMS = {
-    rb"BZh[1-9]1AY&SY": "the data are compressed by bzip2",
-    rb"\xfd7zXZ\x00": "the data are compressed by xz",
-    rb"\x28\xb5\x2f\xfd": "the data are compressed by zstd",
-    rb"PK\x03\x04": "the data are a zip archive",
-    rb"\x1f\x8b": "the data are compressed by gzip twice",
-    rb"\xff\xfe\x00\x00|\x00\x00\xfe\xff": "the text is in UTF-32",
-    rb"\xff\xfe(?!\x00\x00)|\xfe\xff|(?:[^\x00]\x00){2}|(?:\x00[^\x00]){2}": "the text is in UTF-16",
+    tuple(pattern.split(b" ")): what
+    for what, patterns in {
+        "the data are compressed by bzip2": (rb"B Z h [1-9] 1 A Y & S Y",),
+        "the data are compressed by xz": (rb"\xfd 7 z X Z \x00",),
+        "the data are compressed by zstd": (rb"\x28 \xb5 \x2f \xfd",),
+        "the data are a zip archive": (rb"P K \x03 \x04",),
+        "the data are compressed by gzip twice": (rb"\x1f \x8b",),
+        "the text is in UTF-32": (rb"\xff \xfe \x00 \x00", rb"\x00 \x00 \xfe \xff"),
+        "the text is in UTF-16": (rb"\xff \xfe", rb"\xfe \xff", rb"[^\x00] \x00 [^\x00] \x00", rb"\x00 [^\x00] \x00 [^\x00]"),
+    }.items()
+    for pattern in patterns
 }
 
 
@@ -153,7 +157,7 @@ def texts(file: BinaryIO, path: str, size: int, starts: bool = True) -> Iterator
         pieces = _with_head(_inflated(head, pieces, path, size))
         head = next(pieces, b"")
     for start, what in _OTHER_FORMS.items():
-        if re.match(start, head):
+        if re.match(b"".join(start), head):
             raise DataError(f"{what}: expected UTF-8{', plain or compressed by gzip' if 'data' in what else ''}", path, 1)
     yield head
     yield from pieces
@@ -219,11 +223,12 @@ def _has_waited(file: BinaryIO) -> bool:
 
 
 def _with_head(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """The pieces, the first of them long enough to recognise a format; no sentence is shorter than that."""
+    """The pieces, the first of them long enough to recognise a format, however little comes at a time. Text is known from its first
+    bytes, so that no sentence waits for the next one."""
     head = b""
     for piece in pieces:
         head += piece
-        if len(head) >= 3:
+        if not any(len(head) < len(start) and re.match(b"".join(start[: len(head)]), head) for start in _OTHER_FORMS):
             break
     yield head
     yield from pieces
