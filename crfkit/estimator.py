@@ -129,7 +129,7 @@ class CRF(Estimator):
     After `fit` there are: `model_`, a Model; `tagger_`, a Tagger of it; `classes_`, its labels.
 
     A subclass may have parameters of its own. Its __init__ passes those of CRF on: all of them, as **options, or some of
-    them, by name. One that is also derived from sklearn.base.BaseEstimator has set_fit_request for metadata routing.
+    them, by name.
     """
 
     model_: Model
@@ -275,6 +275,37 @@ class CRF(Estimator):
         self.__dict__.update({name: value for name, value in kept.items() if name not in cls._defaults()})
         self.model_ = model
         return self
+
+    def set_fit_request(self, **wanted: bool | str | None) -> Self:
+        """Which arguments of `fit` scikit-learn hands on where metadata routing is enabled, such as `sample_weight=True`."""
+        return self._request("fit", wanted)
+
+    def set_partial_fit_request(self, **wanted: bool | str | None) -> Self:
+        """The same for `partial_fit`."""
+        return self._request("partial_fit", wanted)
+
+    def _request(self, method: str, wanted: dict[str, bool | str | None]) -> Self:
+        routing = self.get_metadata_routing()
+        of_method = getattr(routing, method)
+        for name, alias in wanted.items():
+            if name not in of_method.requests:
+                raise OptionError(f"{method} has no argument {name} to hand on; it has {', '.join(of_method.requests)}")
+            of_method.add_request(param=name, alias=alias)
+        self._metadata_request = routing  # sklearn.base.clone copies what has this name
+        return self
+
+    def get_metadata_routing(self) -> Any:
+        """What scikit-learn asks: which arguments there are, and which were requested."""
+        from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
+
+        if "_metadata_request" in self.__dict__:
+            return get_routing_for_object(self._metadata_request)
+        found = MetadataRequest(owner=type(self).__name__)
+        for method in ("fit", "partial_fit"):
+            for name, parameter in inspect.signature(getattr(self, method)).parameters.items():
+                if name not in ("X", "y") and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                    getattr(found, method).add_request(param=name, alias=None)
+        return found
 
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in self.__dict__

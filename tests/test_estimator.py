@@ -210,17 +210,6 @@ def test_a_subclass_may_take_few_parameters(tmp_path):
         crf.set_params(epochs=1)
 
 
-def test_a_subclass_may_ask_for_metadata():
-    sklearn, base = pytest.importorskip("sklearn"), pytest.importorskip("sklearn.base")
-    pipeline = pytest.importorskip("sklearn.pipeline")
-    routed = type("Routed", (CRF, base.BaseEstimator), {})
-    with sklearn.config_context(enable_metadata_routing=True):
-        crf = base.clone(routed("perceptron", passes=3).set_fit_request(X_dev=True, y_dev=True))
-        pipeline.Pipeline([("crf", crf)]).fit(ITEMS, LABELS, X_dev=ITEMS[:1], y_dev=LABELS[:1])
-    want = CRF("perceptron", passes=3).fit(ITEMS, LABELS, ITEMS[:1], LABELS[:1]).model_
-    assert crf.model_.to_bytes() == want.to_bytes() and crf.l2 is None
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
