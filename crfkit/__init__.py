@@ -73,8 +73,8 @@ def load(path_or_bytes: Any, *, constraints: ConstraintSource | None = None, bia
 
     A model that was trained with P lines gives a crfkit.parser.model.Parser: `tag` and `tag_many` then return heads.
 
-    `constraints` forbids sequences of labels, and `bias` is added to the scores of labels; see Tagger. With verify=False, the time to open does not depend on the
-    size, and each part is checked when it is used.
+    `constraints` forbids sequences of labels, and `bias` is added to the scores of labels; see Tagger. With verify=False,
+    the time to open does not depend on the size, and each part is checked when it is used.
     """
     from . import foreign
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from crfkit.cluster.crew import Transport
 
 
-class Biased(click.ParamType):
+class LabelBias(click.ParamType):
     """A label and a number. The label may contain =, the number does not."""
 
     name = "label=number"
@@ -52,11 +52,11 @@ class Biased(click.ParamType):
 
 def _by_label(ctx: click.Context, param: click.Parameter, given: tuple[tuple[str, float], ...]) -> dict[str, float] | None:
     """The number of each label, None without any."""
-    found = dict(given)
-    for name, number in given:
-        if found[name] is not number:
+    names = [name for name, _ in given]
+    for name in names:
+        if names.count(name) > 1:
             raise click.BadParameter(f"found several numbers for the label {shown(name)}, expected one", ctx, param)
-    return found or None
+    return dict(given) or None
 
 
 @click.command("tag", context_settings=HELP_FLAGS)
@@ -99,7 +99,7 @@ def _by_label(ctx: click.Context, param: click.Parameter, given: tuple[tuple[str
 @click.option("--constraints", metavar="SCHEME|FILE",
               help="Forbid impossible sequences of labels: by a scheme (bio, iobes, iob1, ioe1, ioe2, bilou), by that of "
               "the model's labels (auto), or by a file of allowed pairs.")  # fmt: skip
-@click.option("--bias", type=Biased(), multiple=True, callback=_by_label, metavar="LABEL=NUMBER",
+@click.option("--bias", type=LabelBias(), multiple=True, callback=_by_label, metavar="LABEL=NUMBER",
               help="Add NUMBER to the score of LABEL at each token: O=-1 finds more chunks, O=1 fewer but surer ones. "
               "Can be repeated, for several labels.")  # fmt: skip
 @click.option("--partial", is_flag=True, help="The last column lists the possible labels, separated by |; ? means any.")
