@@ -113,8 +113,12 @@ class Progress:
         if not self.bar_wanted:
             return
         if self.bar is None:
-            self.bar = bar_on(self.stream, unit=" tokens", unit_scale=True, desc="reading", delay=1)
+            self._open(unit=" tokens", unit_scale=True, desc="reading", delay=1)
         self._advance(tokens)
+
+    def _open(self, **options: Any) -> None:
+        self.bar = bar_on(self.stream, **options)
+        self.bar_wanted = self.bar is not None
 
     def _advance(self, n: int) -> None:
         if self.bar is not None:
@@ -155,7 +159,7 @@ class Progress:
             self.note(f"warm-up, {len(self.warm_up)} passes  {_pass_line({**self.warm_up[-1], 'seconds': seconds})}")
             self.warm_up = []
         if self.bar_wanted:
-            self.bar = bar_on(self.stream, total=passes, unit="pass", initial=done)
+            self._open(total=passes, unit="pass", initial=done)
 
     def prepared(self, record: dict[str, Any]) -> None:
         """One pass of the preparation is done; a record without a loss is of the point where training starts."""
@@ -165,7 +169,7 @@ class Progress:
             self.warm_up.append(record)
             return
         if self.bar is None:
-            self.bar = bar_on(self.stream, unit="pass", desc="warming up")
+            self._open(unit="pass", desc="warming up")
         if self.bar is not None:
             self.bar.set_postfix_str(_pass_line(record), refresh=False)
         self._advance(1)
