@@ -22,6 +22,7 @@ from .constants import WEIGHTS
 from .errors import ModelFileError, OptionError
 from .header import Described, SearchOptions, checked, template_of
 from .replacing import replacing, write_lines, written_to
+from .spelling import Previous, attribute_text, escaped, previous_text
 from .tagging import Tagger
 from .values import Expected, copied, exactly, shown
 from .version import __version__
@@ -37,9 +38,6 @@ if TYPE_CHECKING:
 S = TypeVar("S", bound="Stored")
 FORMS = {form for form, _ in modelfile.DTYPES.values()} | {"l", "L"}  # of the numbers in a section
 T = TypeVar("T")
-
-# The label before that of a feature, or the two before it.
-Previous = str | tuple[str | int | None, str | int | None] | None
 
 LAYOUT_ARRAYS = {"u_ptr": "int64", "u_label": "uint16", "b_ptr": "int64", "b_prev": "uint16", "b_label": "uint16"}
 
@@ -118,17 +116,13 @@ class Stored(Described):
         features = self.features()
         if attribute is not None:
             attribute = Expected(str).take("attribute", attribute)
-            features = iter([feature for feature in features if (ANY_ATTRIBUTE if feature[0] is None else escaped(feature[0])) == attribute])
+            features = iter([feature for feature in features if attribute_text(feature[0]) == attribute])
         if top is not None:
             features = iter(heapq.nlargest(top, features, key=lambda feature: abs(feature[3])))
         found = False
         for name, previous, label, weight in features:
             found = True
-            if isinstance(previous, tuple):
-                before = " ".join(map(_earlier, previous))
-            else:
-                before = NO_LABEL if previous is None else escaped(previous)
-            yield f"{ANY_ATTRIBUTE if name is None else escaped(name)}\t{before}\t{escaped(label)}\t{weight:.9g}\n"
+            yield f"{attribute_text(name)}\t{previous_text(previous)}\t{escaped(label)}\t{weight:.9g}\n"
         if attribute is not None and not found:
             raise OptionError(f"{self.name}: no weights for the attribute {shown(attribute)}")
 
@@ -245,24 +239,6 @@ class Model(Stored):
     def _attribute_names(self) -> tuple[list[str], list[str]]:
         of_u, of_b = ([name.decode(errors="backslashreplace") for name in self.index.attributes(bigram)] for bigram in (False, True))
         return of_u, of_b
-
-
-# In a dump: what stands for no attribute, and for no previous label. An attribute or a label of that name gets a backslash.
-ANY_ATTRIBUTE, NO_LABEL = "*", "#"
-PADDINGS = ("_B-1", "_B-2")  # one place and two places before the sentence
-_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-
-
-def escaped(name: str) -> str:
-    """An attribute or a label in a dump, in whose lines it can be mistaken for nothing else."""
-    return "\\" + name if name in (ANY_ATTRIBUTE, NO_LABEL) else name.translate(_ESCAPES)
-
-
-def _earlier(label: str | int | None) -> str:
-    """One of two previous labels, in a dump."""
-    if isinstance(label, int):
-        return PADDINGS[-1 - label]
-    return NO_LABEL if label is None else "\\" + label if label in PADDINGS else escaped(label).replace(" ", "\\s")
 
 
 def ready() -> None:
