@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .decode.constraints import ConstraintSource
     from .errors import CrfkitError, CrfkitWarning, Interrupted
     from .estimator import CRF
+    from .explaining import Explanation, Reason
     from .model import Model
     from .tagging import Tagger
     from .template.parsing import Template
@@ -38,8 +39,10 @@ __all__ = [
     "CRF",
     "CrfkitError",
     "CrfkitWarning",
+    "Explanation",
     "Interrupted",
     "Model",
+    "Reason",
     "Scores",
     "Tagger",
     "Template",
@@ -56,8 +59,10 @@ _PLACES = {
     "CRF": "estimator",
     "CrfkitError": "errors",
     "CrfkitWarning": "errors",
+    "Explanation": "explaining",
     "Interrupted": "errors",
     "Model": "model",
+    "Reason": "explaining",
     "Scores": "evaluation.scores",
     "Tagger": "tagging",
     "evaluate": "evaluation.evaluate",

@@ -53,6 +53,14 @@ class Described:
         """Whether scores are logarithms of unnormalised probabilities."""
         return self._header["algorithm"] not in WITHOUT_PROBABILITIES
 
+    def need_labellings(self, wanted: str) -> None:
+        """UnsupportedError unless the model compares labellings of whole sentences."""
+        if self._header["algorithm"] in WITH_HISTORY:
+            raise UnsupportedError(
+                f"{wanted} compares labellings of whole sentences, but a model trained by {self._header['algorithm']} decides label by label. "
+                "Train with another algorithm, such as lbfgs or perceptron"
+            )
+
 
 def checked(header: dict[str, Any]) -> dict[str, Any]:
     """The header itself; ModelFileError if a field is missing or has the wrong type."""

@@ -8,6 +8,7 @@ pairs (name, value). Arrays, tuples and iterators are as good as lists.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 from math import exp
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload, runtime_checkable
 
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from crfkit.text.block import Block
     from crfkit.weights.layout import Layout
 
+    from .explaining import Explainer, Explanation
+
 R = TypeVar("R")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -54,7 +57,7 @@ SENTENCES_AT_ONCE = 64
 COUNT = Expected(int, low=1)
 
 # What a tagger makes of its model by itself. Other attributes are those of a subclass, and are pickled.
-_OWN = {"model", "constraints", "bias", "_header", "decoders", "_everyday"}
+_OWN = {"model", "constraints", "bias", "_header", "decoders", "_everyday", "explainer"}
 
 
 class Prints(Protocol[T_co]):
@@ -216,6 +219,20 @@ class Tagger(Described):
     def score(self, rows: Sentence, labels: Labels) -> float:
         """The score of a sequence of labels: the sum of the weights of its features, and of the bias; -inf if it is forbidden."""
         return self._one(rows, None, lambda scratch: scratch.score_of(self._ids(scratch, labels)) + scratch.level)
+
+    def explain(self, rows: Sentence, top: int = 10, *, allowed: Allowed | None = None) -> list[Explanation]:
+        """Why each token got its label: the rival of the label, and the `top` strongest reasons for the one or the other. The rival is the best
+        labelling of the sentence in which the token has another label."""
+        self.need_labellings("explain")
+        top = COUNT.take("top", top)
+        return [self.explainer.explanation(found) for found in self._one(rows, allowed, lambda scratch: scratch.explain(top))]
+
+    @cached_property
+    def explainer(self) -> Explainer:
+        """Knows the names of attributes; made when first asked for."""
+        from .explaining import Explainer
+
+        return Explainer(self.decoders.first.index, self._header["labels"])
 
     # Many sentences, on threads (0: one for each processor)
 

@@ -82,6 +82,7 @@ rows = [["Olton", "NNP"], ["sleeps", "VBZ"]]
 tagger.tag(rows)                                   # ['B-PER', 'O']
 tagger.nbest(rows, 2)                              # [(probability, labels), ...]
 tagger.marginals(rows)[0, tagger.labels.index("O")]
+tagger.explain(rows)[0].rival                      # the next best label of the first token; also by how much, and why
 tagger.tag_many([rows, rows])                      # on all processors
 crfkit.evaluate([["B-PER", "O"]], [tagger.tag(rows)]).f1
 ```
@@ -118,8 +119,8 @@ best.save("ner.model")                             # for `crfkit tag` and crfkit
 ```
 """
 
-ORDER = ("learn", "learn_path", "load", "evaluate", "CRF", "Tagger", "Model", "Template", "Scores")
-INNER = {"resolve", "check", "columns", "column_names", "macros", "history_line", "of_parts", "text", "need_probabilities", "tag_with_gold", "dump_lines", "has_probabilities_of"}
+ORDER = ("learn", "learn_path", "load", "evaluate", "CRF", "Tagger", "Explanation", "Reason", "Model", "Template", "Scores")
+INNER = {"resolve", "check", "columns", "column_names", "macros", "history_line", "of_parts", "text", "need_probabilities", "need_labellings", "explainer", "tag_with_gold", "dump_lines", "has_probabilities_of"}
 
 
 def signature(name: str, value: Any) -> str:
@@ -147,7 +148,7 @@ def parts(found: inspect.Signature) -> Iterator[str]:
         stars: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
         text = stars.get(parameter.kind, "") + parameter.name
         if parameter.annotation is not parameter.empty:
-            text += f": {parameter.annotation}"
+            text += f": {getattr(parameter.annotation, '__forward_arg__', parameter.annotation)}"  # of a NamedTuple
         yield text if parameter.default is parameter.empty else f"{text} = {parameter.default!r}"
     if options:
         yield "**options"

@@ -35,6 +35,8 @@ def cycle(number: int, folder: str) -> None:
     tagger = crfkit.load(path if number % 2 else model.to_bytes(), verify=number % 3 > 0)
     rows = [row[:2] for row in ROWS[2]]
     tagger.tag(rows)
+    if algorithm != "lookahead":
+        tagger.explain(rows)
     if tagger.has_probabilities:
         tagger.nbest(rows, 2)
         tagger.marginals(rows)

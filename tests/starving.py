@@ -73,6 +73,7 @@ def tagging(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
         "tag": lambda tagger, rows: tagger.tag(rows),
         "tag many": lambda tagger, rows: tagger.tag_many([rows] * 5, threads=2),
         "n best": lambda tagger, rows: tagger.nbest(rows, 5),
+        "explain": lambda tagger, rows: tagger.explain(rows, 5),
         "n best many": lambda tagger, rows: tagger.nbest_many([rows] * 3, 2),
         "marginals": lambda tagger, rows: tagger.marginals(rows).tolist(),
         "probability": lambda tagger, rows: tagger.log_probability(rows, ["B"] * len(rows)),

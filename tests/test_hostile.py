@@ -133,6 +133,11 @@ class Programs(RuleBasedStateMachine):
         with own_errors():
             assert len(TAGGERS[name].nbest(rows, n, log=log)) <= n
 
+    @rule(name=st.sampled_from(sorted(TAGGERS)), rows=SENTENCES, top=COUNTS, allowed=st.one_of(st.none(), SOME_LABELS))
+    def explain(self, name, rows, top, allowed):
+        with own_errors():
+            assert all(len(found.reasons) <= top for found in TAGGERS[name].explain(rows, top, allowed=allowed))
+
     @rule(name=st.sampled_from(sorted(TAGGERS)), rows=SENTENCES, allowed=st.one_of(st.none(), SOME_LABELS))
     def marginals(self, name, rows, allowed):
         with own_errors():

@@ -29,6 +29,7 @@ def questions(tagger, rows):
         tagger.tag(rows),
         tagger.tag(rows, posterior=True),
         tagger.nbest(rows, 3),
+        tagger.explain(rows, 3),
         tagger.marginals(rows).tobytes(),
         tagger.probability(rows, tagger.labels[:1] * len(rows)),
     )

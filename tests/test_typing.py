@@ -19,7 +19,7 @@ from typing import Any
 import numpy
 
 import crfkit
-from crfkit import CrfkitError, Model, Tagger, Template
+from crfkit import CrfkitError, Explanation, Model, Tagger, Template
 from crfkit.evaluation.evaluate import Outputs
 
 rows = [["the", "DT", "O"], ["cat", "NN", "B"]]
@@ -40,6 +40,9 @@ tagger.tag([{"w": 1.0}, {"w": True}])
 tagger.tag([("the", "DT")], posterior=True)
 several: list[list[str]] = tagger.tag_many(rows for _ in range(3))
 best: list[tuple[float, list[str]]] = tagger.nbest(rows, 3, log=True)
+why: list[Explanation] = tagger.explain(rows, top=3, allowed=["B", None])
+said: list[tuple[int, str | None, float]] = [(reason.place, reason.attribute, reason.says) for reason in why[0].reasons]
+rival: str | None = why[0].rival
 array: numpy.ndarray = tagger.marginals(rows)
 either: Any = tagger.marginals(rows, named=bool(labels))
 named: list[dict[str, float]] = tagger.marginals(rows, named=True)
@@ -60,6 +63,7 @@ tagger.tag(["a"])  # type: ignore[list-item]
 tagger.tag([3])  # type: ignore[list-item]
 tagger.tag_many(3)  # type: ignore[arg-type]
 tagger.nbest(rows, "3")  # type: ignore[arg-type]
+tagger.explain(rows, "3")  # type: ignore[arg-type]
 crfkit.learn([rows], 3)  # type: ignore[arg-type]
 crfkit.learn([rows], "B", progress=3)  # type: ignore[arg-type]
 crfkit.learn([rows], "B", pases=3)  # type: ignore[call-arg]

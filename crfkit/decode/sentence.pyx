@@ -15,6 +15,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_allow, lattice_path_score
 from .decoder cimport Decoder
 from .nbest cimport search_nbest
+from .rivals cimport Rivals
 from .scratch cimport Scratch, reverse
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
 
@@ -215,6 +216,20 @@ cdef class OneSentence(Scratch):
                 self.impossible(self.source, self.taken)
         return [(self.search.scores[k], self.as_text(self.search.labels + k * self.lattice.c.T, self.lattice.c.T))
                 for k in range(self.search.found)]
+
+    def explain(self, int top):
+        """Why each token has its label, by at most so many reasons, as Rivals.token says it."""
+        cdef int64_t t
+        cdef Rivals rivals = Rivals()
+        if top < 1 or self.decoder.depth >= 0:
+            raise ValueError("no reasons, or a model that finds no best paths")
+        if self.lattice.c.T == 0:
+            return []
+        self.expected = False
+        with nogil:
+            self.find_path(self.source, self.taken, <uint16_t*>self.labels.data)
+            rivals.search(self, <uint16_t*>self.labels.data, top)
+        return [rivals.token(t) for t in range(self.lattice.c.T)]
 
     def score_of(self, labels):
         """The score of the labels (numbers) of the sentence."""

@@ -211,6 +211,10 @@ class Parser(Described):
         """Raises UnsupportedError: a parser has no probabilities."""
         self.need_probabilities("marginals")
 
+    def explain(self, rows: Sequence[Sequence[str]], top: int = 10) -> NoReturn:
+        """Raises UnsupportedError: a parser decides action by action."""
+        self.need_labellings("explain")
+
     def probability(self, rows: Sequence[Sequence[str]], labels: Sequence[str]) -> NoReturn:
         """Raises UnsupportedError: a parser has no probabilities."""
         self.need_probabilities("probability")
@@ -220,6 +224,10 @@ class Parser(Described):
         raise UnsupportedError(
             f"{wanted} asks for probabilities, which a parser does not have: its scores only say which action is best"
         )
+
+    def need_labellings(self, wanted: str) -> NoReturn:
+        """Raises UnsupportedError: a parser decides action by action."""
+        raise UnsupportedError(f"{wanted} compares labellings of whole sentences, but a parser decides action by action")
 
     def tag(self, rows: Sequence[Sequence[str]]) -> Heads:
         """The head of each word: the number of a word, from 1, or 0 for the root. If the model was trained with
