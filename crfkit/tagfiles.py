@@ -20,6 +20,7 @@ from crfkit.values import named, shown
 if TYPE_CHECKING:
     from crfkit.cluster.crew import Transport
     from crfkit.parser.model import Parser
+    from crfkit.tagging import Tagger
     from crfkit.text.block import Block
 
 SERVICE = "crfkit.tagfiles:Service"
@@ -39,6 +40,8 @@ def check_use(tagger: Any, options: Mapping[str, Any]) -> None:
     for name in ("nbest", "verbose", "probability", "posterior"):
         if options[name]:
             tagger.need_probabilities(f"--{name}")
+    if options["explain"]:
+        tagger.need_labellings("--explain")
     if options["comments"] and tagger.header["format"] == "conllu":
         raise OptionError(COMMENTS_OF_CONLLU)
     if options["fill"] and not parses and tagger.header["label_column"] is None:
@@ -82,7 +85,7 @@ def label(
         blank = next((label for label in tagger.labels if " " in label), None) if behind else None
         if blank is not None:
             blocks = _noting(blocks, blank, faults)
-        texts = tagger.text(blocks, _printer(options), partial=options["partial"], fill=options["fill"], threads=threads)
+        texts = tagger.text(blocks, _printer(tagger, options), partial=options["partial"], fill=options["fill"], threads=threads)
     write_texts(stream, texts, live)
     return source.marks.unnamed or source.marks.warning or next(iter(faults), None)
 
@@ -95,7 +98,7 @@ def _noting(blocks: Iterable[Block], label: str, faults: set[str]) -> Iterator[B
         yield block
 
 
-def _printer(options: Mapping[str, Any]) -> Printer:
+def _printer(tagger: Tagger, options: Mapping[str, Any]) -> Printer:
     separator = options["separator"]
     return Printer(
         verbose=options["verbose"],
@@ -105,6 +108,8 @@ def _printer(options: Mapping[str, Any]) -> Printer:
         partial=options["partial"],
         separator=None if separator is None else separator.replace("\\t", "\t").encode(),
         fill=options["fill"],
+        explain=options["explain"] or 0,
+        lines=tagger.explainer.lines if options["explain"] else None,
     )
 
 

@@ -182,7 +182,7 @@ def test_few_sentences_are_held_however_often_each_is_written(tmp_path):
     for n in (1, 40):
         stream = Sizes()
         options = {"nbest": n, "threads": 2, "verbose": 0, "unbuffered": False, "comments": False, "partial": False, "fill": False}
-        tagfiles.label(Tagger(model("chunking")), [tmp_path / "words"], stream, {**options, "posterior": False, "probability": False, "separator": None, "gold": None})
+        tagfiles.label(Tagger(model("chunking")), [tmp_path / "words"], stream, {**options, "posterior": False, "probability": False, "separator": None, "gold": None, "explain": None})
         assert sum(stream.sizes) > n * len(WORDS) * 5_000
         most.append(max(stream.sizes))
     assert most[1] < 4 * most[0]

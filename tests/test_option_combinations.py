@@ -26,7 +26,7 @@ MODELS = ("model", "perceptron", "known.items", "parser", "crfpp")
 TEXTS = ["", "-", "0", "a", "I", "bio", "auto", "mi:2", "mi:0", "2m", "0m", "1G", "1", "10,3", "3,10", "form", "upos", "*", "U0:the", "[ \t]", "[", "\\t", "é", "\n"]
 NUMBERS = ["0", "1", "2", "3", "-1", "0.5", "1e-300", "1e300", "1e999", "nan", "inf", "x", "", str(2**31 - 1), str(2**31), str(2**63 - 1), str(2**63), str(10**30)]
 # More of them would only take longer, as would starting processes; the cluster is no part of this.
-FEW = {"passes": "2", "max_iter": "3", "shuffles": "9", "warm_up": "2", "threads": "2", "nbest": "5", "beam": "5"}
+FEW = {"passes": "2", "max_iter": "3", "shuffles": "9", "warm_up": "2", "threads": "2", "nbest": "5", "explain": "5", "beam": "5"}
 LEFT_OUT = {"workers", "cluster", "shards", "debug", "help", "print_config"}
 WRITTEN = ["new", "new", "new2", "absent/new", "folder", "train", "model"]
 

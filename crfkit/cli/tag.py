@@ -90,6 +90,9 @@ def _by_label(ctx: click.Context, param: click.Parameter, given: tuple[tuple[str
               help="Print the N best labellings of each sentence and their probabilities, in CRF++'s layout.")  # fmt: skip
 @click.option("--probability", is_flag=True,
               help="Add two columns: the probability of the label at this token, and that of the sentence's labels.")  # fmt: skip
+@click.option("--explain", type=click.IntRange(1, 2**31 - 1), metavar="N",
+              help="Print below each token why it got its label: the best labelling in which it has another one, and the N strongest reasons "
+              "for the one or the other.")  # fmt: skip
 @click.option(
     "--posterior",
     is_flag=True,
@@ -136,6 +139,7 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
     crfkit tag -v 1 chunking.model < text.txt
     crfkit tag --constraints bio -o labelled.txt ner.model part1.txt part2.gz
     crfkit tag --bias O=-1 ner.model text.txt > labelled.txt
+    crfkit tag --explain 5 ner.model text.txt | less
     crfkit tag --workers 4 --output-dir labelled ner.model parts/*.gz
 
     A FILE has one token per line and a blank line after each sentence, in the format of the training data. It needs the
@@ -149,6 +153,12 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
 
     A --bias is on the scale of the model's scores. With a model that has probabilities, 0.69 doubles the odds of LABEL at a token,
     given the labels around it.
+
+    With --explain, lines that begin with a tab follow each token's line. `rival`: by how much the labelling is ahead of the
+    best one in which the token has another label, that label, and the first and last token whose label differs (-1: the one
+    before). Then the reasons, the strongest first: at which token, what it says (above 0: for the label), the attribute;
+    previous label, label, and weight times value; and these again in the rival. `rest`: what the others say together, and how
+    many they are.
 
     With --partial, the possible labels replace the label: in the first column of CRFsuite's format, in
     CoNLL-U in the column that the model predicts. `_` in CoNLL-U means any label.
@@ -218,6 +228,10 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
         (
             options["fill"] and (like_crfpp or options["probability"] or separator is not None),
             "--fill adds no columns; -v, -n, --probability and --separator are for those that are added",
+        ),
+        (
+            options["explain"] and (like_crfpp or any(options[name] for name in ("probability", "posterior", "fill"))),
+            "--explain has a layout of its own, for the best labelling: it excludes -v, -n, --probability, --posterior and --fill",
         ),
         (options["posterior"] and options["nbest"], "--posterior finds one labelling; -n asks for several"),
     )

@@ -1,6 +1,7 @@
 """Labelled text. Two families of layouts:
 
-lines   each input line with its label at the end, and with --probability two more columns; or in the column of labels;
+lines   each input line with its label at the end, and with --probability two more columns; or in the column of labels; with --explain
+        lines behind it that begin with a tab;
 cells   CRF++'s: cells separated by tabs, headers `# probability` or `# rank probability`, and with
         -v 1 and -v 2 marginal probabilities after the labels:
 
@@ -16,6 +17,7 @@ from crfkit.text.rows cimport Rows
 from crfkit.text.table cimport FORM_COLUMNS
 from crfkit.text.scanning cimport last_blank_line
 from .nbest cimport search_nbest
+from .rivals cimport Rivals
 from .scratch cimport HowC, Scratch
 from crfkit.text.writing cimport (
     OutC, Output, out_bytes, out_char, out_decimal, out_empty_line, out_lines, out_reserve, out_separator, out_token_cells, write_cells,
@@ -49,23 +51,26 @@ cdef class Printer:
     partial: the input says in an extra column which labels are possible.
     separator (bytes): between the columns added to a line.
     fill: nothing is added; the label replaces what stands in the column of labels.
+    explain (0: none): at most so many reasons for each label, of which `lines` makes lines, without line ends (Rivals.token).
     """
 
     cdef HowC how
     cdef bint probability, cells, fill, nameless
-    cdef int verbose, nbest
+    cdef int verbose, nbest, top
+    cdef object lines
     cdef bytes separator            # None: each line's own
     cdef const char* between
     cdef int32_t between_len
 
     def __init__(self, *, int verbose=0, int nbest=0, bint posterior=False, bint probability=False,
-                 bint partial=False, bytes separator=None, bint cells=False, bint fill=False):
+                 bint partial=False, bytes separator=None, bint cells=False, bint fill=False, int explain=0, lines=None):
         self.nameless = cells
         cells = cells or verbose > 0 or nbest > 0
-        if cells + fill + (probability or separator is not None) > 1 or (nbest and posterior):
+        if cells + fill + (probability or separator is not None) > 1 or (posterior and nbest) or (
+                explain and (cells or fill or probability or posterior or lines is None)):
             raise ValueError("layouts that exclude each other")
         self.verbose, self.nbest, self.probability, self.cells, self.fill = verbose, nbest, probability, cells, fill
-        self.how = HowC(posterior, partial)
+        self.how, self.top, self.lines = HowC(posterior, partial), explain, lines
         self.separator = separator
         self.between = <const char*>self.separator if separator is not None else NULL
         self.between_len = len(separator or b"")
@@ -73,6 +78,9 @@ cdef class Printer:
     def text(self, Scratch x not None, Rows rows not None):
         """A parsed block, labelled."""
         cdef Output out = Output()
+        if self.top > 0:
+            self.print_reasons(x, rows, &out.c)
+            return out.getvalue()
         with nogil:
             if self.cells:
                 self.print_cells(x, rows, &out.c)
@@ -104,6 +112,35 @@ cdef class Printer:
                     out_probability(out, number)
                 pos = rows.c.line_end[t]
             out_bytes(out, rows.c.text + pos, rows.c.seq_end[s] - pos)
+            out_empty_line(&rows.c, rows.c.seq_end[s], out)
+        return out_lines(&rows.c, rows.c.tail_start, rows.c.n_text, True, out)
+
+    cdef int print_reasons(self, Scratch x, Rows rows, OutC* out) except -1:
+        cdef Rivals rivals = Rivals()
+        cdef uint16_t* labels = x.room(rows.c.n_tok)
+        cdef const char* text = rows.c.text
+        cdef int64_t s, t, first, pos, end
+        cdef bytes line
+        if x.decoder.depth >= 0:
+            raise ValueError("a model that finds no best paths")
+        for s in range(rows.c.n_seq):
+            with nogil:
+                x.best(rows, s, self.how, labels)
+                rivals.search(x, labels, self.top)
+            first = rows.c.seq_ptr[s]
+            pos = rows.c.line_start[first]
+            out_lines(&rows.c, rows.c.seq_start[s], pos, False, out)
+            for t in range(first, rows.c.seq_ptr[s + 1]):
+                end = rows.c.line_end[t]
+                out_bytes(out, text + pos, end - pos)
+                out_separator(&rows.c, t, self.between, self.between_len, out)
+                out_bytes(out, x.decoder.name[labels[t - first]], x.decoder.name_len[labels[t - first]])
+                pos = end + (text[end] == b"\r") + 1
+                out_bytes(out, text + end, pos - end)
+                for line in self.lines(rivals.token(t - first)):
+                    out_bytes(out, line, len(line))
+                    out_bytes(out, text + end, pos - end)
+            out_bytes(out, text + pos, rows.c.seq_end[s] - pos)
             out_empty_line(&rows.c, rows.c.seq_end[s], out)
         return out_lines(&rows.c, rows.c.tail_start, rows.c.n_text, True, out)
 

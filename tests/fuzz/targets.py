@@ -104,6 +104,7 @@ def use(data: bytes, verify: bool) -> None:
         for question in (
             lambda rows=rows: tagger.tag(rows),
             lambda rows=rows: tagger.nbest(rows, 3),
+            lambda rows=rows: tagger.explain(rows, 3),
             lambda rows=rows: tagger.marginals(rows).sum(),
             lambda rows=rows: tagger.probability(rows, tagger.labels[:1] * len(rows)),
             lambda rows=rows: tagger.tag(rows, posterior=True),
@@ -145,6 +146,9 @@ def tagging(data: bytes) -> None:
         partial = "partial" in given
         anything_but_a_crash(lambda source=source, given=given, partial=partial: list(tagger.text(source, Printer(**given), partial=partial, threads=1)))
     anything_but_a_crash(lambda: tagger.tag_with_gold(io.BytesIO(data[end:]), threads=2))
+    if tagger.header["algorithm"] != "lookahead":
+        source = Source(io.BytesIO(data[end:]), tagger.header["format"], block_size=64, allow_empty=True)
+        anything_but_a_crash(lambda: list(tagger.text(source, Printer(explain=2, lines=tagger.explainer.lines), threads=1)))
 
 
 def template(data: bytes) -> None:
