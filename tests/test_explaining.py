@@ -226,6 +226,14 @@ def test_the_time_grows_with_the_tokens():
     assert {of.others for of in found} == {60_000 - 2}
 
 
+@pytest.mark.long  # a gigabyte
+def test_reasons_have_an_end():
+    """A fault that says so, before the system runs out of memory and ends the program."""
+    trained = crfkit.learn([[["a", "X"], ["b", "Y"]], [["a", "X"]]], "U:%x[0,0]\n", max_iter=5)
+    with pytest.raises(MemoryError, match="more than a gigabyte: ask for fewer"):
+        Tagger(trained, [("X", "X"), ("Y", "Y")]).explain([["a"]] * 10_000, MANY)
+
+
 @pytest.mark.parametrize("corpus", ["chunking", "ner", "segmentation"])
 def test_corpora(corpus):
     for text in sentences(corpus)[:4]:

@@ -1,8 +1,8 @@
 """Why a token got its label: its rival, and the reasons for the one or the other.
 
-The rival of a token is the best labelling of the sentence that gives this token another label. Of the best labelling through a label,
-Viterbi forward has the score up to there (alpha), and Viterbi backward the score behind it (beta). So the rival's label is the one
-with the greatest sum, apart from the best path's own.
+The rival of a token is the best labelling of the sentence that gives this token another label. Viterbi forward has the best score
+up to each label (alpha), Viterbi backward that of what follows it (beta). Of the other labels the rival has the one with the greatest
+sum of both.
 
 A rival leaves the best path at the token or before it, and joins it again at the token or behind it. Elsewhere the two have the same features, so
 the reasons are in between. From a label to one side, the best way up to the best path is the same for all rivals that come through this
@@ -91,7 +91,7 @@ cdef class Rivals:
             const int32_t* best = <int32_t*>self.best.data
             int32_t* trail = <int32_t*>self.trail.data
             int32_t* links = <int32_t*>self.links.data + (self.lat.T * <int64_t>self.lat.P if direction > 0 else 0)
-            int64_t u = t, next = t, found
+            int64_t u = t, next, found
         trail[u] = j
         while trail[u] != best[u] and links[u * self.lat.P + trail[u]] == 0 and 0 <= u + direction < self.lat.T:
             trail[u + direction] = self.neighbour(direction, u, trail[u])
