@@ -38,11 +38,10 @@ def test_by_hand():
 
 
 def test_neighbours_that_change_with_a_token():
-    """YY YY scores 3 + 3, and XY 1: for X in the first place, the second changes, too."""
+    """YY scores 3.5 and XX 2, XY and YX less than 0: with the label of one token that of the other changes, too."""
     data = TEXT.replace(b"\n1.5\n-0.25\n-1\n0.5\n", b"\n0.5\n0.25\n0.5\n0.25\n").replace(b"0.5\n-0.25\n0.125\n1\n", b"1\n-2\n-2\n3\n")
     with open("joint", "wb") as file:
         file.write(data)
-    # YY 3.5, XX 2, XY and YX below
     expected = ["a Y", "\trival\t+1.5\tX\t0\t+1", "\t+1\t+2\t*\tY\tY\t3\tX\tX\t1", "\t0\t-0.25\tU:a\t#\tY\t0.25\t#\tX\t0.5", "\trest\t-0.25\t1"]
     assert tag("--explain", 2, "joint", stdin="a\nb\n").startswith(lines(expected, "b Y", "\trival\t+1.5\tX\t-1\t0"))
 

@@ -242,7 +242,7 @@ def test_corpora(corpus):
 
 @pytest.mark.parametrize("to", ["crfpp", "crfpp-text", "crfsuite", "wapiti"])
 def test_models_of_other_programs(to):
-    """Weights in double precision count, too."""
+    """With their weights in single precision, and with exactly their weights."""
     if to == "crfsuite":
         trained, rows = tiny("items", 4, False, 1), [{"a": 0.3, "w": 1.0}, {"b": 1.0}, {"c": -2.0, "a": 1.0}]
     else:
@@ -257,7 +257,7 @@ def test_models_of_other_programs(to):
 
 
 def test_weights_in_double_precision():
-    """Single precision would be off by 1e-9."""
+    """In single precision it would be off by 1e-9."""
     data = b"version: 100\ncost-factor: 1\nmaxid: 6\nxsize: 1\n\nX\nY\n\nU:%x[0,0]\nB\n\n0 U:a\n2 B\n\n0.1\n0.3\n0.7\n-0.1\n0.2\n0.9\n"
     (found,) = foreign.load(data, exact=True).tagger().explain([["a"]])
     assert (found.label, found.rival, found.lead) == ("Y", "X", pytest.approx(0.2, rel=1e-14))
