@@ -11,7 +11,7 @@ from crfkit.decode.sentence import OneSentence
 
 from .errors import DataError, TemplateError
 from .header import template_of
-from .text.faults import plural
+from .text.faults import list_of, plural
 
 if TYPE_CHECKING:
     from crfkit.text.block import Columns
@@ -71,6 +71,24 @@ class Decoders:
             yield scratch
         finally:
             self.give_back(scratch, key)
+
+    def flags(self, allowed: Any, n: int) -> bytes:
+        """Flags [n][labels] of what is allowed: for each of n rows None, a label, or several labels."""
+        entries = list_of(allowed, "allowed labels for each row")
+        if len(entries) != n:
+            raise DataError(f"allowed: found {len(entries)} {'entry' if len(entries) == 1 else 'entries'}, expected {n}: one for each row")
+        width = len(self._header["labels"])
+        mask = bytearray(n * width)
+        for t, entry in enumerate(entries):
+            if entry is None:
+                mask[t * width : (t + 1) * width] = b"\1" * width
+                continue
+            labels = [entry] if isinstance(entry, str) else list_of(entry, "labels")
+            if not labels:
+                raise DataError(f"allowed: entry {t + 1} has no labels: expected one or more, or None for any label")
+            for j in self.first.label_ids(labels, f"allowed: entry {t + 1}: label"):
+                mask[t * width + j] = 1
+        return bytes(mask)
 
     def key(self, n_columns: int, columns: Columns | None, behind: int = 0) -> tuple[int, ...] | None:
         """Which decoder reads these columns: None if they stand where they stood in training. DataError if the

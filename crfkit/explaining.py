@@ -18,8 +18,8 @@ class Reason(NamedTuple):
     """What one attribute of one token says: its `score` with the labels that were chosen, minus its `rival_score` with those of the rival.
 
     `place`: which token, counted from the one that is explained: 0 is this token, 1 the next one, -1 the one before. `attribute`: its
-    name; None for plain pairs of labels. `label`: the label of the token at `place`. `previous`: that of the token before it; None if the
-    attribute does not look at it. A score is a weight times the value of the attribute, 0 if there is no such feature.
+    name; None for plain pairs of labels, and for the bias of labels. `label`: the label of the token at `place`. `previous`: that of the
+    token before it; None if the attribute does not look at it, and for the bias. A score is a weight times the value of the attribute, 0 if there is no such feature.
     """
 
     place: int

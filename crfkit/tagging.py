@@ -332,7 +332,7 @@ class Tagger(Described):
         try:
             scratch.read(rows)
             if allowed is not None:
-                scratch.restrict(self._mask(allowed, scratch.length))
+                scratch.restrict(self.decoders.flags(allowed, scratch.length))
             return question(scratch)
         finally:
             self.decoders.give_back(scratch)
@@ -378,24 +378,6 @@ class Tagger(Described):
         if len(found) != scratch.length:
             raise DataError(f"found {plural(len(found), 'label')}, expected {scratch.length}: one for each row")
         return self.decoders.first.label_ids(found)
-
-    def _mask(self, allowed: Allowed, n: int) -> bytes:
-        """Flags [n][labels] of what is allowed."""
-        entries = list_of(allowed, "allowed labels for each row")
-        if len(entries) != n:
-            raise DataError(f"allowed: found {len(entries)} {'entry' if len(entries) == 1 else 'entries'}, expected {n}: one for each row")
-        width = len(self._header["labels"])
-        mask = bytearray(n * width)
-        for t, entry in enumerate(entries):
-            if entry is None:
-                mask[t * width : (t + 1) * width] = b"\1" * width
-                continue
-            labels = [entry] if isinstance(entry, str) else list_of(entry, "labels")
-            if not labels:
-                raise DataError(f"allowed: entry {t + 1} has no labels: expected one or more, or None for any label")
-            for j in self.decoders.first.label_ids(labels, f"allowed: entry {t + 1}: label"):
-                mask[t * width + j] = 1
-        return bytes(mask)
 
 
 def _again(cls: type[Tagger], model: Any, constraints: Constraints | None, bias: Bias | None = None) -> Tagger:

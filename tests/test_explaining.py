@@ -71,7 +71,8 @@ def attributes(trained, rows):
 class Oracle:
     """All labellings of a sentence that `may` allows, with their scores, and the features of each."""
 
-    def __init__(self, trained, rows, may=lambda path: True):
+    def __init__(self, trained, rows, may=lambda path: True, bias=None):
+        self.bias = bias
         self.weights = {(name, previous, label): weight for name, previous, label, weight in trained.features()}
         self.tokens = list(attributes(trained, rows))
         paths = filter(may, product(trained.labels, repeat=len(rows)))
@@ -82,6 +83,8 @@ class Oracle:
         for t, (unigrams, bigrams) in enumerate(self.tokens):
             for name, value in unigrams:
                 yield t, name, None, path[t], value * self.weights.get((name, None, path[t]), 0.0)
+            if self.bias is not None:
+                yield t, None, None, path[t], self.bias.get(path[t], 0.0)
             for name, value in bigrams:
                 yield t, name, path[t - 1], path[t], value * self.weights.get((name, path[t - 1], path[t]), 0.0)
 
@@ -148,6 +151,14 @@ def cases(draw):
 def test_rivals_and_reasons_agree_with_enumeration(case):
     trained, rows = case
     check(trained.tagger(), Oracle(trained, rows), rows)
+
+
+@thorough
+@given(cases(), st.data())
+def test_the_bias_of_a_label_is_a_reason(case, data):
+    trained, rows = case
+    bias = data.draw(st.dictionaries(st.sampled_from(trained.labels), st.sampled_from([-2.5, 0.0, 0.25, 3.0])))
+    check(trained.tagger(bias=bias), Oracle(trained, rows, bias=bias), rows)
 
 
 @thorough

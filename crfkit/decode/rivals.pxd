@@ -11,8 +11,8 @@ from .scratch cimport Scratch
 cdef struct ReasonC:
     double score, rival     # weight times value, in the best labelling and in the rival
     int32_t position
-    int32_t attribute       # -1: that of plain label pairs
-    int32_t before          # label before in the rival, or -1: the attribute looks at one label
+    int32_t attribute       # -1: that of plain label pairs; or the bias, which looks at one label
+    int32_t before          # label before in the rival, or -1: it looks at one label
     int32_t label           # of the rival
 
 
@@ -31,6 +31,7 @@ cdef class Rivals(Arena):
     cdef const LayoutC* layout
     cdef const weight_t* w
     cdef const weight_t* more           # to be added to the weights, or NULL
+    cdef const double* bias             # to be added to the scores of labels, or NULL
     cdef int64_t most                   # reasons of a token
     cdef BufferC best                   # int32 [T]: the best path
     cdef BufferC trail                  # int32 [T]: a way that is being looked at

@@ -29,7 +29,7 @@ cdef class Rivals:
         cdef LatticeC* lat = &x.lattice.c
         cdef int64_t t, cells = 2 * <int64_t>lat.T * lat.P
         self.lat, self.sent, self.layout, self.most = lat, &x.extractor.sentence, &x.decoder.layout.c, most
-        self.w, self.more = x.decoder.w, x.decoder.rest
+        self.w, self.more, self.bias = x.decoder.w, x.decoder.rest, x.decoder.bias
         arena_reserve(self, &self.best, lat.T, sizeof(int32_t))
         arena_reserve(self, &self.trail, lat.T, sizeof(int32_t))
         arena_reserve(self, &self.links, cells, sizeof(int32_t))
@@ -46,7 +46,7 @@ cdef class Rivals:
         """Of a token: (label, rival's label or -1, lead, first and last place with another label, reasons, number of others, what these say).
 
         A reason is (place, attribute, previous label, label, weight times value, and the last three in the rival). Places are counted from
-        the token. Attribute -1 is that of plain label pairs; previous label -1: the attribute does not look at it."""
+        the token. Attribute -1 is that of plain label pairs; previous label -1: the attribute does not look at it. Both: the bias."""
         cdef:
             LatticeC* lat = self.lat
             const int32_t* best = <int32_t*>self.best.data
@@ -162,6 +162,8 @@ cdef class Rivals:
             a, value = self.sent.u_id[u], self.sent.u_val[u] if self.sent.u_val != NULL else 1.0
             self.add(ReasonC(value * weight(self, layout_cell(self.layout, a, best)), value * weight(self, layout_cell(self.layout, a, j)),
                              <int32_t>t, a, -1, j))
+        if self.bias != NULL:
+            self.add(ReasonC(self.bias[best], self.bias[j], <int32_t>t, -1, -1, j))
         return 0
 
     cdef int add_step(self, int64_t t, int32_t i, int32_t j) except -1 nogil:
