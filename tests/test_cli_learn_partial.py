@@ -1,5 +1,7 @@
 """`crfkit learn --partial` and its kin in Python: labels that are not known, or known to be one of several."""
 
+from pathlib import Path
+
 import pytest
 from commands import crfkit, error
 
@@ -78,8 +80,6 @@ def test_trainers_that_need_all_labels(algorithm):
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (("--select", "mi:2"), "--select"),
-        (("--data-dir", "folder"), "--data-dir"),
         (("--workers", 2), "--workers"),
         (("--cluster", "tcp://a:1"), "--cluster"),
         (("--train-accuracy",), "--train-accuracy"),
@@ -87,6 +87,26 @@ def test_trainers_that_need_all_labels(algorithm):
 )
 def test_options_that_need_all_labels(options, named):
     assert error("learn", "--partial", *options, "template", "train", "model", code=2).startswith(f"--partial does not go with {named}")
+
+
+@pytest.mark.parametrize("algorithm", ["lbfgs", "sgd", "adf"])
+def test_data_in_files(algorithm):
+    for more in ((), ("--data-dir", "folder")):
+        crfkit("learn", "-q", "-a", algorithm, "--partial", *more, "template", "train", f"model{len(more)}")
+    assert Path("model0").read_bytes() == Path("model2").read_bytes()
+
+
+def test_attributes_are_selected_by_labels_that_are_given(tmp_path):
+    """Those of tokens without one change nothing: without these, the same is selected."""
+    (tmp_path / "template").write_text("U:%x[0,0]\nU:%x[0,1]\n")
+    known = "a u X\nb u Y\na u X\nb u Y\nc v Y\n\n"
+    (tmp_path / "train").write_text(known + "b w ?\nb w X|Y\nb w ?\n\n" * 9)
+    (tmp_path / "known").write_text(known)
+    chosen = []
+    for data in ("train", "known"):
+        crfkit("learn", "-q", "--partial", "--select", "mi:2", "template", data, "model")
+        chosen.append({attribute for attribute, *_ in load("model").features()})
+    assert chosen[0] == chosen[1] == {"U:a", "U:b"}
 
 
 def test_streams_need_all_labels():

@@ -200,7 +200,7 @@ cdef class Dataset:
             set[t] = set_of[label[t]]
         self.relabel(array.array("i", [choice[0] if choice else 0 for choice in choices]), labels)
         if len(sets) > 1:
-            self.possible = Possible(numbers, list(sets))
+            self.possible = Possible(numbers, list(sets), self.folder)
 
     def extend(self, Dataset more not None):
         """Append the sequences of another data set whose attributes and labels have the same numbers."""

@@ -7,7 +7,7 @@ a label for every token as always: the first of its set.
 from libc.stdint cimport int32_t
 
 from crfkit.loops.numbers cimport INFINITY
-from crfkit.memory cimport arena_zeros, vector
+from crfkit.memory cimport arena_zeros, data_zeros, vector
 
 cdef enum:
     GIVEN               # number of the set of a token whose label is given
@@ -15,9 +15,9 @@ cdef enum:
 
 cdef class Possible(Arena):
     """`numbers`: for each token that of its set, in the list of sets; 0: its label is given. None stands for any label. A set
-    has its labels in ascending order."""
+    has its labels in ascending order. With a `folder` the numbers lie in a file there."""
 
-    def __init__(self, const uint16_t[::1] numbers not None, sets):
+    def __init__(self, const uint16_t[::1] numbers not None, sets, folder=None):
         cdef:
             uint16_t* set
             uint16_t* member
@@ -25,8 +25,9 @@ cdef class Possible(Arena):
             int64_t k, n
         if self.ptr != NULL:
             raise TypeError("a Possible is set up once")
+        self.keep_data_in(folder)
         self.n_tok, self.n_sets = numbers.shape[0], len(sets)
-        self.set = set = <uint16_t*>arena_zeros(self, self.n_tok, sizeof(uint16_t))
+        self.set = set = <uint16_t*>data_zeros(self, self.n_tok, sizeof(uint16_t))
         self.member = member = <uint16_t*>arena_zeros(self, sum(map(len, filter(None, sets))), sizeof(uint16_t))
         self.ptr = ptr = <int64_t*>arena_zeros(self, self.n_sets + 1, sizeof(int64_t))
         for k, labels in enumerate(sets):

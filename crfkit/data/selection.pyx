@@ -40,10 +40,12 @@ cdef double information(const double* with_label, const double* of_label, int64_
     return found / total if total > 0 else 0
 
 
-cdef void count_group(const DatasetC* c, bint bigram, const int32_t* place, int64_t first, int64_t n, int64_t L, double* count,
+cdef void count_group(Dataset data, bint bigram, const int32_t* place, int64_t first, int64_t n, int64_t L, double* count,
                       int64_t* last) noexcept nogil:
-    """count[place - first][label] of the attributes with the places first .. first + n; last: one number for each of these."""
+    """count[place - first][label] of the attributes with the places first .. first + n; last: one number for each of these. Tokens without a
+    given label do not count."""
     cdef:
+        const DatasetC* c = &data.c
         const int64_t* ptr = c.b_ptr if bigram else c.u_ptr
         const int32_t* ids = c.b_id if bigram else c.u_id
         double weight
@@ -53,7 +55,7 @@ cdef void count_group(const DatasetC* c, bint bigram, const int32_t* place, int6
     for s in range(c.n_seq):
         weight = weight_of(c, s)
         for t in range(c.seq_ptr[s], c.seq_ptr[s + 1]):
-            for u in range(ptr[t], ptr[t + 1]):
+            for u in range(ptr[t], ptr[t + 1] if data.is_given(t) else 0):
                 k = place[ids[u]] - first
                 if 0 <= k < n and last[k] != t:     # a token that has it twice counts once
                     last[k] = t
@@ -63,7 +65,6 @@ cdef void count_group(const DatasetC* c, bint bigram, const int32_t* place, int6
 def mutual_information(Dataset data not None, bint bigram=False, const uint8_t[::1] rules=None):
     """How much each attribute tells of the label: an array of double. Attributes whose rule is 0 are left out."""
     cdef:
-        DatasetC* c = &data.c
         int64_t n = data.n_b if bigram else data.n_u, L = len(data.labels), kept = 0, group, first, a = 0, k
         double total
         Arena room = Arena()
@@ -86,7 +87,7 @@ def mutual_information(Dataset data not None, bint bigram=False, const uint8_t[:
     count = <double*>arena_zeros(room, group * L, sizeof(double))
     last = <int64_t*>arena_zeros(room, group, sizeof(int64_t))
     for first in range(0, kept, group):
-        count_group(c, bigram, &place[0], first, min(group, kept - first), L, count, last)
+        count_group(data, bigram, &place[0], first, min(group, kept - first), L, count, last)
         while a < n and place[a] < first + group:
             if place[a] >= 0:
                 score[a] = information(count + (place[a] - first) * L, &of_label[0], L, total)

@@ -68,8 +68,7 @@ def _check_partial(algorithm: str, options: Any, run: Run) -> None:
     """OptionError for options that need all labels."""
     if algorithm not in PARTIAL:
         raise OptionError(f"--partial needs a trainer that sums over all labellings, and {algorithm} does not: take one of {', '.join(PARTIAL)}")
-    others = list(not_default(run, "select", "data_dir", "workers", "cluster")) + ["--train-accuracy"] * getattr(options, "train_accuracy", False)
-    for name in others:
+    for name in [*not_default(run, "workers", "cluster"), *["--train-accuracy"] * getattr(options, "train_accuracy", False)]:
         raise OptionError(f"--partial does not go with {name}")
 
 
