@@ -29,6 +29,11 @@ def test_labels_are_those_that_choices_name(algorithm):
     assert crfkit("tag", "-q", "model", stdin="a\nb\nc\n\n").stdout.split() == ["a", "X", "b", "Y", "c", "Z"]
 
 
+def test_how_many_labels_are_given_is_told():
+    assert "\n4 tokens have one label, 3 a choice\n" in crfkit("learn", "--partial", "template", "train", "model").stderr
+    assert "a choice" not in crfkit("learn", "template", "train", "model").stderr
+
+
 def test_without_the_option_choices_are_labels():
     crfkit("learn", "-q", "template", "train", "model")
     assert load("model").labels == ["?", "X", "X|Z", "Y", "Z"]

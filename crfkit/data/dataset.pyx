@@ -287,6 +287,14 @@ cdef class Dataset:
         return self.c.n_tok
 
     @property
+    def n_given(self):
+        """Tokens whose label is given."""
+        cdef int64_t t, n = 0
+        for t in range(self.c.n_tok):
+            n += self.is_given(t)
+        return n
+
+    @property
     def longest(self):
         """Tokens of the longest sequence."""
         return self.c.longest

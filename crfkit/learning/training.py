@@ -109,6 +109,8 @@ class Training:
         options, chosen = fitted(self.options, corpus)
         expected = place.expected_memory(corpus, options)
         progress.summary({**corpus.summary, "memory": expected})
+        if run.partial:
+            progress.note(f"{corpus.dataset.n_given:,} tokens have one label, {corpus.dataset.n_tokens - corpus.dataset.n_given:,} a choice")
         progress.warn(value_warning(corpus.dataset.largest_value, self.algorithm, options))
         progress.warn(_labels_warning(corpus, run))
         progress.warn(_slow_warning(self.algorithm, corpus, run))
