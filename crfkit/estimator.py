@@ -338,10 +338,16 @@ def _sentences(given: Any, name: str) -> list[Any]:
 
 
 def _choices(labels: Any) -> Any:
-    """The labels of a sentence as files have them: several with | between, and ? for None, which is any label."""
-    if not lists(labels):
-        return labels
-    return ["?" if label is None else "|".join(sorted(map(str, label))) if lists(label) else label for label in labels]
+    """The labels of a sentence as files have them."""
+    return [_choice(label) for label in labels] if lists(labels) else labels
+
+
+def _choice(label: Any) -> Any:
+    """Several labels with | between, and ? for None or NaN, which are any label. What are no labels stays as it is, for the message."""
+    if label is None or (isinstance(label, float) and label != label):
+        return "?"
+    names = list(label) if lists(label) else []
+    return "|".join(sorted(names)) if names and all(isinstance(name, str) for name in names) else label
 
 
 def _labelled(X: Any, y: Any, of_x: str, of_y: str, pairs: bool) -> list[Iterator[Any]]:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy
 import pytest
 from commands import crfkit, error
 
@@ -54,6 +55,14 @@ def test_in_conllu_an_underscore_is_any_label(tmp_path):
     assert load("model").labels == ["X", "Y"]
 
 
+@pytest.mark.parametrize("algorithm", ["lbfgs", "owlqn", "sgd", "adf"])
+def test_choices_alone(tmp_path, algorithm):
+    """No attribute has a label of its own, from which the penalty could be chosen."""
+    (tmp_path / "train").write_text("a X|Y\nb ?\n\nb Y|Z\n\n")
+    crfkit("learn", "-q", "-a", algorithm, "--partial", "template", "train", "model")
+    assert load("model").labels == ["X", "Y", "Z"]
+
+
 def test_attribute_lines(tmp_path):
     (tmp_path / "items").write_text("X\ta\nY|Z\tb:2\n?\tc\n\nY\tb\n\n")
     crfkit("learn", "-q", "--partial", "--format", "crfsuite", "items", "model")
@@ -66,6 +75,7 @@ def test_attribute_lines(tmp_path):
     [
         ("a X\nb X||Y\n\n", "train: the label 'X||Y' lists an empty one: expected labels with | between, or ? for any"),
         ("a |\nb X\n\n", "train: the label '|' lists an empty one: expected labels with | between, or ? for any"),
+        ("a X|?\nb X\n\n", "train: the label 'X|?' lists ? among others: expected labels with | between, or ? for any"),
         ("a ?\nb ?\n\n", "train: no token has a label: all of them are ?"),
         ("a ?\nb X\n\n", "train: only one label, 'X': there is nothing to learn"),
     ],
@@ -73,6 +83,16 @@ def test_attribute_lines(tmp_path):
 def test_faults_in_choices(tmp_path, text, said):
     (tmp_path / "train").write_text(text)
     assert error("learn", "--partial", "template", "train", "model") == said
+
+
+@pytest.mark.parametrize("label", ["?", "X|Y"])
+def test_development_data_need_all_labels(tmp_path, label):
+    """A label that is open would count as wrong."""
+    (tmp_path / "dev").write_text(f"a X\nb {label}\n\n")
+    crfkit("learn", "-q", "--dev", "dev", "template", "train", "model")
+    assert error("learn", "-q", "--partial", "--dev", "dev", "template", "train", "model") == (
+        f"the label '{label}' in the development data, which need all labels"
+    )
 
 
 @pytest.mark.parametrize("algorithm", ["sbcd", "sapo", "perceptron", "mira", "arow", "cw", "lookahead"])
@@ -135,8 +155,17 @@ def test_in_python_none_and_collections_are_choices():
     meant = CRF("sgd", partial=True).fit(X, [["X", "Y", "Z"], [None, "Y"], [("X", "Z"), None]])
     assert meant.classes_ == ["X", "Y", "Z"]
     assert list(meant.model_.features()) == list(spelled.model_.features())
+    missing = CRF("sgd", partial=True).fit(X, [["X", "Y", "Z"], [float("nan"), "Y"], [{"Z", "X"}, numpy.nan]])
+    assert list(missing.model_.features()) == list(spelled.model_.features())
     with pytest.raises(library.CrfkitError, match="a label: a str"):
         CRF("sgd").fit(X, [["X", "Y", "Z"], [None, "Y"], ["X", "Z"]])
     with pytest.raises(library.CrfkitError, match="expected a list with an entry for each token"):
         CRF("sgd", partial=True).fit(X, [["X", "Y", "Z"], None, ["X", "Z"]])
     assert CRF.load(meant.model_.to_bytes()).partial is True
+
+
+@pytest.mark.parametrize("choice", [(), ("X", None), ("X", 1), (b"X", "Y"), (("X", "Y"), "Z"), ["X", float("nan")]], ids=str)
+def test_in_python_a_choice_has_labels_alone(choice):
+    with pytest.raises(library.CrfkitError) as caught:
+        CRF("sgd", partial=True).fit([[["a"], ["b"]]], [["X", choice]])
+    assert str(caught.value) == f"sentence 1, token 2: found {choice!r}, expected a label: a str"

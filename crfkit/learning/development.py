@@ -13,7 +13,9 @@ from crfkit.text.items import fill_items
 from crfkit.text.opening import contents
 from crfkit.text.rows import Rows
 from crfkit.text.sources import LAST, is_rows, listed, parsed_blocks
-from crfkit.values import as_bytes
+from crfkit.values import as_bytes, shown
+
+from .reader import unknown_labels
 
 if TYPE_CHECKING:
     from crfkit.tagging import Tagger
@@ -96,6 +98,8 @@ class DevSet:
                 [[as_bytes(label).decode(errors="backslashreplace") for label in labels] for labels in part]
                 for part in (gold, predicted)
             )
+        if self.header["options"].get("partial"):
+            self._need_all(gold)
         scores = evaluate(gold, predicted, self.scheme)
         if not scores.tokens:
             raise DataError("no tokens in the development data")
@@ -107,3 +111,10 @@ class DevSet:
             "dev_f1": scores.f1,
             "score": scores.accuracy if self.scheme == "none" else scores.f1,
         }
+
+    def _need_all(self, gold: list[list[str]]) -> None:
+        """DataError for a label that leaves something open, as it may in training data: it would count as wrong."""
+        unknown = unknown_labels(self.header["format"])
+        found = next((label for labels in gold for label in labels if label in unknown or "|" in label), None)
+        if found is not None:
+            raise DataError(f"the label {shown(found)} in the development data, which need all labels")

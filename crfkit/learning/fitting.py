@@ -70,12 +70,12 @@ def _short(number: float) -> float:
 
 
 def share_of_ambiguous(corpus: Corpus) -> float:
-    """The share of unigram attributes with more than one label; 1 if there are none. Where rare ones are dropped, nearly all that have one label
+    """The share of unigram attributes with more than one label; 1 if none has one. Where rare ones are dropped, nearly all that have one label
     are gone: the best penalty is between those for the shares with and without them. With a minimum of 2 this is their geometric mean, as only
     attributes with one label are dropped; above it is larger, since those with several labels that are dropped count as before."""
     different, ambiguous = corpus.ambiguity
     kept = corpus.layout.n_attributes[0]
-    return ambiguous / sqrt(different * kept) if kept else 1.0
+    return ambiguous / sqrt(different * kept) if different and kept else 1.0
 
 
 def fitting_passes(attributes: int, occurrences: int) -> int:

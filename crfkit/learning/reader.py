@@ -106,7 +106,7 @@ class Reader:
         """The data set of all that the builder holds, with labels that a model can have."""
         dataset, path = self.builder.finish(self.as_seen), self.columns.path
         if self.run.partial:
-            _divide(dataset, ("?", "_") if self.run.format == "conllu" else ("?",), path)
+            _divide(dataset, unknown_labels(self.run.format), path)
         for label in dataset.labels:
             if misfits_column(label):
                 raise DataError(f"the label {shown(label)} holds a tab, a line end or a zero byte", path)
@@ -143,12 +143,19 @@ class Reader:
         }
 
 
+def unknown_labels(form: str) -> tuple[str, ...]:
+    """What stands for any label in data of this format."""
+    return ("?", "_") if form == "conllu" else ("?",)
+
+
 def _divide(dataset: Any, unknown: Sequence[str], path: str | None) -> None:
     """Make choices of labels of those that list several, or that are unknown ones. Labels are sorted bytewise."""
     listed = [None if label in unknown else label.split("|") for label in dataset.labels]
     for label, names in zip(dataset.labels, listed, strict=True):
-        if names is not None and "" in names:
-            raise DataError(f"the label {shown(label)} lists an empty one: expected labels with | between, or ? for any", path)
+        fault = next((name for name in names or () if name in ("", *unknown)), None)
+        if fault is not None:
+            what = f"{fault} among others" if fault else "an empty one"
+            raise DataError(f"the label {shown(label)} lists {what}: expected labels with | between, or ? for any", path)
     every = sorted({name for names in listed if names is not None for name in names}, key=as_bytes)
     if not every:
         raise DataError("no token has a label: all of them are ?", path)
