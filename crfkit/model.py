@@ -41,8 +41,8 @@ T = TypeVar("T")
 
 LAYOUT_ARRAYS = {"u_ptr": "int64", "u_label": "uint16", "b_ptr": "int64", "b_prev": "uint16", "b_label": "uint16"}
 
-# Sections in the place of "weights".
-_FEWER_BYTES = ("weights.half", "weights.scaled")
+# Sections in the place of "weights", and what they hold.
+_FEWER_BYTES = {"weights.half": "float16", "weights.scaled": "int8"}
 
 
 def _copy(numbers: memoryview) -> memoryview:
@@ -239,6 +239,11 @@ class Model(Stored):
     def _attribute_names(self) -> tuple[list[str], list[str]]:
         of_u, of_b = ([name.decode(errors="backslashreplace") for name in self.index.attributes(bigram)] for bigram in (False, True))
         return of_u, of_b
+
+
+def precision_of(model: Model) -> str:
+    """How the file of a model keeps its weights, as `Model.quantised` takes it."""
+    return next((form for section, form in _FEWER_BYTES.items() if section in model.sections), "float32")
 
 
 def ready() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 # The label before that of a feature, or the two before it.
 Previous = str | tuple[str | int | None, str | int | None] | None
 
 # What stands for no attribute, and for no previous label. An attribute or a label of that name gets a backslash.
 ANY_ATTRIBUTE, NO_LABEL = "*", "#"
 PADDINGS = ("_B-1", "_B-2")  # one place and two places before the sentence
-_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+_MARKS = (ANY_ATTRIBUTE, NO_LABEL, *PADDINGS)
+_MEANT = {"\\": "\\", "t": "\t", "n": "\n", "r": "\r", "s": " "}  # behind a backslash
+_ESCAPES = str.maketrans({meant: f"\\{letter}" for letter, meant in _MEANT.items() if meant != " "})
 
 
 def escaped(name: str) -> str:
@@ -33,3 +37,28 @@ def _earlier(label: str | int | None) -> str:
     if isinstance(label, int):
         return PADDINGS[-1 - label]
     return NO_LABEL if label is None else "\\" + label if label in PADDINGS else escaped(label).replace(" ", "\\s")
+
+
+def attribute_of(text: str) -> str | None:
+    """The inverse of `attribute_text`; ValueError for a backslash that means nothing."""
+    return None if text == ANY_ATTRIBUTE else unescaped(text)
+
+
+def earlier_of(text: str) -> str | int | None:
+    """One of two previous labels, which a blank separates: the inverse of what `previous_text` makes of it."""
+    if text in PADDINGS:
+        return -1 - PADDINGS.index(text)
+    return None if text == NO_LABEL else unescaped(text)
+
+
+def unescaped(text: str) -> str:
+    """The inverse of `escaped`."""
+    if text[1:] in _MARKS:
+        return text.removeprefix("\\")
+    return re.sub(r"\\(.?)", _meant, text, flags=re.DOTALL)
+
+
+def _meant(escape: re.Match[str]) -> str:
+    if escape[1] not in _MEANT:
+        raise ValueError(f"{escape[0]!r} stands for nothing: a backslash is written \\\\")
+    return _MEANT[escape[1]]

@@ -31,6 +31,20 @@ def sentences(corpus: str, part: str = "test") -> list[list[list[str]]]:
     return [[line.split() for line in block.splitlines()] for block in text.strip().split("\n\n")]
 
 
+def attributes(trained, rows):
+    """Of each token (unigram attributes, bigram attributes), all of them (name, value); (None, 1) for plain label pairs."""
+    for t, row in enumerate(rows):
+        unigrams, bigrams = [], [(None, 1.0)] * (t > 0)
+        if trained.template is None:
+            unigrams += row.items()
+        for line in trained.template.lines if trained.template is not None else ():
+            text = expand(line, rows, t)
+            if text is not None and (line.macros or text != "B"):
+                unigrams += [(text, 1.0)] * ("U" in line.kinds)
+                bigrams += [(text, 1.0)] * ("B" in line.kinds and t > 0)
+        yield unigrams, bigrams
+
+
 # Few labels and rich edges, or many labels: sentences that enumeration can handle.
 CASES = [("segmentation", 5), ("chunking", 3), ("ner", 3)]
 SMALL = [(corpus, k) for corpus, _ in CASES for k in (0, 7, 20)]

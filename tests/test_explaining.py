@@ -10,7 +10,7 @@ from math import inf
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from models import model, sentences
+from models import attributes, model, sentences
 from problems import thorough
 
 import crfkit
@@ -21,7 +21,6 @@ from crfkit.explaining import Explanation, Reason
 from crfkit.foreign.opening import model_bytes
 from crfkit.model import Model
 from crfkit.tagging import Tagger
-from crfkit.template.meaning import expand
 
 TEMPLATES = {
     "pairs": "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nB\n",
@@ -52,20 +51,6 @@ def reweighted(trained, draw):
     """The model with other weights."""
     weights = array.array("f", [draw() if weight else 0 for weight in trained.weights])
     return Model(trained.header, {**trained.sections, "weights": weights})
-
-
-def attributes(trained, rows):
-    """Of each token (unigram attributes, bigram attributes), all of them (name, value); (None, 1) for plain label pairs."""
-    for t, row in enumerate(rows):
-        unigrams, bigrams = [], [(None, 1.0)] * (t > 0)
-        if trained.template is None:
-            unigrams += row.items()
-        for line in trained.template.lines if trained.template is not None else ():
-            text = expand(line, rows, t)
-            if text is not None and (line.macros or text != "B"):
-                unigrams += [(text, 1.0)] * ("U" in line.kinds)
-                bigrams += [(text, 1.0)] * ("B" in line.kinds and t > 0)
-        yield unigrams, bigrams
 
 
 class Oracle:

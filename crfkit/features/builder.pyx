@@ -17,7 +17,7 @@ from .workspace cimport Workspace
 from .reach cimport RULE_DROPPED
 from crfkit.memory cimport BufferC, arena_reserve, buffer_free, data_reserve, memcmp
 from .strings cimport StringTable, strings_get
-from .cells cimport VIEW_CELL, View, has_separator
+from .cells cimport VIEW_EQUAL, View, has_separator
 
 from crfkit.errors import DataError
 from .plan import Plan
@@ -78,13 +78,13 @@ cdef class TableBuilder(Features):
         return max(last - first, 0)
 
     def adopt(self, StringTable names not None, bint bigram=False):
-        """Adopt the attributes of a model that stores their strings, with the same numbers. A string that only one tuple of cells can
-        make goes into the tables of cells. If the template makes no such strings, the table of names is used as it is, and becomes
-        read-only."""
+        """Adopt the attributes of a model that stores their strings, with the same numbers; behind the attributes there are, if any. A string
+        that only one tuple of cells can make goes into the tables of cells. If the template makes no such strings, the table of names is
+        used as it is by a builder without attributes, and becomes read-only."""
         cdef int64_t i, n
         cdef int32_t k
         cdef const char* s
-        if all([slot.by_string for slot in self.plan.slots]):
+        if not self.space[bigram].n and all([slot.by_string for slot in self.plan.slots]):
             names.mapped = names.mapped or ()
             self.literals[bigram], self.literal_table[bigram] = names, <void*>names
             arena_reserve(self, &self.literal_attr[bigram], names.c.n + 1, sizeof(int32_t))
@@ -92,9 +92,6 @@ cdef class TableBuilder(Features):
                 (<int32_t*>self.literal_attr[bigram].data)[i] = <int32_t>i
             self.space[bigram] = SpaceC(names.c.n, &names.c, <const int32_t*>self.literal_attr[bigram].data)
             return
-        for view in self.views:
-            if (<View>view).form != VIEW_CELL:
-                raise ValueError("the cells of a transform cannot be told from its values")
         with nogil:
             for i in range(names.c.n):
                 n = strings_get(&names.c, <int32_t>i, &s)
@@ -105,6 +102,15 @@ cdef class TableBuilder(Features):
                     grow_rows(self, &self.node[k], (<View>self.view[self.node[k].view]).strings.c.n)
         for view in self.views:
             (<View>view).catch_up(&self.workspace.text)
+
+    def can_make(self, bytes name not None, bint bigram):
+        """Whether a line of the template with macros may make this string. It is not certain where its cells cannot be told."""
+        cdef int32_t i, slot
+        for i in range(self.n_nodes):
+            for slot in range(self.node[i].n_slots):
+                if self.node[i].slot[slot].bigram == bigram and slot_makes(self, &self.node[i], &self.node[i].slot[slot], name, len(name)):
+                    return True
+        return False
 
     def swap(self, Dataset data=None):
         """Add sequences to another data set from now on, an empty one if None; returns the previous one."""
@@ -189,6 +195,8 @@ cdef bint adopt_cells(TableBuilder builder, const char* s, int64_t n, bint bigra
                     return False
             for k in range(node.arity):
                 part = &builder.node[node.path[k]]
+                if (<View>builder.view[part.view]).form == VIEW_EQUAL:
+                    return False
                 value = (<View>builder.view[part.view]).strings.intern(s + cell[2 * k], cell[2 * k + 1] - cell[2 * k])
                 if k == 0:
                     gram = value
@@ -200,6 +208,25 @@ cdef bint adopt_cells(TableBuilder builder, const char* s, int64_t n, bint bigra
             node.row[gram * node.stride + slot] = new_number(builder, bigram)
             return True
     return False
+
+
+cdef bint slot_makes(TableBuilder builder, const NodeC* node, const SlotC* slot, const char* s, int64_t n) except -1:
+    cdef int32_t k
+    cdef int64_t* cell
+    arena_reserve(builder.workspace, &builder.workspace.cells, 2 * node.arity, sizeof(int64_t))
+    cell = <int64_t*>builder.workspace.cells.data
+    if not cut(slot, node.arity, s, n, cell):
+        return False
+    for k in range(1, node.arity):
+        if slot.literal[k].n == 0:
+            return True
+    for k in range(node.arity if node.arity > 1 else 0):
+        if has_separator(builder.separator, s + cell[2 * k], cell[2 * k + 1] - cell[2 * k]):
+            return True
+    for k in range(node.arity):
+        if not (<View>builder.view[builder.node[node.path[k]].view]).may_be(s + cell[2 * k], cell[2 * k + 1] - cell[2 * k], &builder.workspace.text):
+            return False
+    return True
 
 
 cdef int add_labels(TableBuilder builder, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:

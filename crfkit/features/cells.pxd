@@ -45,5 +45,6 @@ cdef class View(Arena):
     cdef const uint8_t* separator   # [256] 1 for separators; the owner's
 
     cdef int64_t transform(self, const char* s, int64_t n, BufferC* out, const char** result) except -2 nogil
+    cdef bint may_be(self, const char* s, int64_t n, BufferC* text) except -1 nogil
     cdef int catch_up(self, BufferC* text) except -1 nogil
     cdef int32_t look_up(self, const char* s, int64_t n, BufferC* text) except -4 nogil

@@ -6,7 +6,7 @@ column's table are transformed when they are met (`look_up`).
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from crfkit.memory cimport arena_reserve, buffer_reserve
+from crfkit.memory cimport arena_reserve, buffer_reserve, memcmp
 from crfkit.template.regex cimport Regex
 from .strings cimport string_hash, strings_find, strings_get
 from crfkit.template.transforms cimport (
@@ -72,6 +72,14 @@ cdef class View(Arena):
             return n
         result[0] = out.data
         return n
+
+    cdef bint may_be(self, const char* s, int64_t n, BufferC* text) except -1 nogil:
+        """Whether a cell can have this value. Transforms change their own values no more, except that a part of a cell that matched may
+        not match alone."""
+        cdef const char* same
+        if self.form == VIEW_EQUAL or self.kind == c"t":
+            return (n == 4 and memcmp(s, b"true", 4) == 0) or (n == 5 and memcmp(s, b"false", 5) == 0)
+        return self.kind == c"m" or (self.transform(s, n, text, &same) == n and memcmp(s, same, <size_t>n) == 0)
 
     cdef int catch_up(self, BufferC* text) except -1 nogil:
         """Transform the cells that were added to the column since the last call."""

@@ -121,11 +121,13 @@ def read(path_or_bytes: Any) -> Parts:
 
 
 def _parts(source: Any, foreign: _Foreign | None) -> Parts:
-    if foreign is not None:
-        return foreign.parts()
+    return _parts_of(model.load(source)) if foreign is None else foreign.parts()
+
+
+def _parts_of(opened: Model) -> Parts:
     from .parts import parts_of
 
-    return parts_of(model.load(source))
+    return parts_of(opened)
 
 
 def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True, exact: bool = False) -> Model:
@@ -183,19 +185,21 @@ def check_weights(weights: str | None, to: str) -> None:
 
 def convert(
     source: str | os.PathLike[str], target: str | os.PathLike[str], to: str = CRFKIT, template: str | os.PathLike[str] | Template | None = None,
-    weights: str | None = None,
+    weights: str | None = None, edit: str | os.PathLike[str] | None = None,
 ) -> int:
     """Write the model `source` to `target` in another format; returns the number of bytes written.
 
     `template` is for a model that has none, such as CRFsuite's: attributes are then made from columns. `weights`: the format
-    of weights in a crfkit model, one of crfkit.constants.WEIGHTS; None: as in `source`, if that is one.
+    of weights in a crfkit model, one of crfkit.constants.WEIGHTS; None: as in `source`, if that is one. `edit`: a file of features whose
+    weights change first (crfkit.editing).
     """
     check_weights(weights, to)
     own, foreign = _opened(source)
-    if foreign is None and template is None and to == CRFKIT:
-        data = model.load(own).to_bytes()
+    changed = None if edit is None else _edited(model.load(own) if foreign is None else foreign.model(), edit)
+    if template is None and to == CRFKIT and (changed or not foreign):
+        data = (changed or model.load(own)).to_bytes()
     else:
-        parts = _parts(own, foreign)  # its errors name the file themselves
+        parts = _parts(own, foreign) if changed is None else _parts_of(changed)  # its errors name the file themselves
         try:
             data = model_bytes(_with_template(parts, template), to)
         except UnsupportedError as error:
@@ -205,6 +209,13 @@ def convert(
     with replacing(target) as file:
         file.write(data)
     return len(data)
+
+
+def _edited(opened: Model, edit: str | os.PathLike[str]) -> Model:
+    """The model after these edits, with its weights as precise as before."""
+    from crfkit.editing import edited
+
+    return edited(opened, edit).quantised(model.precision_of(opened))
 
 
 def _with_template(of: Parts, template: str | os.PathLike[str] | Template | None) -> Parts:

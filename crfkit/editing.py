@@ -1,0 +1,230 @@
+"""Weights changed by hand: lines as `crfkit dump` prints them, written back into a model."""
+
+from __future__ import annotations
+
+import os
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .errors import DataError
+from .model import build
+from .spelling import NO_LABEL, attribute_of, earlier_of, escaped, unescaped
+from .text.opening import contents
+from .values import as_bytes, as_text, nearest, shown
+from .weights.layout import Layout
+
+if TYPE_CHECKING:
+    from .model import Model
+
+Labels = tuple[int, ...]  # of a feature, in the order of the arrays of a layout: its own comes last
+Rows = dict[int, dict[Labels, float]]  # weights of features, by the numbers of their attributes
+
+ANY = 0xFFFF  # among two labels before: one that the feature does not look at
+
+
+class Edit(NamedTuple):
+    """The weight of a feature. `pairs`: it looks at labels before its own. `attribute`: None for plain label pairs. `line`: of the file."""
+
+    pairs: bool
+    attribute: str | None
+    labels: Labels
+    weight: float
+    line: int
+
+
+def edited(model: Model, path: str | os.PathLike[str]) -> Model:
+    """The model with the weights that a file lists, in single precision. Features of weight zero are dropped, others added where the model has none."""
+    return _Editor(model, path).edited()
+
+
+class _Editor:
+    """A model, and a file of features."""
+
+    def __init__(self, model: Model, path: str | os.PathLike[str]):
+        self._data, self._path = contents(path)
+        self._model, self._layout = model, model.layout
+        self._index: Any = model.index  # or its tables, once they must grow
+        self._numbers = {label: number for number, label in enumerate(model.labels)}
+        self._arrays = {name: array(values.format, values) for name, values in model.layout.arrays().items()}
+
+    def edited(self) -> Model:
+        """The model after all edits."""
+        from .weights.precision import cells, doubles
+
+        edits = list(self._edits())
+        of_u, pairs, of_b = doubles(self._layout, self._model.weights)
+        pairs = self._with_pairs(pairs, [edit for edit in edits if edit.attribute is None])
+        of_u = self._with_features(False, of_u, edits)
+        of_b = self._with_features(True, of_b, edits)
+        layout = Layout(self._layout.labels, pairs is not None, 0, *self._arrays.values())
+        found = build(layout, cells(of_u, pairs, layout.labels, of_b), self._index, self._model.header)
+        found.name = self._model.name
+        return found
+
+    # ------------------------------------------------------------------------------------------- lines
+
+    def _fault(self, reason: str, line: int) -> DataError:
+        return DataError(reason, self._path, line)
+
+    def _edits(self) -> Iterator[Edit]:
+        """What the lines say, each feature once."""
+        lines: dict[Any, int] = {}
+        for number, line in enumerate(as_text(self._data).removeprefix("\ufeff").split("\n"), 1):
+            if not line.rstrip("\r"):
+                continue
+            try:
+                edit = self._edit(line.removesuffix("\r").split("\t"), number)
+            except ValueError as error:
+                raise self._fault(str(error), number) from None
+            first = lines.setdefault(edit[:3], number)
+            if first != number:
+                raise self._fault(f"line {first} has a weight for this feature already", number)
+            yield edit
+
+    def _edit(self, fields: Sequence[str], line: int) -> Edit:
+        """The edit in the fields of a line; ValueError says what is wrong with them."""
+        if len(fields) != 4:
+            raise ValueError(
+                f"found {len(fields)} field{'s' * (len(fields) != 1)}, expected four with tabs between, as crfkit dump prints them: "
+                "attribute, previous label or #, label, weight"
+            )
+        attribute, before, label = attribute_of(fields[0]), self._before(fields[1]), self._number(unescaped(fields[2]))
+        if attribute is None and not before:
+            raise ValueError("expected a previous label, found #: the features of * are pairs of labels")
+        return Edit(bool(before), attribute, (*before, label), _weight(fields[3]), line)
+
+    def _before(self, text: str) -> Labels:
+        """The previous labels of a feature, as many as the arrays have; none if it looks at none."""
+        if text == NO_LABEL:
+            return ()
+        two = text.split(" ")
+        if "b_prev2" not in self._arrays:
+            return (self._number(unescaped(text)),)
+        if len(two) != 2 or text in map(escaped, self._numbers):
+            return ANY, self._number(unescaped(text))
+        return self._earlier(earlier_of(two[0])), self._earlier(earlier_of(two[1]))
+
+    def _earlier(self, label: str | int | None) -> int:
+        """One of two previous labels; -1 and -2 are places before the sentence."""
+        if label is None:
+            return ANY
+        return len(self._numbers) - 1 - label if isinstance(label, int) else self._number(label)
+
+    def _number(self, label: str) -> int:
+        if label not in self._numbers:
+            near = nearest(label, self._numbers)
+            raise ValueError(f"the model has no label {shown(label)}" + (f"; did you mean {near}?" if near else ""))
+        return self._numbers[label]
+
+    # ------------------------------------------------------------------------------------------- features
+
+    def _with_pairs(self, weights: array[float] | None, edits: Sequence[Edit]) -> array[float] | None:
+        """The weights of plain label pairs, if there are any."""
+        labels = self._layout.labels
+        for *_, (*_, before, label), weight, line in edits:
+            if weights is None:
+                if not self._model.index.plan.plain_rules:
+                    raise self._fault("the template has no line B, which makes plain pairs of labels", line)
+                weights = array("d", bytes(8 * labels**2))
+            weights[before * labels + label] = weight
+        return weights
+
+    def _with_features(self, pairs: bool, weights: array[float], edits: Iterable[Edit]) -> array[float]:
+        """The weights of the features of attributes, with labels or with `pairs` of labels; the arrays of the layout then have room for them."""
+        mine = [edit for edit in edits if edit.attribute is not None and edit.pairs == pairs]
+        numbers = self._numbered(pairs, mine)
+        changes: Rows = {}
+        for edit in mine:
+            if edit.attribute in numbers:
+                changes.setdefault(numbers[edit.attribute], {})[edit.labels] = edit.weight
+            if edit.weight and self._model.search is not None and not self._has(numbers.get(edit.attribute, -1), edit):
+                raise self._fault(f"the model has no such feature, and a model of {self._model.header['algorithm']} takes no new ones", edit.line)
+        columns = [name for name in (("b_prev2", "b_prev", "b_label") if pairs else ("u_label",)) if name in self._arrays]
+        ptr = self._arrays["b_ptr" if pairs else "u_ptr"]
+        ptr.extend([ptr[-1]] * (self._index.n_attributes[pairs] + 1 - len(ptr)))
+        self._arrays["b_ptr" if pairs else "u_ptr"], *found = _changed(ptr, [*(self._arrays[name] for name in columns), weights], changes)
+        self._arrays.update(zip(columns, found, strict=False))
+        return found[-1]
+
+    def _has(self, attribute: int, edit: Edit) -> bool:
+        """Whether there is a weight for the feature."""
+        before = [-1, -1, *(-1 if label == ANY else label for label in edit.labels)][-3:]
+        return (self._layout.rich_cell(attribute, *before) if edit.pairs else self._layout.cell(attribute, before[-1])) >= 0
+
+    def _numbered(self, pairs: bool, edits: Sequence[Edit]) -> dict[str | None, int]:
+        """The numbers of the attributes of these edits. Those that are new and get a weight are added to the index."""
+        from .features.strings import StringTable
+        from .features.tables import Names
+
+        wanted = {edit.attribute for edit in edits}
+        names = enumerate(name.decode(errors="backslashreplace") for name in Names(self._model.index, pairs)) if wanted else ()
+        numbers: dict[str | None, int] = {name: number for number, name in names if name in wanted}
+        known, new = self._index.n_attributes[pairs], StringTable()
+        for edit in edits:
+            name = as_bytes(edit.attribute or "")
+            if edit.attribute not in numbers:
+                self._check(name, edit)
+                if edit.weight and self._model.search is None:
+                    numbers[edit.attribute] = known + new.intern_bytes(name)
+        if len(new):
+            self._growing.adopt(new, pairs)
+            self._index = self._growing
+        return numbers
+
+    @cached_property
+    def _growing(self) -> Any:
+        """The index, with room for more attributes."""
+        from .features.reopening import reopened
+
+        return reopened(self._model.index, self._model.template)
+
+    def _check(self, name: bytes, edit: Edit) -> None:
+        """DataError unless a line of the template can make this attribute."""
+        template, plan = self._model.template, self._model.index.plan
+        if template is None:
+            if edit.pairs:
+                raise self._fault("the model has no template, and its attributes no pairs of labels: expected # as the previous label", edit.line)
+        elif plan.patterns is not None:
+            lines = [line for number, line in enumerate(template.lines) if not (edit.pairs and number == plan.patterns.plain)]
+            made = [line.literals for line in lines if "UB"[edit.pairs] in line.kinds]
+            known = any(name.startswith(first) and name.endswith(rest[-1]) if rest else name == first for first, *rest in made)
+        else:
+            constant = any(slot.literals == (name,) and slot.bigram == edit.pairs for slot in plan.constants)
+            known = constant or self._growing.can_make(name, edit.pairs)
+        if template is not None and not known:
+            raise self._fault(f"no line of the template makes {shown(edit.attribute)} with{'' if edit.pairs else 'out'} a previous label", edit.line)
+
+
+def _weight(text: str) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = float("nan")
+    if not isfinite(weight):
+        raise ValueError(f"expected a weight, found {shown(text)}")
+    single = array("f", [weight])[0]
+    if not isfinite(single):
+        raise ValueError(f"the weight {text} is beyond 3.4e38, the most that single precision holds")
+    return single
+
+
+def _changed(ptr: array[int], columns: Sequence[array[Any]], changes: Rows) -> Iterator[array[Any]]:
+    """Rows of features in which some are changed or added: where each row begins, and the columns, of which the last one has the weights."""
+    new_ptr, parts, done, end = array("q"), [column[:0] for column in columns], 0, 0
+    for number in sorted(changes):
+        first, last = ptr[number], ptr[number + 1]
+        features = {tuple(labels): weight for *labels, weight in zip(*(column[first:last] for column in columns), strict=True)}
+        features.update(changes[number])
+        new_ptr.extend(place + len(parts[0]) - end for place in ptr[done : number + 1])
+        for part, column, values in zip(parts, columns, zip(*((*labels, weight) for labels, weight in sorted(features.items())), strict=True), strict=True):
+            part.extend(column[end:first])
+            part.extend(values)
+        done, end = number + 1, last
+    new_ptr.extend(place + len(parts[0]) - end for place in ptr[done:])
+    for part, column in zip(parts, columns, strict=True):
+        part.extend(column[end:])
+    yield new_ptr
+    yield from parts
