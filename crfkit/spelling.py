@@ -53,8 +53,10 @@ def earlier_of(text: str) -> str | int | None:
 
 def unescaped(text: str) -> str:
     """The inverse of `escaped`."""
+    if "\\" not in text:
+        return text
     if text[1:] in _MARKS:
-        return text.removeprefix("\\")
+        return text[1:]
     return re.sub(r"\\(.?)", _meant, text, flags=re.DOTALL)
 
 

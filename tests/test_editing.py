@@ -148,6 +148,16 @@ def test_patterns_of_wapiti(folder):
             apply(other, {(name, before_, "O"): 1.0}, folder)
 
 
+def test_names_in_other_encodings(folder):
+    """A dump shows bytes that are no UTF-8 with backslashes. New names may have such bytes as they are."""
+    other = foreign.load(WAPITI.replace(b"u0:the", b"u0:\xe9he"))
+    other.dump(folder / "dump")
+    assert edited(other, folder / "dump").dump() == other.dump()
+    (folder / "line").write_bytes(b"u0:\xe8\t#\tO\t8\n")
+    new = edited(other, folder / "line")
+    assert [name for name, *_ in new.features_in_bytes() if name == b"u0:\xe8"] and "u0:\\\\xe8\t#\tO\t8\n" in new.dump()
+
+
 @pytest.mark.parametrize("algorithm", ["lbfgs", "lookahead"])
 @pytest.mark.parametrize("form", ["float32", "float16", "int8"])
 def test_the_dump_of_a_model_is_the_model(folder, algorithm, form):
