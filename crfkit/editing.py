@@ -26,12 +26,14 @@ ANY = 0xFFFF  # among two labels before: one that the feature does not look at
 
 
 class Edit(NamedTuple):
-    """The weight of a feature. `pairs`: it looks at labels before its own. `attribute`: None for plain label pairs. `line`: of the file."""
+    """The weight of a feature. `pairs`: it looks at labels before its own. `attribute`: as `Model.features` has it, None for plain label pairs.
+    `name`: the bytes of the attribute. `line`: of the file."""
 
     pairs: bool
     attribute: str | None
     labels: Labels
     weight: float
+    name: bytes
     line: int
 
 
@@ -92,9 +94,10 @@ class _Editor:
                 "attribute, previous label or #, label, weight"
             )
         attribute, before, label = attribute_of(fields[0]), self._before(fields[1]), self._number(unescaped(fields[2]))
-        if attribute is None and not before:
-            raise ValueError("expected a previous label, found #: the features of * are pairs of labels")
-        return Edit(bool(before), attribute, (*before, label), _weight(fields[3]), line)
+        if attribute is None and not (before and before[-1] < len(self._numbers) and {*before[:-1]} <= {ANY}):
+            raise ValueError(f"expected a previous label, found {fields[1]}: the features of * are pairs of labels")
+        name = as_bytes(attribute or "")
+        return Edit(bool(before), attribute and name.decode(errors="backslashreplace"), (*before, label), _weight(fields[3]), name, line)
 
     def _before(self, text: str) -> Labels:
         """The previous labels of a feature, as many as the arrays have; none if it looks at none."""
@@ -124,12 +127,12 @@ class _Editor:
     def _with_pairs(self, weights: array[float] | None, edits: Sequence[Edit]) -> array[float] | None:
         """The weights of plain label pairs, if there are any."""
         labels = self._layout.labels
-        for *_, (*_, before, label), weight, line in edits:
+        for edit in edits:
             if weights is None:
                 if not self._model.index.plan.plain_rules:
-                    raise self._fault("the template has no line B, which makes plain pairs of labels", line)
+                    raise self._fault("the template has no line B, which makes plain pairs of labels", edit.line)
                 weights = array("d", bytes(8 * labels**2))
-            weights[before * labels + label] = weight
+            weights[edit.labels[-2] * labels + edit.labels[-1]] = edit.weight
         return weights
 
     def _with_features(self, pairs: bool, weights: array[float], edits: Iterable[Edit]) -> array[float]:
@@ -140,8 +143,8 @@ class _Editor:
         for edit in mine:
             if edit.attribute in numbers:
                 changes.setdefault(numbers[edit.attribute], {})[edit.labels] = edit.weight
-            if edit.weight and self._model.search is not None and not self._has(numbers.get(edit.attribute, -1), edit):
-                raise self._fault(f"the model has no such feature, and a model of {self._model.header['algorithm']} takes no new ones", edit.line)
+            if edit.weight and edit.pairs and self._model.search is not None and not self._has(numbers.get(edit.attribute, -1), edit.labels):
+                raise self._fault("the model has no such feature, and a model that decides label by label takes no new ones with previous labels", edit.line)
         columns = [name for name in (("b_prev2", "b_prev", "b_label") if pairs else ("u_label",)) if name in self._arrays]
         ptr = self._arrays["b_ptr" if pairs else "u_ptr"]
         ptr.extend([ptr[-1]] * (self._index.n_attributes[pairs] + 1 - len(ptr)))
@@ -149,10 +152,9 @@ class _Editor:
         self._arrays.update(zip(columns, found, strict=False))
         return found[-1]
 
-    def _has(self, attribute: int, edit: Edit) -> bool:
-        """Whether there is a weight for the feature."""
-        before = [-1, -1, *(-1 if label == ANY else label for label in edit.labels)][-3:]
-        return (self._layout.rich_cell(attribute, *before) if edit.pairs else self._layout.cell(attribute, before[-1])) >= 0
+    def _has(self, attribute: int, labels: Labels) -> bool:
+        """Whether there is a feature with labels before its own."""
+        return self._layout.rich_cell(attribute, *[-1, *(-1 if label == ANY else label for label in labels)][-3:]) >= 0
 
     def _numbered(self, pairs: bool, edits: Sequence[Edit]) -> dict[str | None, int]:
         """The numbers of the attributes of these edits. Those that are new and get a weight are added to the index."""
@@ -164,11 +166,10 @@ class _Editor:
         numbers: dict[str | None, int] = {name: number for number, name in names if name in wanted}
         known, new = self._index.n_attributes[pairs], StringTable()
         for edit in edits:
-            name = as_bytes(edit.attribute or "")
             if edit.attribute not in numbers:
-                self._check(name, edit)
-                if edit.weight and self._model.search is None:
-                    numbers[edit.attribute] = known + new.intern_bytes(name)
+                self._check(edit)
+                if edit.weight and not (pairs and self._model.search):
+                    numbers[edit.attribute] = known + new.intern_bytes(edit.name)
         if len(new):
             self._growing.adopt(new, pairs)
             self._index = self._growing
@@ -181,9 +182,9 @@ class _Editor:
 
         return reopened(self._model.index, self._model.template)
 
-    def _check(self, name: bytes, edit: Edit) -> None:
+    def _check(self, edit: Edit) -> None:
         """DataError unless a line of the template can make this attribute."""
-        template, plan = self._model.template, self._model.index.plan
+        template, plan, name = self._model.template, self._model.index.plan, edit.name
         if template is None:
             if edit.pairs:
                 raise self._fault("the model has no template, and its attributes no pairs of labels: expected # as the previous label", edit.line)
@@ -203,7 +204,7 @@ def _weight(text: str) -> float:
         weight = float(text)
     except ValueError:
         weight = float("nan")
-    if not isfinite(weight):
+    if not isfinite(weight) or "_" in text:  # which Python allows
         raise ValueError(f"expected a weight, found {shown(text)}")
     single = array("f", [weight])[0]
     if not isfinite(single):
@@ -219,9 +220,11 @@ def _changed(ptr: array[int], columns: Sequence[array[Any]], changes: Rows) -> I
         features = {tuple(labels): weight for *labels, weight in zip(*(column[first:last] for column in columns), strict=True)}
         features.update(changes[number])
         new_ptr.extend(place + len(parts[0]) - end for place in ptr[done : number + 1])
-        for part, column, values in zip(parts, columns, zip(*((*labels, weight) for labels, weight in sorted(features.items())), strict=True), strict=True):
+        for part, column in zip(parts, columns, strict=True):
             part.extend(column[end:first])
-            part.extend(values)
+        for labels, weight in sorted(features.items()):
+            for part, value in zip(parts, (*labels, weight) if weight else (), strict=False):
+                part.append(value)
         done, end = number + 1, last
     new_ptr.extend(place + len(parts[0]) - end for place in ptr[done:])
     for part, column in zip(parts, columns, strict=True):

@@ -155,6 +155,8 @@ def test_names_in_other_encodings(folder):
     assert edited(other, folder / "dump").dump() == other.dump()
     (folder / "line").write_bytes(b"u0:\xe8\t#\tO\t8\n")
     new = edited(other, folder / "line")
+    (folder / "line").write_bytes(b"u0:\xe9he\t#\tO\t8\n")  # and known ones, too
+    assert weights_of(edited(other, folder / "line")) == {**weights_of(other), ("u0:\\xe9he", None, "O"): 8.0}
     assert [name for name, *_ in new.features_in_bytes() if name == b"u0:\xe8"] and "u0:\\\\xe8\t#\tO\t8\n" in new.dump()
 
 
@@ -180,9 +182,14 @@ def test_labels_before_the_last_one(folder):
     changes = {feature: 1.0 + number for number, feature in enumerate(weights_of(trained))}
     assert any(isinstance(before, tuple) for _, before, _ in changes)
     assert weights_of(apply(trained, changes, folder)) == changes
-    for feature in ("U:new", None, "#"), ("U:a", None, "_B-1"), ("T:new", ("#", "X Y"), "#"):
+    assert weights_of(apply(trained, {("U:new", None, "#"): 9.0, ("T:new", ("#", "#"), "#"): 0.0}, folder)) == {**weights_of(trained), ("U:new", None, "#"): 9.0}
+    (folder / "pair").write_text("*\t# _B-1\tX Y\t1\n")
+    with pytest.raises(crfkit.errors.DataError, match="pair:1: expected a previous label, found # _B-1: the features of"):
+        edited(trained, folder / "pair")
+    assert weights_of(apply(trained, {("T:a", ("_B-1", -2), "#"): 0.0}, folder)) == weights_of(trained)
+    for feature in ("T:a", ("_B-1", "_B-1"), "_B-1"), ("T:new", ("#", "X Y"), "#"):
         if feature not in changes:
-            with pytest.raises(crfkit.errors.DataError, match=r"the model has no such feature, and a model of lookahead takes no new ones|no line"):
+            with pytest.raises(crfkit.errors.DataError, match=r"edits:1: the model has no such feature, and a model that decides"):
                 apply(trained, {feature: 1.0}, folder)
 
 
@@ -228,6 +235,7 @@ def test_columns_by_name(files, tmp_path):
         ("U0:a\t#\tB-Y\t1", "the model has no label 'B-Y'; did you mean B-X?"),
         ("B0:a\tQQQ\tB-X\t1", "the model has no label 'QQQ'"),
         ("U0:a\t#\tB-X\tmuch", "expected a weight, found 'much'"),
+        ("U0:a\t#\tB-X\t1_0", "expected a weight, found '1_0'"),
         ("U0:a\t#\tB-X\t-inf", "expected a weight, found '-inf'"),
         ("U0:a\t#\tB-X\t1e39", "the weight 1e39 is beyond 3.4e38, the most that single precision holds"),
         ("*\t#\tB-X\t1", "expected a previous label, found #: the features of * are pairs of labels"),
@@ -265,10 +273,11 @@ def test_values_that_no_transform_makes(folder):
             apply(trained, {(name, None, "#"): 1.0}, folder)
 
 
-def test_a_large_model_keeps_its_labels(folder):
+@pytest.mark.parametrize("algorithm", ["lbfgs", "lookahead"])
+def test_a_large_model_keeps_its_labels(folder, algorithm):
     """Where no edited feature fires: attributes from all kinds of lines, and cells of other words that share parts with the new ones."""
-    trained = model("ner")
-    changes = {("U02:Zzyzx", None, "B-LOC"): 9.0, ("U05:Zzyzx/Mill", None, "B-ORG"): -3.0, ("U24:Xx/Xx-x/Xx", None, "O"): 1.0, ("U35:zyzx", None, "O"): 1.0}
+    trained = model("ner", algorithm)
+    changes = {("U02:Zzyzx", None, "B-LOC"): 90.0, ("U05:Zzyzx/Mill", None, "B-ORG"): -3.0, ("U24:Xx/Xx-x/Xx", None, "O"): 1.0, ("U35:zyzx", None, "O"): 1.0}
     new = apply(trained, changes, folder)
     tagger, other = trained.tagger(), new.tagger()
     for sentence in sentences("ner"):
