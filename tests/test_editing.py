@@ -126,6 +126,16 @@ def test_models_of_other_programs(folder, case, to):
     assert new.tagger().score(rows, labels) == other.tagger().score(rows, labels) + change
 
 
+@pytest.mark.parametrize("word", ["a", "new"])
+def test_lines_may_come_in_any_order(folder, word):
+    """Rows of features ascend by label all the same."""
+    trained = tiny("cells")
+    labels = trained.labels[::-1]
+    changes = {(f"U0:{word}", None, label): 1.0 + number for number, label in enumerate(labels)}
+    changes |= {(f"B0:{word}", before, label): 1.0 + number for number, before in enumerate(labels) for label in labels}
+    assert weights_of(apply(trained, changes, folder)) == weights_of(trained) | changes
+
+
 def test_patterns_of_wapiti(folder):
     """u0:%x[0,0], *1:%t[0,1,"\\a$"], b and b2:%X[-1,0]."""
     other = foreign.load(WAPITI)
