@@ -23,7 +23,7 @@ TEMPLATES = {
     "cells": "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nB0:%x[0,0]\nB\n",
     "no pairs": "U0:%x[0,0]/%x[1,0]/%x[-2,0]\nB0:%x[1,0]\n",
     "by string": "U0%x[0,0]\nU0:%x[0,0]\n*1:%x[0,0]%x[1,0]\nB\n",
-    "constants": "U0:%x[0,0]\nU1\nB1\nB\n",
+    "constants": "U0:%x[0,0]\nU1\nB\nB1\n",
     "macros": "U0:%X[0,0]\nU1:%p[0,0,1]/%s[-1,0,2]\nU2:%S[0,0]\nU3:%C[1,0]/%N[0,0]\nU4:%t[0,0,\"^A\"]\n*5:%m[0,0,\"[0-9]+\"]/%x[1,0]\n"
     "U6:%=[0,0,-1,0]/%x[0,0]\nB7:%X[-1,0]/%N[1,0]\nB\n",
 }  # fmt: skip
@@ -124,6 +124,19 @@ def test_models_of_other_programs(folder, case, to):
     change = sum(times[feature] * (weight - before.get(feature, 0.0)) for feature, weight in changes.items())
     assert weights_of(new) == changed(before, changes)
     assert new.tagger().score(rows, labels) == other.tagger().score(rows, labels) + change
+
+
+@pytest.mark.parametrize("kind", TEMPLATES)
+def test_all_features_of_a_sentence(folder, kind):
+    """Most of its attributes are new; each gets a weight of its own."""
+    trained = tiny(kind)
+    rows = [[word] for word in NEW + NEW[::-1]]
+    labels = [trained.labels[t % 3] for t in range(len(rows))]
+    times = fired(trained, rows, labels)
+    changes = {feature: float(number) for number, feature in enumerate(times, 1) if feature[0] is not None or pairs(trained)}
+    new = apply(trained, changes, folder)
+    assert weights_of(new) == weights_of(trained) | changes
+    assert new.tagger().score(rows, labels) == sum(times[feature] * weight for feature, weight in changes.items())
 
 
 @pytest.mark.parametrize("word", ["a", "new"])

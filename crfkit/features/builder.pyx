@@ -17,7 +17,7 @@ from .workspace cimport Workspace
 from .reach cimport RULE_DROPPED
 from crfkit.memory cimport BufferC, arena_reserve, buffer_free, data_reserve, memcmp
 from .strings cimport StringTable, strings_get
-from .cells cimport VIEW_EQUAL, View, has_separator
+from .cells cimport View, has_separator
 
 from crfkit.errors import DataError
 from .plan import Plan
@@ -195,8 +195,6 @@ cdef bint adopt_cells(TableBuilder builder, const char* s, int64_t n, bint bigra
                     return False
             for k in range(node.arity):
                 part = &builder.node[node.path[k]]
-                if (<View>builder.view[part.view]).form == VIEW_EQUAL:
-                    return False
                 value = (<View>builder.view[part.view]).strings.intern(s + cell[2 * k], cell[2 * k + 1] - cell[2 * k])
                 if k == 0:
                     gram = value
