@@ -237,6 +237,19 @@ def test_files(files):
     assert weights_of(foreign.load("again.model")) == expected
 
 
+def test_digits_of_small_models(files, tmp_path):
+    """The edits are rounded once, and only where the new file holds fewer digits."""
+    tiny("cells").quantised("int8").save("small.model")
+    (tmp_path / "edits").write_text("U0:a\t#\tB-X\t0.123456789\n")
+    edit = ("convert", "--edit", "edits", "small.model", "new.model")
+    for arguments in ([], ["--weights", "float32"], ["--weights", "float16"], ["--to", "crfpp"]):
+        command(*edit, *arguments)
+        form = "int8" if not arguments else arguments[-1] if "--weights" in arguments else "float32"
+        expected = edited(foreign.load("small.model"), "edits").quantised(form)
+        assert weights_of(foreign.load("new.model")) == weights_of(expected)
+        assert precision_of(foreign.load("new.model")) == form
+
+
 def test_columns_by_name(files, tmp_path):
     """The names of columns, the column of labels and the format stay."""
     words = "".join(f"{n}\t{word}\t_\t{tag}\t_\t_\t_\t_\t_\t_\n" for n, (word, tag) in enumerate(zip("aba", "XYX", strict=True), 1)) + "\n"

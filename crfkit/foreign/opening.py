@@ -195,7 +195,13 @@ def convert(
     """
     check_weights(weights, to)
     own, foreign = _opened(source)
-    changed = None if edit is None else _edited(model.load(own) if foreign is None else foreign.model(), edit)
+    changed = None
+    if edit is not None:
+        from crfkit.editing import edited
+
+        opened = model.load(own) if foreign is None else foreign.model()
+        changed = edited(opened, edit)
+        weights = weights or (model.precision_of(opened) if to == CRFKIT else None)
     if template is None and to == CRFKIT and (changed or not foreign):
         data = (changed or model.load(own)).to_bytes()
     else:
@@ -209,13 +215,6 @@ def convert(
     with replacing(target) as file:
         file.write(data)
     return len(data)
-
-
-def _edited(opened: Model, edit: str | os.PathLike[str]) -> Model:
-    """The model after these edits, with its weights as precise as before."""
-    from crfkit.editing import edited
-
-    return edited(opened, edit).quantised(model.precision_of(opened))
 
 
 def _with_template(of: Parts, template: str | os.PathLike[str] | Template | None) -> Parts:
