@@ -199,6 +199,38 @@ def test_the_checksum_knows_what_was_left_open(corpus, rng, other):
     assert (data[0].checksum() == data[1].checksum()) == (choices[0] == choices[1])
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [([None, (0, 1)], [(0, 1), None]), ([(0, 1), (0,)], [(0, 2), (0,)]), ([(0, 1), (0,)], [(0,), (0, 1)]), ([(0, 1), (2,)], [(0, 1, 2), (2,)])],
+)
+def test_checksums_of_choices_that_hardly_differ(one, other):
+    data = Built(Corpus([Sample([0, 0], [[(0, 1.0)], [(0, 1.0)]], [[], []])], 3, 1)).dataset
+    assert with_choices(data, [one], 3).checksum() != with_choices(data, [other], 3).checksum()
+
+
+@pytest.mark.parametrize("rule", [1, 2])
+def test_attributes_of_tokens_that_may_have_any_label(rule):
+    """They are known, and have weights where attributes have weights for all labels."""
+    data = Built(Corpus([Sample([0, 1], [[(0, 1.0)], [(1, 1.0)]], [[], []])], 2, 2)).dataset
+    layout = Layout.build(with_choices(data, [[(0,), None]], 2), 2, 0, bytes([rule, rule]), b"")[0]
+    assert layout.n_features == (1 if rule == 1 else 4)
+
+
+@given(st.integers(1, 60), seeded())
+def test_sums_are_exact_in_any_order(sequences, rng):
+    """Gradient terms are rounded so that their sums are: one attribute of all tokens, whose terms all have one sign."""
+    samples = [Sample([0] * 3, [[(0, 1.0)]] * 3, [[]] * 3, weight=rng.choice([1.0, 3.0, 1 / 3])) for _ in range(sequences)]
+    corpus = Corpus(samples, 3, 1, u_all={0})
+    built = Built(corpus)
+    weights = {feature: rng.gauss(0, 3) for feature in sorted(corpus.features(), key=str)}
+    found = []
+    for order in (samples, samples[::-1]):
+        own = Built(Corpus(order, 3, 1, u_all={0}))
+        data = opened(own, [[None, (0, 2), (0,)] for _ in order])
+        found.append(list(Objective(data.dataset, own.layout, 0.0, 1).at(built.to_cells(weights, "d"))[1]))
+    assert found[0] == found[1]
+
+
 def test_counts_are_those_of_labels_that_are_given():
     corpus = Corpus([Sample([0, 1, 1], [[(0, 1.0)], [(0, 1.0)], [(1, 1.0)]], [[], [], []], weight=2.0)], 2, 2)
     data = with_choices(Built(corpus).dataset, [[(0,), (1,), (0, 1)]], 2)
