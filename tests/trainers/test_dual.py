@@ -2,12 +2,15 @@
 
 import array
 import itertools
+from math import inf
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from reference import Problem
+from trainers.choices import left_open, opened
 from trainers.samples import Numbers, end, options_of, read, sentences, trainer_of
-from trainers.twins import Built, Corpus, Sample, corpora, expectations, objective, problem
+from trainers.twins import Built, Corpus, Sample, corpora, expectations, objective, problem, seeded
 
 from crfkit import options
 from crfkit.learning.corpus import read_corpus
@@ -23,19 +26,24 @@ USUAL_CURVATURE, CURVATURES, SHORT = 0.5, (1e-3, 1.0), 0.4
 
 
 class Twin:
-    """The dual variables themselves, of every node and every edge; weights are computed from them, from nothing else."""
+    """The dual variables themselves, of every node and every edge; weights are computed from them, from nothing else. `choices`: the
+    labels that each token may have, where not all are given."""
 
-    def __init__(self, corpus, l2):
-        self.corpus, self.l2 = corpus, l2
+    def __init__(self, corpus, l2, choices=None):
+        self.corpus, self.l2, self.choices = corpus, l2, choices
+        self.labels = [sample.labels for sample in corpus.samples]
+        if choices is not None:     # the first that a token may have
+            self.labels = [[0 if choice is None else choice[0] for choice in of_sample] for of_sample in choices]
         self.features = corpus.features()
         self.used = {feature[:2] for feature in self.features}
-        self.nodes = [[[0.0] * corpus.n_labels for _ in sample.labels] for sample in corpus.samples]
-        self.pairs = [{t: self.square() for t in range(1, len(sample))} for sample in corpus.samples]
+        # of all labellings, and of those that may be true
+        self.variables, self.observed = ([self.zeros(sample) for sample in corpus.samples] for _ in range(2))
         self.curvatures, self.usual, self.passes = [None] * len(corpus.samples), USUAL_CURVATURE, 0
         self.left, self.told, self.seen = [0.0] * len(corpus.samples), [0.0] * len(corpus.samples), []
 
-    def square(self):
-        return [[0.0] * self.corpus.n_labels for _ in range(self.corpus.n_labels)]
+    def zeros(self, sample):
+        n = self.corpus.n_labels
+        return [[0.0] * n for _ in sample.labels], {t: [[0.0] * n for _ in range(n)] for t in range(1, len(sample))}
 
     def weights(self):
         found = dict.fromkeys(self.features, 0.0)
@@ -45,47 +53,73 @@ class Twin:
                 found[feature] -= value / self.l2
 
         labels = range(self.corpus.n_labels)
-        for sample, nodes, pairs in zip(self.corpus.samples, self.nodes, self.pairs, strict=True):
-            for t, row in enumerate(nodes):
-                for j in labels:
-                    for a, v in sample.unigrams[t]:
-                        add(("U", a, j), sample.weight * v * row[j])
-                    for i in labels if t else ():
-                        add(("T", i, j), sample.weight * pairs[t][i][j])
-                        for b, v in sample.bigrams[t]:
-                            add(("B", b, i, j), sample.weight * v * pairs[t][i][j])
+        for sign, variables in ((1, self.variables), (-1, self.observed)):
+            for sample, (nodes, pairs) in zip(self.corpus.samples, variables, strict=True):
+                weight = sign * sample.weight
+                for t, row in enumerate(nodes):
+                    for j in labels:
+                        for a, v in sample.unigrams[t]:
+                            add(("U", a, j), weight * v * row[j])
+                        for i in labels if t else ():
+                            add(("T", i, j), weight * pairs[t][i][j])
+                            for b, v in sample.bigrams[t]:
+                                add(("B", b, i, j), weight * v * pairs[t][i][j])
         return found
 
     def curvature(self):
-        """The variance of each feature under the marginals, those of pairs as if labels were independent; by feature."""
+        """The variance of each feature under the marginals, those of pairs as if labels were independent, less that among the
+        labellings that may be true; by feature."""
         found = dict.fromkeys(self.features, 0.0)
         labels = range(self.corpus.n_labels)
-        for sample, nodes in zip(self.corpus.samples, self.nodes, strict=True):
-            marginals = [[min(max(x + (y == j), 0.0), 1.0) for j, x in enumerate(row)] for y, row in zip(sample.labels, nodes, strict=True)]
-            for t, row in enumerate(marginals):
-                terms = [(("U", a, j), row[j], v) for a, v in sample.unigrams[t] for j in labels]
-                for i, j in itertools.product(labels, labels) if t else ():
-                    both = marginals[t - 1][i] * row[j]
-                    terms += [(("T", i, j), both, 1.0), *((("B", b, i, j), both, v) for b, v in sample.bigrams[t])]
-                for feature, p, v in terms:
-                    if feature in found:
-                        found[feature] += sample.weight * p * (1 - p) * v * v
+        for sign, variables in ((1, self.variables), (-1, self.observed)):
+            for sample, path, (nodes, _) in zip(self.corpus.samples, self.labels, variables, strict=True):
+                marginals = [[min(max(x + (y == j), 0.0), 1.0) for j, x in enumerate(row)] for y, row in zip(path, nodes, strict=True)]
+                for t, row in enumerate(marginals):
+                    terms = [(("U", a, j), row[j], v) for a, v in sample.unigrams[t] for j in labels]
+                    for i, j in itertools.product(labels, labels) if t else ():
+                        both = marginals[t - 1][i] * row[j]
+                        terms += [(("T", i, j), both, 1.0), *((("B", b, i, j), both, v) for b, v in sample.bigrams[t])]
+                    for feature, p, v in terms:
+                        if feature in found:
+                            found[feature] += sign * sample.weight * p * (1 - p) * v * v
         return found
 
-    def way(self, s):
-        """From the dual variables to the model's marginals; and the loss."""
+    def way(self, s, weights, observed=False):
+        """From the dual variables to the model's marginals of all labellings, or of those that may be true; and the loss."""
         sample, labels = self.corpus.samples[s], range(self.corpus.n_labels)
-        p = problem(self.weights(), sample, self.corpus.n_labels)
+        p = problem(weights, sample, self.corpus.n_labels)
+        if observed:
+            some = [labels if choice is None else choice for choice in self.choices[s]]
+            p = Problem([[x if j in may else -inf for j, x in enumerate(row)] for row, may in zip(p.nodes, some, strict=True)], p.tau, p.edges)
         log_z, nodes, pairs = expectations(p)
-        y = sample.labels
+        y, (own_nodes, own_pairs) = self.labels[s], (self.observed if observed else self.variables)[s]
         return (
-            [[nodes[t][j] - (y[t] == j) - self.nodes[s][t][j] for j in labels] for t in range(len(y))],
+            [[nodes[t][j] - (y[t] == j) - own_nodes[t][j] for j in labels] for t in range(len(y))],
             {
-                t: [[pairs[t][i][j] - (y[t - 1] == i and y[t] == j) - self.pairs[s][t][i][j] for j in labels] for i in labels]
+                t: [[pairs[t][i][j] - (y[t - 1] == i and y[t] == j) - own_pairs[t][i][j] for j in labels] for i in labels]
                 for t in pairs
             },
             sample.weight * (log_z - p.score(y)),
         )
+
+    def open(self, s):
+        """Whether not all labels of a sequence are given."""
+        return self.choices is not None and any(choice is None or len(choice) > 1 for choice in self.choices[s])
+
+    def distance(self, s, weights):
+        """From the marginals of nodes of the labellings that may be true to those of all, less their dual variables."""
+        nodes = self.way(s, weights)[0]
+        if not self.open(s):
+            return nodes
+        return [[x - y for x, y in zip(*rows, strict=True)] for rows in zip(nodes, self.way(s, weights, observed=True)[0], strict=True)]
+
+    def advance(self, own, way, part):
+        """A step of dual variables."""
+        for row, by in zip(own[0], way[0], strict=True):
+            row[:] = [x + part * y for x, y in zip(row, by, strict=True)]
+        for t, square in own[1].items():
+            for row, by in zip(square, way[1][t], strict=True):
+                row[:] = [x + part * y for x, y in zip(row, by, strict=True)]
 
     def run_pass(self, order):
         enough = TYPICAL * sum(self.seen) / len(self.seen) if self.passes >= 3 and self.seen else 0.0
@@ -99,9 +133,11 @@ class Twin:
         return sum(self.told)
 
     def step(self, s):
-        sample, labels = self.corpus.samples[s], range(self.corpus.n_labels)
-        nodes, pairs, self.told[s] = self.way(s)
-        self.left[s] = sample.weight * sum(x * x for row in nodes for x in row)
+        sample, weights = self.corpus.samples[s], self.weights()
+        nodes, _, self.told[s] = way = self.way(s, weights)
+        distance = self.distance(s, weights)
+        length = sum(x * x for row in distance for x in row)
+        self.left[s] = sample.weight * length
         self.seen.append(self.left[s])
         curvature = self.usual if self.curvatures[s] is None else self.curvatures[s]
         squared = sum(x * x for row in nodes for x in row)
@@ -117,16 +153,16 @@ class Twin:
         reach = max(max(map(abs, row)) * size for row, size in zip(nodes, own, strict=True)) + overlap * max(map(abs, total))
         if sample.weight * reach * part > TRUST * self.l2:
             part = TRUST * self.l2 / (sample.weight * reach)
-        for t, row in enumerate(nodes):
-            for j in labels:
-                self.nodes[s][t][j] += part * row[j]
-                for i in labels if t else ():
-                    self.pairs[s][t][i][j] += part * pairs[t][i][j]
+        if self.open(s):
+            observed = self.way(s, weights, observed=True)
+            self.told[s] -= observed[2]
+            self.advance(self.observed[s], observed, part)
+        self.advance(self.variables[s], way, part)
         if stretch > SHORT and (self.curvatures[s] is None or (self.passes + s) % 3 == 0):
-            after, *_ = self.way(s)
-            left = sum(x * y for old, new in zip(nodes, after, strict=True) for x, y in zip(old, new, strict=True))
-            if squared > 1e-8:
-                best = part * squared / max(squared - left, 0.1 * squared)
+            after = self.distance(s, self.weights())
+            left = sum(x * y for old, new in zip(distance, after, strict=True) for x, y in zip(old, new, strict=True))
+            if length > 1e-8:
+                best = part * length / max(length - left, 0.1 * length)
                 found = min(max((1 / best - 1) / stretch, curvature / 2), 2 * curvature)
                 self.curvatures[s] = min(max(found, CURVATURES[0]), CURVATURES[1])
                 self.usual += 0.05 * (self.curvatures[s] - self.usual)
@@ -146,6 +182,23 @@ def test_every_pass_is_that_of_the_twin(corpus, l2, seed, recursions):
         loss = trainer.run_pass()["loss"]
         assert loss == pytest.approx(twin.run_pass(list(trainer.state()["order"])), rel=1e-2, abs=1e-2)
         assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights(), rel=1e-2, abs=1e-2)
+
+
+@given(corpora(labels=st.integers(2, 4)), st.sampled_from([0.5, 2.0, 10.0]), seeded(), st.sampled_from(["dense", "sparse"]))
+def test_passes_over_labels_that_are_not_all_given(corpus, l2, rng, recursions):
+    built, choices = Built(corpus), left_open(rng, corpus)
+    data = opened(built, choices)
+    assert dual_bytes(data.dataset, data.layout) == 2 * dual_bytes(built.dataset, built.layout)
+    trainer = DualAscent(data.dataset, data.layout, options.Lbfgs(l2=l2), recursions=recursions)
+    twin = Twin(corpus, l2, choices)
+    for _ in range(9):
+        loss = trainer.run_pass()["loss"]
+        assert loss == pytest.approx(twin.run_pass(list(trainer.state()["order"])), rel=1e-2, abs=1e-2)
+        assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights(), rel=1e-2, abs=1e-2)
+    found, expected = curvature_of(trainer), twin.curvature()
+    most = max(map(abs, expected.values()), default=0.0)
+    for feature, cell in built.cells.items():
+        assert found[cell] == pytest.approx(expected[feature], rel=2e-2, abs=1e-2 * (1 + most))
 
 
 @given(corpora(), st.sampled_from([0.1, 2.0]), st.sampled_from(["dense", "sparse"]))

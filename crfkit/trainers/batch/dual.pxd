@@ -20,7 +20,8 @@ cdef class DualAscent(OnlineTrainer):
         float* left                         # by sequence: its squared distance at its last visit,
         float* told                         # its negative log-likelihood then,
         int32_t* wrong                      # and its wrong labels, where these are counted, else NULL
-        DualC first                         # the dual variables of sequence 0
+        DualC first                         # the dual variables of sequence 0,
+        DualC observed                      # and those of what is observed, where not all labels are given
         float* curvature                    # by sequence; 0: not yet known
         float* overlap                      # by sequence: the mean inner product of two positions
         int64_t* rich_start
@@ -28,8 +29,11 @@ cdef class DualAscent(OnlineTrainer):
 
     cdef float* zeros(self, int64_t n) except NULL
     cdef double penalty(self) noexcept nogil
-    cdef DualC dual_of(self, int64_t s) noexcept nogil
+    cdef int add_variables(self, DualC* first) except -1
+    cdef DualC dual_of(self, int64_t s, bint observed=*) noexcept nogil
     cdef int find_overlaps(self, const int64_t* u_ptr, const int32_t* u_id, const float* u_val) except -1
+    cdef bint may_be(self, const SentenceC* sent) noexcept nogil
+    cdef int observe(self, const SentenceC* sent, double part, double* squared) except -1 nogil
     cdef void advance(self, const SentenceC* sent, const DualC* dual, double part) noexcept nogil
     cdef void score(self, const SentenceC* sent) noexcept nogil
     cdef double remaining(self) noexcept nogil

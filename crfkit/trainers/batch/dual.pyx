@@ -19,6 +19,12 @@ near 0 or 1 curve more sharply than a secant shows. For the same reason no step 
 
 After some passes most sequences are close to the model's distribution, and a few are far from it. So a pass leaves out a sequence
 whose squared distance was below TYPICAL times the mean; each pass that leaves it out multiplies the remembered distance by GROWTH.
+
+Where not all labels of a sequence are given, the labellings that may be true have a distribution too, and its expectations are what is
+observed. It is not known: steps move it towards the model's own distribution over these labellings, by as much as mu. The loops see
+such a sequence twice, with all labels and with the possible ones, whose dual variables count with a negative sign. Where both
+distributions agree with the model for all sequences, the gradient of the likelihood is zero. There is no dual problem, as that
+likelihood has many optima; but it is a start.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
@@ -66,7 +72,7 @@ cdef int64_t rich_expectations(const DatasetC* data, const LayoutC* layout, int6
 
 def dual_bytes(Dataset data not None, Layout layout not None) -> int:
     """Memory for the dual variables."""
-    return sizeof(float) * (
+    return (1 if data.possible is None else 2) * sizeof(float) * (
         data.c.n_tok * layout.c.P
         + data.c.n_seq * layout.c.n_pairs
         + rich_expectations(&data.c, &layout.c, 0, data.c.n_tok)
@@ -99,15 +105,24 @@ cdef class DualAscent(OnlineTrainer):
             self.rich_start[s + 1] = self.rich_start[s] + rich_expectations(
                 &data.c, &layout.c, data.c.seq_ptr[s], data.c.seq_ptr[s + 1]
             )
-        self.first.node = self.zeros(data.c.n_tok * layout.c.P)
-        self.first.pair = self.zeros(n * layout.c.n_pairs)
-        self.first.rich = self.zeros(self.rich_start[n])
         self.first.pair_cell = cell = <int32_t*>arena_zeros(self, layout.c.n_pairs, sizeof(int32_t))
         s = 0
         for k in range(<int64_t>layout.c.L * layout.c.P if layout.c.has_tau else 0):
             if layout.c.tau_mask[k]:
                 cell[s] = <int32_t>k
                 s += 1
+        self.observed = self.first
+        self.add_variables(&self.first)
+        if data.possible is not None:
+            self.add_variables(&self.observed)
+
+    cdef int add_variables(self, DualC* first) except -1:
+        """Make room for the dual variables of all sequences; `first`: of the first one."""
+        cdef int64_t n = self.data.c.n_seq
+        first.node = self.zeros(self.data.c.n_tok * self.layout.c.P)
+        first.pair = self.zeros(n * self.layout.c.n_pairs)
+        first.rich = self.zeros(self.rich_start[n])
+        return 0
 
     cdef float* zeros(self, int64_t n) except NULL:
         return <float*>data_zeros(self, n, sizeof(float))
@@ -116,8 +131,8 @@ cdef class DualAscent(OnlineTrainer):
         """l2/2 |w|^2"""
         return 0.5 * self.l2 * K.dot_floats(self.layout.c.n_cells, self.w, self.w)
 
-    cdef DualC dual_of(self, int64_t s) noexcept nogil:
-        cdef DualC dual = self.first
+    cdef DualC dual_of(self, int64_t s, bint observed=False) noexcept nogil:
+        cdef DualC dual = self.observed if observed else self.first
         dual.node += self.data.c.seq_ptr[s] * self.layout.c.P
         dual.pair += s * self.layout.c.n_pairs
         dual.rich += self.rich_start[s]
@@ -169,6 +184,9 @@ cdef class DualAscent(OnlineTrainer):
         for s in range(self.data.c.n_seq):
             sent = dataset_sentence(&self.data.c, s)
             add_curvature_of(self, &sent, self.dual_of(s).node, marginal, likely, curvature)
+            if self.data.possible is not None:
+                sent.weight = -sent.weight
+                add_curvature_of(self, &sent, self.dual_of(s, observed=True).node, marginal, likely, curvature)
         return 0
 
     cdef int begin_pass(self) except -1:
@@ -191,7 +209,7 @@ cdef class DualAscent(OnlineTrainer):
             LatticeC* lat = &self.lattice.c
             int64_t s = self.sequence
             DualC dual = self.dual_of(s)
-            bint known = self.curvature[s] > 0
+            bint known = self.curvature[s] > 0, secant
             double curvature = self.curvature[s] if known else self.usual, stretch, part
             WayC way
             double entropy = 0
@@ -204,15 +222,11 @@ cdef class DualAscent(OnlineTrainer):
             self.wrong[s] = <int32_t>wrong_labels(lat, sent, self.best)
         lattice_expect(lat)
         self.told[s] = <float>(sent.weight * (lat.logz - lattice_path_score(lat, sent.label)))
-        loss[0] += self.told[s]
         K.add_pairs(lat, 1.0)
         K.finish_pairs(lat)
         if self.entropy != NULL:
             entropy = lat.logz - K.expected_score(&self.layout.c, sent, lat, self.w, &dual)
         way = K.dual_way(sent, lat, &dual)
-        self.left[s] = <float>(sent.weight * way.squared)
-        self.ways += self.left[s]
-        self.visited += 1
         # the overlap is an average: with it, tokens that have few attributes may seem to stretch less than nothing
         stretch = sent.weight * fmax(way.stretched, 0) / (self.l2 * fmax(way.squared, 1e-100))
         part = min(SAFETY / (1 + curvature * stretch), LARGEST)
@@ -222,12 +236,45 @@ cdef class DualAscent(OnlineTrainer):
         if self.entropy != NULL:
             # entropy is concave: the mixture, of which only the expectations are kept, has at least this
             self.entropy[s] += part * (entropy - self.entropy[s])
-        if stretch > SHORT and (not known or (self.passes + s) % PASSES_BETWEEN_SECANTS == 0):
-            part = best_part(self, sent, &dual, part)
+        secant = stretch > SHORT and (not known or (self.passes + s) % PASSES_BETWEEN_SECANTS == 0)
+        if secant or self.data.possible is not None:
+            keep_way(self, sent)
+        if self.may_be(sent):
+            self.observe(sent, part, &way.squared)
+        loss[0] += self.told[s]
+        self.left[s] = <float>(sent.weight * way.squared)
+        self.ways += self.left[s]
+        self.visited += 1
+        if secant:
+            part = best_part(self, sent, part)
             if part > 0:
                 curvature = fmin(fmax((1 / part - 1) / stretch, 0.5 * curvature), 2 * curvature)
                 self.curvature[s] = <float>fmin(fmax(curvature, LEAST_CURVATURE), LARGEST_CURVATURE)
                 self.usual += 0.05 * (self.curvature[s] - self.usual)
+        return 0
+
+    cdef bint may_be(self, const SentenceC* sent) noexcept nogil:
+        """Leave the labellings that may be true in the scored lattice. False: all labels are given, and nothing was done."""
+        return self.data.possible is not None and self.data.possible.restrict(&self.lattice.c, sent.label, self.data.c.seq_ptr[self.sequence])
+
+    cdef int observe(self, const SentenceC* sent, double part, double* squared) except -1 nogil:
+        """A step of this size of what is observed, with the labellings that may be true in the lattice. The distance that was kept becomes
+        that of both distributions together, and its square goes to `squared`."""
+        cdef:
+            LatticeC* lat = &self.lattice.c
+            int64_t s = self.sequence, k
+            DualC dual = self.dual_of(s, observed=True)
+            double* way = <double*>self.way.data
+        lattice_expect(lat)
+        self.told[s] -= <float>(sent.weight * (lat.logz - lattice_path_score(lat, sent.label)))
+        K.add_pairs(lat, 1.0)
+        K.finish_pairs(lat)
+        K.dual_way(sent, lat, &dual)
+        squared[0] = 0
+        for k in range(<int64_t>sent.T * lat.P):
+            way[k] -= lat.node[k]
+            squared[0] += way[k] * way[k]
+        K.update_dual(&self.layout.c, sent, lat, &dual, part, -sent.weight * part / self.l2, self.w)
         return 0
 
     cdef void advance(self, const SentenceC* sent, const DualC* dual, double part) noexcept nogil:
@@ -291,24 +338,42 @@ cdef void add_curvature_of(DualAscent ascent, const SentenceC* sent, const float
                 curvature[layout.rich0 + f] += <float>(sent.weight * p * (1 - p))
 
 
-cdef double best_part(DualAscent ascent, const SentenceC* sent, const DualC* dual, double part) except -1 nogil:
-    """The step size by the secant, from the distance before the step, which is still in the lattice, and after it. 0: too short
-    to tell."""
+cdef int keep_way(DualAscent ascent, const SentenceC* sent) except -1 nogil:
+    """Keep the distance before a step, which is in the lattice, for best_part."""
+    cdef int64_t n = <int64_t>sent.T * ascent.lattice.c.P
+    arena_reserve(ascent, &ascent.way, n, sizeof(double))
+    memcpy(ascent.way.data, ascent.lattice.c.node, n * sizeof(double))
+    return 0
+
+
+cdef double best_part(DualAscent ascent, const SentenceC* sent, double part) except -1 nogil:
+    """The step size by the secant, from the distance before the step, which was kept, and after it. 0: too short to tell."""
     cdef:
         LatticeC* lat = &ascent.lattice.c
-        int64_t t, k, n = <int64_t>sent.T * lat.P
-        double* before
-        double length = 0, left = 0
-    arena_reserve(ascent, &ascent.way, n, sizeof(double))
-    before = <double*>ascent.way.data
-    memcpy(before, lat.node, n * sizeof(double))
+        int64_t k, n = <int64_t>sent.T * lat.P
+        const double* before = <double*>ascent.way.data
+        double length = 0, left
+    for k in range(n):
+        length += before[k] * before[k]
+    if not length > 1e-8:           # dual variables are stored in single precision
+        return 0
     ascent.score(sent)
+    left = along(ascent, sent, before, False)
+    if ascent.may_be(sent):
+        left -= along(ascent, sent, before, True)
+    return part * length / max(length - left, 0.1 * length)
+
+
+cdef double along(DualAscent ascent, const SentenceC* sent, const double* before, bint observed) except? -1 nogil:
+    """The inner product of a distance and that of the scores in the lattice from the dual variables."""
+    cdef:
+        LatticeC* lat = &ascent.lattice.c
+        DualC dual = ascent.dual_of(ascent.sequence, observed)
+        int64_t t, k
+        double product = 0
     lattice_expect(lat)
     for t in range(sent.T):
         lat.node[t * lat.P + sent.label[t]] -= 1
-    for k in range(n):
-        length += before[k] * before[k]
-        left += before[k] * (lat.node[k] - dual.node[k])
-    if not length > 1e-8:           # dual variables are stored in single precision
-        return 0
-    return part * length / max(length - left, 0.1 * length)
+    for k in range(<int64_t>sent.T * lat.P):
+        product += before[k] * (lat.node[k] - dual.node[k])
+    return product

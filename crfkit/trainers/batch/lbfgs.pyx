@@ -32,9 +32,9 @@ cdef double NO_PENALTY = 1e-30  # with less, gradients divided by it would leave
 
 
 def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int:
-    """Memory for the warm-up; 0 if there is none: it is not wanted, there is no dual, as there is hardly a penalty or not all
-    labels are given, or it would need several times the memory of L-BFGS itself (many labels, rich edges)."""
-    if not options.warm_up or options.l2 < NO_PENALTY or data.possible is not None:
+    """Memory for the warm-up; 0 if there is none: it is not wanted, there is no dual, as there is hardly a penalty,
+    or it would need several times the memory of L-BFGS itself (many labels, rich edges)."""
+    if not options.warm_up or options.l2 < NO_PENALTY:
         return 0
     needed = dual_bytes(data, layout)
     return needed if may_take(needed, layout, options) else 0
@@ -70,7 +70,11 @@ cdef class Lbfgs(QuasiNewton):
             return
         self.recent.clear()
         self.started = False
-        nothing = self.data.weight * log(<double>self.layout.c.L)       # the objective at zero weights
+        if self.data.possible is None:
+            nothing = self.data.weight * log(<double>self.layout.c.L)   # the objective at zero weights
+        else:
+            self.evaluate()
+            nothing = self.f
         ascent = DualAscent(self.data, self.layout, self.options, seed=self.seed)
         for _ in range(self.options.warm_up):
             memcpy(self.w_old, ascent.w, self.n * sizeof(weight_t))

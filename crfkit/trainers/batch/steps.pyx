@@ -17,7 +17,7 @@ scales follow from them (scale_by_curvature), which saves half of the iterations
 a warm-up, values are all that is known (scale_by_values). The scales take the place of a pair.
 """
 
-from crfkit.loops.numbers cimport fmin, sqrt
+from crfkit.loops.numbers cimport fmax, fmin, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LayoutC, weight_t
 from crfkit.memory cimport arena_zeros, memset, restore_vectors, vector
@@ -79,7 +79,7 @@ cdef class History:
         """Turn the curvature of the likelihood, added to zero_scales(), into scales, which count that of the penalty too."""
         cdef int64_t k
         for k in range(self.n):
-            self.scale[k] = <float>sqrt(l2 + self.scale[k])
+            self.scale[k] = <float>sqrt(l2 + fmax(self.scale[k], 0))
 
     cdef void forget(self) noexcept nogil:
         self.used, self.newest = 0, -1
