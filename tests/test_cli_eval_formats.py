@@ -116,3 +116,10 @@ def test_options_that_need_another_format(options, message):
 def test_a_segmentation_is_pointed_to_its_report():
     assert "--segments counts words" in run(stdin="a B B\nb E E\nc S S\n").stderr
     assert "--segments" not in run(stdin="a B-X B-X\nb E-X E-X\nc S-X S-X\n").stderr
+
+
+def test_labels_of_words_may_be_lower_case():
+    text = b"a B B\nb E E\nc S B\nd S E\n\na B S\nb E S\n"
+    lower = b"".join(line[:2] + line[2:].lower() for line in text.splitlines(keepends=True))
+    assert run("--segments", stdin=lower).stdout == run("--segments", stdin=text).stdout
+    assert "the label 'be' is not one of a word segmentation" in run("--segments", stdin=b"a be B\n", code=1).stderr

@@ -81,7 +81,7 @@ def test_the_header_says_how_it_was_made(train):
     learn("-a", "sgd", "--passes", 2, "--l2", 0.5, "--seed", 3, "--min-freq", 2, "--features", "all")
     header = json.loads(crfkit("dump", "--header", "model").stdout)
     assert header["algorithm"] == "sgd"
-    assert header["options"] == {"l2": 0.5, "l1": 0.0, "passes": 2, "rate": None, "decay": 0.85, "batch_size": 1, "crf_loss": False, "dropout": None, "features": "all", "min_freq": 2, "partial": False, "seed": 3, "select": None, "prune": None}
+    assert header["options"] == {"l2": 0.5, "l1": 0.0, "passes": 2, "rate": None, "decay": None, "batch_size": 1, "crf_loss": False, "dropout": None, "features": "all", "min_freq": 2, "partial": False, "seed": 3, "select": None, "prune": None}
     assert header["template"] == SMALL
     assert header["sequences"] == 60
 

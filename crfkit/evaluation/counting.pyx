@@ -221,7 +221,7 @@ cdef class Tally(Arena):
         """Enter a new label."""
         cdef int32_t i = self.names.intern_bytes(text), same
         try:
-            spelled = schemes.spelling(text, self.outside, self.raw)
+            spelled = schemes.spelling(text, self.outside, self.raw, self.word_starts is not None)
         except UnicodeDecodeError:
             raise DataError(f"the label {shown(text)} is not valid UTF-8", self.path, line) from None
         kind = self.type_ids.setdefault(spelled.type, len(self.type_ids))

@@ -27,6 +27,7 @@ _CODES = {name: code for code, name in enumerate(PREFIXES[:OTHER])}
 
 # The same role in IOBES under other names: the M and W of word segmentation, and BILOU's L and U.
 SEGMENTATION = {"M": "I", "W": "S"}
+SEGMENT_PREFIXES = "OBIESLUMW"
 _IOBES_ROLE = {**SEGMENTATION, "L": "E", "U": "S"}
 
 
@@ -39,9 +40,9 @@ class Spelling(NamedTuple):
     same: bytes | None  # the label that this one counts as
 
 
-def spelling(text: bytes, outside: bytes, raw: bool) -> Spelling:
-    """A label split as conlleval does, with its options `outside` and `raw`. "B-" is "B" there, and another name for O is O.
-    UnicodeDecodeError if it is not UTF-8."""
+def spelling(text: bytes, outside: bytes, raw: bool, words: bool = False) -> Spelling:
+    """A label split as conlleval does, with its options `outside` and `raw`. "B-" is "B" there, and another name for O is O. `words`: of a
+    word segmentation, whose labels may be lower-case. UnicodeDecodeError if it is not UTF-8."""
     label, same = text.decode(), None
     if text in (b"", outside):
         prefix, kind = "O", ""
@@ -49,6 +50,8 @@ def spelling(text: bytes, outside: bytes, raw: bool) -> Spelling:
         prefix, kind = "B", label
     else:
         prefix, _, kind = label.partition("-")
+    if words and len(label) == 1 and label.upper() in SEGMENT_PREFIXES:
+        prefix = label.upper()
     if text and text == outside and text != b"O":
         same = b"O"
     elif prefix and not raw and not kind and text.endswith(b"-"):
@@ -116,7 +119,6 @@ def _word_start(prev: str, cur: str, _same: bool) -> int:
 
 
 WORD_STARTS = _table(_word_start)
-SEGMENT_PREFIXES = "OBIESLUMW"
 
 _CONLLEVAL, _IOBES = _table(_conlleval), _table(_iobes)
 

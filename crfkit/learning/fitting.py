@@ -1,5 +1,5 @@
-"""The L2 penalty, the passes of `cw`, `perceptron` and `mira`, and the margin of `lookahead`, where none are given: from how often attributes
-occur, and with how many labels, and from how many a token has. docs/defaults.md has the trials.
+"""The L2 penalty, the passes of `sgd`, `adf`, `cw`, `perceptron` and `mira`, and the margin of `lookahead`, where none are given: from how many
+sequences there are, how often attributes occur, with how many labels, and how many a token has. docs/defaults.md has the trials.
 
 An attribute that was always seen with the same label tells much, and needs a large weight to tell it; the gradient of one that occurs
 once is at most 1, so its weight cannot exceed 1 / l2. Attributes with several labels, as letters have, let large weights follow noise. So the
@@ -13,6 +13,9 @@ larger ones: a few of them, such as years, would be the whole mean, and words be
 SAPO stops learning from a sequence once the true path is 1 / ratio times as likely as all other candidates. With few attributes a
 token that takes large weights; with many, small ones, and a small penalty would let it stop early. So fewer attributes count as many.
 
+A step of SGD and ADF learns from one sequence, short or long. So a few of them take more passes to come as near to the optimum. The rate of
+SGD then falls more slowly, as far in all passes as it does in the usual number.
+
 CW has no penalty: its weights do not follow noise because variances fall with every step, and because it ends early. Rare
 attributes get few steps in a pass, so they need more passes.
 
@@ -23,10 +26,10 @@ to say what the label pairs do not. And the more attributes a token has, the soo
 from __future__ import annotations
 
 from dataclasses import replace
-from math import sqrt
+from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
 
-from crfkit.options.trainers import Cw, Lookahead, Mira, Perceptron, Sapo
+from crfkit.options.trainers import DECAY, Adf, Cw, Lookahead, Mira, Perceptron, Sapo, Sgd
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -42,10 +45,13 @@ RARE = 4.0  # mean occurrences of an attribute below which CW makes more passes
 PASSES, PASSES_OF_RARE = 10, 20
 USUAL_PASSES = 20  # of perceptron and mira
 PASSES_OF_ONE = {Perceptron: 60, Mira: 40}  # where a token has one attribute
+STEPS = 100_000  # of SGD and ADF, if the largest number of passes allows
+PASSES_OF_STEPS = {Sgd: (30, 100), Adf: (20, 80)}  # the usual number, and the largest
 MARGIN, LARGEST_MARGIN = 3.0, 100.0  # of lookahead: for each attribute of a token, and at most
 REASONS = {
     "l2": "by how often attributes occur, and with how many labels",
     "passes": "by the number of attributes",
+    "decay": "by the number of passes",
     "margin": "by how many attributes a token has",
 }
 
@@ -93,6 +99,16 @@ def enough_passes(of_one: int, of_a_token: float) -> int:
     return max(USUAL_PASSES, round(of_one / max(1, of_a_token)))
 
 
+def stepping_passes(sequences: int, usual: int, most: int) -> int:
+    """The passes of SGD and ADF over so many sequences."""
+    return min(most, max(usual, ceil(STEPS / max(1, sequences))))
+
+
+def reasons(options: Any) -> dict[str, str]:
+    """What the values that `fitted` chooses for a trainer follow from, by option."""
+    return {**REASONS, "passes": "by the number of sequences"} if type(options) in PASSES_OF_STEPS else REASONS
+
+
 def fitted(options: Any, corpus: Corpus) -> tuple[Any, dict[str, Any]]:
     """A trainer's options, where those not given are chosen for these data; and the chosen ones alone."""
     data, attributes = corpus.dataset, corpus.layout.n_attributes
@@ -102,6 +118,11 @@ def fitted(options: Any, corpus: Corpus) -> tuple[Any, dict[str, Any]]:
         many = MANY_OF_PATHS if isinstance(options, Sapo) else MANY
         square = data.squares / data.n_incidences[0] if data.has_values and data.n_incidences[0] else 1.0
         chosen["l2"] = fitting_l2(share_of_ambiguous(corpus), of_a_token, often, many, square)
+    if type(options) in PASSES_OF_STEPS and options.passes is None:
+        usual, most = PASSES_OF_STEPS[type(options)]
+        passes = chosen["passes"] = stepping_passes(corpus.summary["sequences"], usual, most)
+        if isinstance(options, Sgd) and options.decay is None:
+            chosen["decay"] = float(f"{DECAY ** (usual / passes):.3g}")
     if isinstance(options, Cw) and options.passes is None:
         chosen["passes"] = fitting_passes(sum(attributes), sum(data.n_incidences))
     if type(options) in PASSES_OF_ONE and options.passes is None:

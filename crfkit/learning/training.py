@@ -35,7 +35,7 @@ from .checkpoint import Checkpoint
 from .corpus import Corpus, read_corpus
 from .development import DevSet
 from .divergence import Divergence, value_warning
-from .fitting import REASONS, chooses_l2, fitted
+from .fitting import chooses_l2, fitted, reasons
 from .judging import check_stream, not_default
 from .memory import check_data_dir, check_memory, expected_memory
 from .passes import Passes
@@ -116,7 +116,7 @@ class Training:
         progress.warn(_slow_warning(self.algorithm, corpus, run))
         progress.warn(_few_steps_warning(self.algorithm, corpus.summary["sequences"], corpus.summary["tokens"]))
         check_memory(expected, options, run)
-        progress.chosen(chosen, REASONS)
+        progress.chosen(chosen, reasons(options))
         initial = None if self.initial is None else _taken_over(self.initial, corpus, progress)
         dev = None if run.dev is None else DevSet(run.dev, corpus, self._header(corpus, None), run.threads, run.comments)
         if dev is not None:

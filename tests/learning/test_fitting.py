@@ -1,4 +1,4 @@
-"""The L2 penalty, the passes of `cw`, `perceptron` and `mira`, and the margin of `lookahead`, where none are given."""
+"""The L2 penalty, the passes of `sgd`, `adf`, `cw`, `perceptron` and `mira`, and the margin of `lookahead`, where none are given."""
 
 from collections import Counter, defaultdict
 from functools import cache
@@ -8,7 +8,7 @@ import pytest
 from trainers.samples import sentences, template
 
 from crfkit import learn
-from crfkit.learning.fitting import enough_passes, fitting_l2, fitting_margin, fitting_passes
+from crfkit.learning.fitting import enough_passes, fitting_l2, fitting_margin, fitting_passes, stepping_passes
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 
@@ -122,6 +122,27 @@ def test_cw_makes_as_many_passes_as_fit(limit, rules, passes):
     model = learn(data, rules, "cw", progress=records.append)
     assert len(records) == model.header["chosen"]["passes"] == passes and model.header["options"]["passes"] is None
     assert list(model.weights) == list(learn(data, rules, "cw", passes=passes).weights)
+
+
+def test_few_sequences_take_more_passes():
+    assert [stepping_passes(n, 30, 100) for n in (0, 1, 1000, 1001, 2000, 3333, 3334, 10**6)] == [100, 100, 100, 100, 50, 31, 30, 30]
+
+
+@pytest.mark.parametrize(("algorithm", "passes"), [("sgd", 100), ("adf", 80)])
+def test_sgd_and_adf_make_as_many_passes_as_give_steps(algorithm, passes):
+    data, lines = sentences("chunking", limit=20), []
+    rules = "U:%x[0,0]\nB\n"
+    model = learn(data, rules, algorithm, progress=lines.append, rate=0.5)
+    chosen = model.header["chosen"]
+    assert len(lines) == chosen["passes"] == passes and model.header["options"]["passes"] is None
+    slower = {"decay": chosen["decay"]} if algorithm == "sgd" else {}
+    assert list(model.weights) == list(learn(data, rules, algorithm, passes=passes, rate=0.5, **slower).weights)
+    if slower:  # the rate falls as far as in 30 passes
+        assert chosen["decay"] ** passes == pytest.approx(0.85**30, rel=0.1)
+        given = learn(data, rules, algorithm, passes=passes, rate=0.5)
+        assert "decay" not in given.header["chosen"]
+        assert list(given.weights) == list(learn(data, rules, algorithm, passes=passes, rate=0.5, decay=0.85).weights)
+        assert learn(data, rules, algorithm, rate=0.5, decay=0.9).header["chosen"].keys() == {"l2", "passes"}
 
 
 def test_few_attributes_of_a_token_take_more_passes():

@@ -18,6 +18,8 @@ from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from crfkit.trainers.stepwise cimport OnlineTrainer
 
+from crfkit.options.trainers import DECAY
+
 cdef double SMALLEST = 1e-4     # scale; below, v would grow beyond what single precision resolves
 
 
@@ -42,7 +44,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
             self.measure()
         self.known_rows, self.row_size = <char*>self.shares, sizeof(double)
         self.penalty = options.l2 / self.updates_of(data.c.n_seq)
-        self.decay = options.decay
+        self.decay = DECAY if options.decay is None else options.decay
         self.find_rate()
         self.rate = self.rate0
 
