@@ -29,7 +29,7 @@ from crfkit.learning.corpus import read_corpus
 from crfkit.learning.fitting import share_of_ambiguous
 from crfkit.learning.reader import Reader
 from crfkit.options import Run
-from crfkit.options.trainers import DECAY
+from crfkit.options.trainers import Sgd, decay_of
 
 VALUES: dict[str, tuple[float | bool, ...]] = {
     "l2": (0.03, 0.1, 0.3, 1.0, 3.0),
@@ -200,7 +200,8 @@ def tried(one: Data, size: int, draw: int, train: Any, held_out: Any, name: str,
     if option != "passes":
         return [usual["score"], *(with_({option: x})["score"] for x in values), usual["chosen"]]
     if name in ("sgd", "sapo"):  # whose rate falls as far in all passes, however many
-        return [usual["score"], *(with_({"passes": int(x), "decay": round(DECAY ** (30 / x), 4)})["score"] for x in values), usual["chosen"]]
+        decay = {x: {"decay": decay_of(Sgd(passes=int(x)))} for x in values}
+        return [usual["score"], *(with_({"passes": int(x), **decay[x]})["score"] for x in values), usual["chosen"]]
     most = int(max(values))
     each = records.of(setting | {"options": {"up to": most}}, lambda: by_pass(one, train, held_out, name, most))["scores"]
     return [usual["score"], *(each[min(int(x), len(each)) - 1] for x in values), usual["chosen"]]

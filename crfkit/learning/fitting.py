@@ -13,8 +13,7 @@ larger ones: a few of them, such as years, would be the whole mean, and words be
 SAPO stops learning from a sequence once the true path is 1 / ratio times as likely as all other candidates. With few attributes a
 token that takes large weights; with many, small ones, and a small penalty would let it stop early. So fewer attributes count as many.
 
-A step of SGD and ADF learns from one sequence, short or long. So a few of them take more passes to come as near to the optimum. The rate of
-SGD then falls more slowly, as far in all passes as it does in the usual number.
+A step of SGD and ADF learns from one sequence, short or long. So a few of them take more passes to come as near to the optimum.
 
 CW has no penalty: its weights do not follow noise because variances fall with every step, and because it ends early. Rare
 attributes get few steps in a pass, so they need more passes.
@@ -29,7 +28,7 @@ from dataclasses import replace
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
 
-from crfkit.options.trainers import DECAY, Adf, Cw, Lookahead, Mira, Perceptron, Sapo, Sgd
+from crfkit.options.trainers import PASSES_OF_DECAY, Adf, Cw, Lookahead, Mira, Perceptron, Sapo, Sgd
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -46,7 +45,7 @@ PASSES, PASSES_OF_RARE = 10, 20
 USUAL_PASSES = 20  # of perceptron and mira
 PASSES_OF_ONE = {Perceptron: 60, Mira: 40}  # where a token has one attribute
 STEPS = 100_000  # of SGD and ADF, if the largest number of passes allows
-PASSES_OF_STEPS = {Sgd: (30, 100), Adf: (20, 80)}  # the usual number, and the largest
+PASSES_OF_STEPS = {Sgd: PASSES_OF_DECAY, Adf: (20, 80)}  # the usual number, and the largest
 MARGIN, LARGEST_MARGIN = 3.0, 100.0  # of lookahead: for each attribute of a token, and at most
 REASONS = {
     "l2": "by how often attributes occur, and with how many labels",
@@ -119,10 +118,7 @@ def fitted(options: Any, corpus: Corpus) -> tuple[Any, dict[str, Any]]:
         square = data.squares / data.n_incidences[0] if data.has_values and data.n_incidences[0] else 1.0
         chosen["l2"] = fitting_l2(share_of_ambiguous(corpus), of_a_token, often, many, square)
     if type(options) in PASSES_OF_STEPS and options.passes is None:
-        usual, most = PASSES_OF_STEPS[type(options)]
-        passes = chosen["passes"] = stepping_passes(corpus.summary["sequences"], usual, most)
-        if isinstance(options, Sgd) and options.decay is None:
-            chosen["decay"] = float(f"{DECAY ** (usual / passes):.3g}")
+        chosen["passes"] = stepping_passes(corpus.summary["sequences"], *PASSES_OF_STEPS[type(options)])
     if isinstance(options, Cw) and options.passes is None:
         chosen["passes"] = fitting_passes(sum(attributes), sum(data.n_incidences))
     if type(options) in PASSES_OF_ONE and options.passes is None:

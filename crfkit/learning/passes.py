@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.errors import FileError, OptionError
 
 from .checkpoint import Checkpoint, Standing
+from .fitting import REASONS
 from .log import PassLog
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Passes:
             if not done:
                 self._prepare()
             self.whole = not self.stop.requested()
-            self.progress.chosen(self.trainer.chosen())
+            self.progress.chosen(self.trainer.chosen(), REASONS)
             self.chosen.update(self.trainer.chosen())
             for l1 in values:
                 if l1 is not None:

@@ -7,7 +7,14 @@ from typing import Any
 
 from .declaring import option
 
-DECAY = 0.85  # of 30 passes
+DECAY = 0.85
+PASSES_OF_DECAY = (30, 100)  # its passes; in more, at most so many, the rate of SGD falls as far
+
+
+def decay_of(options: Sgd | Sapo) -> float:
+    """The factor on the learning rate after each pass, given or not. With three digits, so that the printed value is exact."""
+    usual, most = PASSES_OF_DECAY
+    return float(f"{DECAY ** (usual / min(most, max(usual, options.passes or usual))):.3g}") if options.decay is None else options.decay
 
 
 def _l2(default: float | None = None) -> Any:
@@ -59,11 +66,11 @@ def _rate() -> Any:
     )
 
 
-def _decay(default: float | None = DECAY) -> Any:
+def _decay(default: float | None = None) -> Any:
     return option(
         default,
         "Factor on the learning rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t, unless --l2 is 0. By default 0.85; "
-        "where sgd chooses to make more passes than 30, the rate falls as far in all of them.",
+        "with more than 30 passes of sgd nearer to 1, up to 0.952 with 100, so that the rate falls as far.",
         low=0.0, high=1.0, kind=float,
     )  # fmt: skip
 
@@ -161,7 +168,7 @@ class Sgd:
     l2: float | None = _l2()
     passes: int | None = _passes(None)
     rate: float | None = _rate()
-    decay: float | None = _decay(None)
+    decay: float | None = _decay()
     batch_size: int = _batch_size()
     crf_loss: bool = _crf_loss()
     dropout: float | None = _dropout()
@@ -201,7 +208,7 @@ class Sapo:
         high=1.0,
     )
     rate: float | None = _rate()
-    decay: float = _decay()
+    decay: float = _decay(DECAY)
     batch_size: int = _batch_size()
     crf_loss: bool = _crf_loss()
     dropout: float | None = _dropout()

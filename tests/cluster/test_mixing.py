@@ -60,6 +60,16 @@ def test_one_rate_for_all_where_one_machine_has_it(tmp_path, monkeypatch, algori
     assert [tagger.tag([{"x": value, "bias": 300}]) for value in (290, 310)] == [["low"], ["high"]]
 
 
+def test_with_more_passes_the_rate_falls_as_before(tmp_path, monkeypatch):
+    train = corpus(tmp_path / "train.txt", 20)
+    with_workers(monkeypatch, train, TEMPLATE, "sgd", 2, rate=0.5, passes=40, checkpoint="run")
+    with_workers(monkeypatch, train, TEMPLATE, "sgd", 2, rate=0.5, passes=42, checkpoint="run", resume=True)
+    more = crfkit.load("model").model
+    assert more.header["chosen"]["decay"] == 0.885
+    with_workers(monkeypatch, train, TEMPLATE, "sgd", 2, rate=0.5, passes=42, decay=0.885)
+    assert list(more.weights) == list(crfkit.load("model").model.weights)
+
+
 @pytest.mark.parametrize("algorithm", ["perceptron", "adf", pytest.param("sapo", marks=pytest.mark.long), "owlqn"])
 def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm):
     train = corpus(tmp_path / "train.txt", 80)

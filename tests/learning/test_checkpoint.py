@@ -82,6 +82,15 @@ def test_resuming_with_more_passes_is_one_long_run(algorithm, chosen):
     assert model.to_bytes() == learn(data, rules(), algorithm, **passes(algorithm, 9, **chosen)).to_bytes()
 
 
+def test_with_more_passes_the_rate_falls_as_before():
+    """A run's passes say how fast it falls, and a resumed run makes those that were made before once more."""
+    data, chosen = sentences("chunking", limit=20), {"rate": 0.5}
+    learn(data, rules(), "sgd", **chosen, passes=40, checkpoint="state")
+    more = learn(data, rules(), "sgd", **chosen, passes=50, checkpoint="state", resume=True)
+    assert more.header["chosen"]["decay"] == 0.885
+    assert list(more.weights) == list(learn(data, rules(), "sgd", **chosen, passes=50, decay=0.885).weights)
+
+
 @pytest.mark.parametrize(("algorithm", "option"), [("lbfgs", "max_iter"), ("sgd", "passes")])
 def test_fewer_passes_than_were_made(algorithm, option):
     data = sentences("chunking", limit=60)

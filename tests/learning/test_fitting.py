@@ -9,6 +9,7 @@ from trainers.samples import sentences, template
 
 from crfkit import learn
 from crfkit.learning.fitting import enough_passes, fitting_l2, fitting_margin, fitting_passes, stepping_passes
+from crfkit.options.trainers import Sapo, Sgd, decay_of
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 
@@ -135,14 +136,24 @@ def test_sgd_and_adf_make_as_many_passes_as_give_steps(algorithm, passes):
     model = learn(data, rules, algorithm, progress=lines.append, rate=0.5)
     chosen = model.header["chosen"]
     assert len(lines) == chosen["passes"] == passes and model.header["options"]["passes"] is None
-    slower = {"decay": chosen["decay"]} if algorithm == "sgd" else {}
-    assert list(model.weights) == list(learn(data, rules, algorithm, passes=passes, rate=0.5, **slower).weights)
-    if slower:  # the rate falls as far as in 30 passes
-        assert chosen["decay"] ** passes == pytest.approx(0.85**30, rel=0.1)
-        given = learn(data, rules, algorithm, passes=passes, rate=0.5)
-        assert "decay" not in given.header["chosen"]
-        assert list(given.weights) == list(learn(data, rules, algorithm, passes=passes, rate=0.5, decay=0.85).weights)
-        assert learn(data, rules, algorithm, rate=0.5, decay=0.9).header["chosen"].keys() == {"l2", "passes"}
+    assert list(model.weights) == list(learn(data, rules, algorithm, passes=passes, rate=0.5).weights)
+
+
+@pytest.mark.parametrize(("passes", "decay"), [(1, 0.85), (30, 0.85), (31, 0.854), (60, 0.922), (100, 0.952), (10**9, 0.952)])
+def test_in_more_passes_than_30_the_rate_of_sgd_falls_as_far(passes, decay):
+    """Up to 100: whoever waits for --patience does not want a rate that never falls."""
+    assert decay_of(Sgd(passes=passes)) == decay and decay_of(Sgd(passes=passes, decay=0.5)) == 0.5 and decay_of(Sapo(passes=passes)) == 0.85
+    falls = decay ** min(passes, 100)
+    assert passes < 30 or falls == pytest.approx(0.85**30, rel=0.1)
+
+
+def test_the_decay_that_follows_from_passes_is_told():
+    data, rules, told = sentences("chunking", limit=20), "U:%x[0,0]\nB\n", []
+    model = learn(data, rules, "sgd", rate=0.5, passes=60, progress=told.append)
+    assert model.header["chosen"].keys() == {"l2", "decay"} and model.header["options"]["decay"] is None and {each["decay"] for each in told} == {0.922}
+    given = learn(data, rules, "sgd", rate=0.5, passes=60, decay=0.922)
+    assert given.header["chosen"].keys() == {"l2"} and list(given.weights) == list(model.weights)
+    assert "decay" not in learn(data, rules, "sgd", rate=0.5, passes=2).header["chosen"]
 
 
 def test_few_attributes_of_a_token_take_more_passes():

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import Problem
 from trainers.choices import left_open, opened, with_choices
-from trainers.samples import Numbers, end, many_labels, misfit, sentences, template, trainer_of
+from trainers.samples import Numbers, end, many_labels, misfit, options_of, sentences, template, trainer_of
 from trainers.twins import (
     Built,
     Corpus,
@@ -26,12 +26,14 @@ from trainers.twins import (
     seeded,
     weighted,
 )
+from trainers.twins_online import shares
 
 from crfkit.data.dataset import Dataset
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.options import Run
 from crfkit.trainers.batch.objective import Objective
+from crfkit.trainers.online.sgd import Sgd
 from crfkit.weights.layout import Layout
 
 MOST_SEEN = 16  # labels of a choice that gives features
@@ -115,6 +117,18 @@ def test_an_update_from_all_sequences_is_a_step_along_the_gradient(name, corpus,
     assert trainer.crf_loss() == pytest.approx(f, rel=1e-6, abs=1e-6)
     assert trainer.run_pass()["loss"] == pytest.approx(f, rel=1e-6, abs=1e-6)
     after = {feature: w - 0.25 * gradient[feature] for feature, w in weights.items()}
+    assert built.to_weights(trainer.weights()) == pytest.approx(after, rel=1e-5, abs=1e-5)
+
+
+@given(SMALL, seeded(), st.data())
+def test_large_values_have_their_share_of_a_rate_that_was_found(corpus, rng, data):
+    built, choices = Built(corpus), left_open(rng, corpus)
+    weights, n, of = weighted(data.draw, corpus.features()), len(corpus.samples), shares(corpus)
+    own, training = options_of("sgd", rate=0.25, l2=0.0, batch_size=n), opened(built, choices)
+    trainer = Sgd(training.dataset, training.layout, own, initial=built.to_cells(weights), found=True)
+    trainer.run_pass()
+    _, gradient = objective(weights, corpus, choices, 0.0)
+    after = {feature: w - 0.25 * of.get(feature[:2], 1.0) * gradient[feature] for feature, w in weights.items()}
     assert built.to_weights(trainer.weights()) == pytest.approx(after, rel=1e-5, abs=1e-5)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from xxhash import xxh3_64_intdigest
 
 from crfkit.options import Run
+from crfkit.options.trainers import DECAY, decay_of
 from crfkit.trainers import trainer_class
 
 from .driver import DistributedCorpus
@@ -40,6 +41,7 @@ class Mixing:
         self.rates: array.array | None = None
         self.rate: float | None = getattr(options, "rate", None)
         """The first learning rate, once it is known."""
+        self.decay: float | None = decay_of(options) if hasattr(options, "decay") else None
         self.shares = True  # whether attributes with values above 1 have a lower one, where it is chosen
         batch = getattr(options, "batch_size", 1)
         self.updates = [-(-sequences // batch) for sequences in corpus.data.sequences]
@@ -59,7 +61,8 @@ class Mixing:
 
     def chosen(self) -> dict[str, Any]:
         """Options that were not given and that were found for these data."""
-        return {"rate": self.rate} if self.rate is not None and not self.options.rate else {}
+        found = {"rate": self.rate} if self.rate is not None and not self.options.rate else {}
+        return {**found, "decay": self.decay} if self.decay not in (None, DECAY) and self.options.decay is None else found
 
     @property
     def n_features(self) -> int:
@@ -83,7 +86,9 @@ class Mixing:
         changed = {name: getattr(self.options, name) * part for name in ("l1", "l2") if hasattr(self.options, name)}
         if self.rate is not None:
             changed["rate"] = self.rate
-            if getattr(self.options, "decay", 1.0) == 0:  # it falls at every step: what it is after so many
+        if self.decay is not None:
+            changed["decay"] = self.decay
+            if self.rate is not None and self.decay == 0:  # it falls at every step: what it is after so many
                 changed["rate"] /= 1 + self.rate * self.options.l2 / sum(self.updates) * self.passes * self.updates[shard]
         return changed
 
@@ -171,7 +176,7 @@ class Mixing:
 
     def state(self) -> dict[str, Any]:
         """Everything that the next pass depends on."""
-        state = {"weights": self.current, "passes": self.passes, "rate": self.rate, "shares": self.shares, "converged": None}
+        state = {"weights": self.current, "passes": self.passes, "rate": self.rate, "decay": self.decay, "shares": self.shares, "converged": None}
         if self.average is not None:
             state["average"] = self.average
         if self.rates is not None:
@@ -182,6 +187,7 @@ class Mixing:
         """Continue from the state of another one."""
         self.passes, rate = int(state["passes"]), state["rate"]
         self.rate, self.shares = None if rate is None else float(rate), bool(state["shares"])
+        self.decay = None if self.decay is None else float(state["decay"])
         self.current = _numbers("f", state["weights"], self.layout.n_cells)
         if self.average is not None:
             self.average = _numbers("d", state["average"], self.layout.n_cells)

@@ -9,7 +9,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
     cdef double log_scale       # of the sequence whose values are loaded
     cdef readonly double rate   # of the last update
     cdef public double age      # steps since rate0, for the rate that falls with each step
-    cdef double decay           # per pass, or 0: the rate falls with each step
+    cdef public double decay    # per pass, or 0: the rate falls with each step
 
     cdef void shrink(self) noexcept nogil
     cdef double gain(self, double weight) noexcept nogil

@@ -18,7 +18,7 @@ from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport LatticeC, SentenceC, weight_t
 from crfkit.trainers.stepwise cimport OnlineTrainer
 
-from crfkit.options.trainers import DECAY
+from crfkit.options.trainers import DECAY, decay_of
 
 cdef double SMALLEST = 1e-4     # scale; below, v would grow beyond what single precision resolves
 
@@ -28,7 +28,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
     scores."""
 
     lock_free = True
-    numbers = CalibratedTrainer.numbers + ("scale", "age")
+    numbers = CalibratedTrainer.numbers + ("scale", "age", "decay")
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
@@ -44,9 +44,13 @@ cdef class ScaledTrainer(CalibratedTrainer):
             self.measure()
         self.known_rows, self.row_size = <char*>self.shares, sizeof(double)
         self.penalty = options.l2 / self.updates_of(data.c.n_seq)
-        self.decay = DECAY if options.decay is None else options.decay
+        self.decay = decay_of(options)
         self.find_rate()
         self.rate = self.rate0
+
+    def chosen(self):
+        found = CalibratedTrainer.chosen(self)
+        return found if self.decay == DECAY or self.options.decay is not None else {**found, "decay": self.decay}
 
     cdef int begin_update(self) except -1 nogil:
         """Set the learning rate of this update."""
