@@ -42,14 +42,13 @@ cdef extern from "crf.h" nogil:
         int32_t (*next_best)(int32_t, int32_t, const double*, int32_t) noexcept nogil
         void (*max_plus)(int32_t, int32_t, const double*, const double*, double*) noexcept nogil
         double (*pair_marginal)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil
-        double (*forward_step)(int32_t, const EdgeC*, const double*, const double*, double*) noexcept nogil
-        void (*chain_backward)(const EdgeC*, const double*, const double*, double*, double*) noexcept nogil
+        int32_t (*chain_forward)(int32_t, const EdgeC*, const double*, const double*, double*, double*, double*) noexcept nogil
+        int32_t (*chain_backward)(const EdgeC*, const double*, const double*, double*, double*, double*) noexcept nogil
         void (*merge_list)(const LayoutC*, const weight_t*, double, const SentenceC*, int32_t, const EdgeC*, EdgeC*,
                            PairC**) noexcept nogil
         double (*exp_changed)(EdgeC*, const EdgeC*) noexcept nogil
         const double* (*unfold)(const EdgeC*, int, double*) noexcept nogil
         double (*chain_times)(int32_t, const double*, double*) noexcept nogil
-        int32_t (*replace_row)(int32_t, const double*, double*) noexcept nogil
         double (*chain_nodes)(int32_t, const double*, const double*, double, double, double*, double*) noexcept nogil
         void (*chain_pairs)(int32_t, int32_t, const double*, const double*, const double*, double, double, double*,
                             double*) noexcept nogil

@@ -328,11 +328,12 @@ typedef struct {
     void (*max_plus)(int32_t L, int32_t P, const double *x, const double *M, double *out);
     /* P(y[t-1] = i, y[t] = j) after forward_backward */
     double (*pair_marginal)(const LatticeC *, int32_t t, int32_t i, int32_t j);
-    /* one step of the recursions. alpha = (before E) o pot, scaled to the sum 1; returns the sum before scaling. At the first position
-     * edge and before are NULL */
-    double (*forward_step)(int32_t P, const EdgeC *, const double *before, const double *pot, double *alpha);
-    /* and back: right = pot o next, beta = E right, scaled to the sum 1 */
-    void (*chain_backward)(const EdgeC *, const double *pot, const double *next, double *right, double *beta);
+    /* one step of the recursions. alpha = (before E) o pot, scaled to the sum 1; sum: that before scaling. At the first position
+     * edge and before are NULL. Returns whether alpha was the same, up to rounding of each number; fresh is room for a row */
+    int32_t (*chain_forward)(int32_t P, const EdgeC *, const double *before, const double *pot, double *fresh, double *sum,
+                             double *alpha);
+    /* and back: right = pot o next, beta = E right, scaled to the sum 1; the same of beta */
+    int32_t (*chain_backward)(const EdgeC *, const double *pot, const double *next, double *right, double *fresh, double *beta);
     /* a list of plain label pairs with the weights of a position's rich attributes added, in the room that the step has for it */
     void (*merge_list)(const LayoutC *, const weight_t *w, double scale, const SentenceC *, int32_t t, const EdgeC *plain,
                        EdgeC *, PairC **merged);
@@ -342,8 +343,6 @@ typedef struct {
     const double *(*unfold)(const EdgeC *, int potentials, double *matrix);
     /* row o= by, scaled to the sum 1; the sum before that */
     double (*chain_times)(int32_t P, const double *by, double *row);
-    /* kept = row; whether they were equal before, up to rounding of each number */
-    int32_t (*replace_row)(int32_t P, const double *row, double *kept);
     /* with p = alpha o beta / (alpha . beta): first += gain p, second += gain2 p (1 - p); returns alpha . beta */
     double (*chain_nodes)(int32_t P, const double *alpha, const double *beta, double gain, double gain2, double *first,
                           double *second);

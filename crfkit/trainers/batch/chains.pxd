@@ -25,7 +25,7 @@ cdef class Chains(Arena):
     cdef double* beta                   # [n_tok][P] sums to 1
     cdef double* scale                  # [n_tok] the sum of alpha before it was scaled
     cdef double* right                  # [P] scratch
-    cdef double* fresh                  # [P] a recomputed row, to be compared with the stored one
+    cdef double* fresh                  # [P] a recomputed row before it is scaled
     cdef double* ones                   # [P] 1 for labels
     cdef int32_t* done_alpha            # [n_seq] alpha is valid up to this position, -1: nowhere
     cdef int32_t* done_beta             # [n_seq] beta is valid from this position on

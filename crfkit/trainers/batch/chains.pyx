@@ -152,17 +152,15 @@ cdef class Chains:
         cdef double* alpha = self.alpha + k * self.row
         self.steps += 1
         fetch_row(self, min(k + STEPS_FETCHED, self.data.c.n_tok - 1))
-        self.scale[k] = K.forward_step(<int32_t>self.P, self.edges.of(k) if k > begin else NULL,
-                                       alpha - self.row if k > begin else NULL, self.pot + k * self.row, self.fresh)
-        return K.replace_row(<int32_t>self.P, self.fresh, alpha)
+        return K.chain_forward(<int32_t>self.P, self.edges.of(k) if k > begin else NULL, alpha - self.row if k > begin else NULL,
+                               self.pot + k * self.row, self.fresh, self.scale + k, alpha)
 
     cdef bint backward(self, int64_t k) noexcept nogil:
         """Compute beta of a token from the next one; whether it came out as before."""
         cdef double* beta = self.beta + k * self.row
         self.steps += 1
         fetch_row(self, max(k - STEPS_FETCHED, 0))
-        K.chain_backward(self.edges.of(k + 1), self.pot + (k + 1) * self.row, beta + self.row, self.right, self.fresh)
-        return K.replace_row(<int32_t>self.P, self.fresh, beta)
+        return K.chain_backward(self.edges.of(k + 1), self.pot + (k + 1) * self.row, beta + self.row, self.right, self.fresh, beta)
 
     cdef double dot(self, int64_t k) noexcept nogil:
         """alpha . beta of a token."""
