@@ -28,7 +28,7 @@ from dataclasses import replace
 from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any
 
-from crfkit.options.trainers import PASSES_OF_DECAY, Adf, Cw, Lookahead, Mira, Perceptron, Sapo, Sgd
+from crfkit.options.trainers import DECAY, PASSES_OF_DECAY, Adf, Cw, Lookahead, Mira, Perceptron, Sapo, Sgd
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -108,8 +108,11 @@ def reasons(options: Any) -> dict[str, str]:
     return {**REASONS, "passes": "by the number of sequences"} if type(options) in PASSES_OF_STEPS else REASONS
 
 
-def fitted(options: Any, corpus: Corpus) -> tuple[Any, dict[str, Any]]:
-    """A trainer's options, where those not given are chosen for these data; and the chosen ones alone."""
+def fitted(options: Any, corpus: Corpus, patient: bool = False) -> tuple[Any, dict[str, Any]]:
+    """A trainer's options, where those not given are chosen for these data; and the chosen ones alone. `patient`: training ends when it
+    gains nothing any more, which it does for several passes while the rate of SGD is still high, if that falls slowly."""
+    if patient and isinstance(options, Sgd) and options.decay is None:
+        options = replace(options, decay=DECAY)
     data, attributes = corpus.dataset, corpus.layout.n_attributes
     of_a_token, often = (data.n_incidences[0] / max(n, 1) for n in (data.n_tokens, attributes[0]))
     chosen: dict[str, Any] = {}

@@ -106,7 +106,7 @@ class Training:
         run, progress = self.run, self.progress
         corpus = place.corpus(reader)
         check_header(self._header(corpus, None))
-        options, chosen = fitted(self.options, corpus)
+        options, chosen = fitted(self.options, corpus, run.patience is not None)
         expected = place.expected_memory(corpus, options)
         progress.summary({**corpus.summary, "memory": expected})
         if run.partial:

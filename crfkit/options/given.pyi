@@ -108,7 +108,7 @@ class OfEstimator(TypedDict, total=False):
     'First learning rate. By default the best of several that are tried on a sample of the data.'
 
     decay: float | None
-    'Factor on the learning rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t, unless l2 is 0. By default 0.85; with more than 30 passes of sgd nearer to 1, up to 0.952 with 100, so that the rate falls as far.'
+    'Factor on the learning rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t, unless l2 is 0. By default 0.85; with more than 30 passes of sgd, but without patience, nearer to 1, up to 0.952 with 100, so that the rate falls as far.'
 
     batch_size: int | None
     'Sequences per update. Their gradients, at the same weights, are added.'

@@ -70,7 +70,7 @@ def _decay(default: float | None = None) -> Any:
     return option(
         default,
         "Factor on the learning rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t, unless --l2 is 0. By default 0.85; "
-        "with more than 30 passes of sgd nearer to 1, up to 0.952 with 100, so that the rate falls as far.",
+        "with more than 30 passes of sgd, but without --patience, nearer to 1, up to 0.952 with 100, so that the rate falls as far.",
         low=0.0, high=1.0, kind=float,
     )  # fmt: skip
 

@@ -141,7 +141,7 @@ def test_sgd_and_adf_make_as_many_passes_as_give_steps(algorithm, passes):
 
 @pytest.mark.parametrize(("passes", "decay"), [(1, 0.85), (30, 0.85), (31, 0.854), (60, 0.922), (100, 0.952), (10**9, 0.952)])
 def test_in_more_passes_than_30_the_rate_of_sgd_falls_as_far(passes, decay):
-    """Up to 100: whoever waits for --patience does not want a rate that never falls."""
+    """Up to 100: in a million passes it would hardly fall."""
     assert decay_of(Sgd(passes=passes)) == decay and decay_of(Sgd(passes=passes, decay=0.5)) == 0.5 and decay_of(Sapo(passes=passes)) == 0.85
     falls = decay ** min(passes, 100)
     assert passes < 30 or falls == pytest.approx(0.85**30, rel=0.1)
@@ -154,6 +154,14 @@ def test_the_decay_that_follows_from_passes_is_told():
     given = learn(data, rules, "sgd", rate=0.5, passes=60, decay=0.922)
     assert given.header["chosen"].keys() == {"l2"} and list(given.weights) == list(model.weights)
     assert "decay" not in learn(data, rules, "sgd", rate=0.5, passes=2).header["chosen"]
+
+
+def test_whoever_has_patience_gets_a_rate_that_falls_soon():
+    data, dev, rules, chosen = sentences("chunking", limit=20), sentences("chunking", "dev", 5), "U:%x[0,0]\nB\n", {"rate": 0.5, "patience": 50}
+    model = learn(data, rules, "sgd", **chosen, dev=dev)
+    assert model.header["chosen"].keys() == {"l2", "passes"} and model.header["options"]["decay"] is None
+    assert list(model.weights) == list(learn(data, rules, "sgd", **chosen, dev=dev, decay=0.85).weights)
+    assert "decay" in learn(data, rules, "sgd", rate=0.5, dev=dev).header["chosen"]
 
 
 def test_few_attributes_of_a_token_take_more_passes():
