@@ -151,6 +151,35 @@ def test_owlqn_takes_over_where_the_ascent_is_stuck():
     assert end(trainer)[-1] < 9000 and not trainer.ascends  # the optimum is near 8070; the ascent ends at 121,019
 
 
+def words_of_stems_and_endings(letters, seed):
+    """Which letters of a word are endings, from n-grams of up to five letters: each stands within longer ones."""
+    random, numbers, samples = Random(seed), {}, []
+    spans = [*((k, k) for k in range(-3, 4)), (-1, 0), (0, 1), (-2, 0), (-1, 1), (0, 2), (-2, 1), (-1, 2), (-2, 2)]
+    endings = [random.choices(range(letters), k=random.randint(1, 5)) for _ in range(60)]
+    for _ in range(3300):
+        stem = random.choices(range(letters), k=random.randint(3, 8))
+        rest = [letter for _ in range(random.randint(0, 3)) for letter in random.choice(endings)]
+        word = [-1] * 3 + stem + rest + [-1] * 3
+        labels = [0] * len(stem) + [1] * len(rest)
+        grams = [[(first, last, *word[t + first : t + last + 1]) for first, last in spans] for t in range(3, len(word) - 3)]
+        samples.append(Sample(labels, [[(numbers.setdefault(gram, len(numbers)), 1.0) for gram in one] for one in grams], [[] for _ in labels]))
+    return Built(Corpus(samples, 2, len(numbers), tau_all=True))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("seed", "l1"), [(1, 0.1), (2, 0.05)])
+def test_passes_that_lead_away_are_no_end(seed, l1):
+    """With such features all weights have become so little stiff, after some passes, that the objective rises to up to many times the best one.
+    Weights are then made stiffer, and while the objective falls again, the ascent is not over."""
+    trainer = trainer_of("owlqn", words_of_stems_and_endings(6, seed), l1=l1)
+    objectives = []
+    while not trainer.converged:
+        last = trainer.run_pass()
+        objectives.append(trainer.reached)
+    assert any(after > 1.005 * before for before, after in pairwise(objectives))  # else nothing is tested
+    assert trainer.ascends and last["gap"] < 0.1 * last["objective"]
+
+
 def test_threads_change_nothing(many):
     ends = [([trainer.run_pass() for _ in range(4)], trainer.weights()) for trainer in (trainer_of("owlqn", many, threads=n) for n in (1, 2))]
     assert ends[0] == ends[1]

@@ -51,7 +51,7 @@ cdef enum:
 cdef double SAFETY = 0.7
 cdef double LARGEST = 0.5       # step size, at most
 cdef double LEAST_CURVATURE = 1e-3
-cdef double LARGEST_CURVATURE = 1.0
+cdef double LARGEST_CURVATURE = 16.0   # above that of any likelihood: it also makes up for a stretch that was underestimated
 cdef double SHORT = 0.4         # SAFETY / LARGEST - 1: for a shorter stretch the step size is LARGEST, whatever the curvature
 cdef double CURVATURE = 0.5     # before the first secant
 cdef double TRUST = 2.0         # change of a node's score, at most

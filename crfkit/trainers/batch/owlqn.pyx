@@ -41,6 +41,7 @@ cdef enum:
     PASSES = 5              # of the ascent in an iteration
 
 cdef double NEAR = 0.02     # of the objective: the bound is not computed before the entropy is this near to it
+cdef double WORSE = 0.005   # of the best objective: passes that lead to so much more have led away from the optimum
 cdef double FAR = 0.1       # of the objective: an ascent that ends with such a gap has got stuck, as with one long sequence
 
 # Rounding error of F, relative to F.
@@ -64,11 +65,12 @@ cdef class Owlqn(QuasiNewton):
         object seed
         public bint ascends     # iterations are those of the ascent
         public int64_t ascended # passes
+        public double reached   # the objective of the ascent's last weights, which may not be the best ones
         Proximal ascent
         object feasible         # Feasible, of the ascent
         double duals[16][3]     # sums of each part
 
-    numbers = QuasiNewton.numbers + ("ascends", "ascended")
+    numbers = QuasiNewton.numbers + ("ascends", "ascended", "reached")
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
@@ -81,7 +83,7 @@ cdef class Owlqn(QuasiNewton):
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, seed=0, Objective objective=None, **others):
         QuasiNewton.__init__(self, data, layout, options, initial, objective=objective, **others)
-        self.seed, self.ascended = seed, 0
+        self.seed, self.ascended, self.reached = seed, 0, 0
         self.ascends = initial is None and objective is None and ascent_bytes(data, layout, options) > 0
         self.gradient = <double*>arena_zeros(self, self.n, sizeof(double))
         self.l1 = options.l1
@@ -107,6 +109,7 @@ cdef class Owlqn(QuasiNewton):
         """Some passes of the ascent. Keeps the best weights it finds."""
         cdef:
             double best = self.f if self.started else INFINITY
+            bint away, returning
             int64_t wrong = self.objective.wrong, flawed = self.objective.flawed    # of the best weights
         if self.ascent is None:
             self.make_ascent()
@@ -124,6 +127,10 @@ cdef class Owlqn(QuasiNewton):
         self.exchange()
         memcpy(self.w, self.ascent.w, self.n * sizeof(weight_t))
         self.evaluate()
+        away = self.f > best * (1 + WORSE)
+        returning, self.reached = away and self.f < self.reached, self.f
+        if away:
+            self.ascent.stiffen()
         if self.f < best:
             self.find_gradient()
         else:
@@ -133,7 +140,8 @@ cdef class Owlqn(QuasiNewton):
         self.started = True
         if self.ascent.screened or self.f - self.ascent.entropy_of_all() <= NEAR * self.f:
             self.bound = fmax(self.bound, self.feasible.bound(self.l1, self.objective.l2))
-        self.check_convergence()
+        if not returning:
+            self.check_convergence()
         if self.converged is not None and self.gradient_norm > 0 and self.f - self.bound > FAR * self.f:
             self.converged = None
             self.recent.clear()

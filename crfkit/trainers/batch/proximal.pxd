@@ -21,5 +21,6 @@ cdef class Proximal(DualAscent):
         uint8_t* kept           # of each attribute: whether it is one of them
 
     cdef int screen(self) except -1
+    cdef void stiffen(self) noexcept nogil
     cdef double entropy_of_all(self) noexcept nogil
     cdef void correct(self, const double* surplus) noexcept nogil

@@ -17,7 +17,8 @@ passes (`screen`): these neither score nor follow the dual variables until all s
 steps longer: features that do not move do not add to the change of scores.
 
 The stiffness of a frequent feature must be greater than that of a rare one: it starts as the root of the count. It falls while a
-weight keeps moving in one direction, and rises when the weight turns back.
+weight keeps moving in one direction, and rises when the weight turns back. Where many features nearly agree, such as n-grams within
+longer ones, all may fall so far that passes lead away from the optimum: then `stiffen` makes all stiffer.
 """
 
 import array
@@ -35,6 +36,7 @@ cdef double STIFFNESS = 0.28            # of a feature that occurs once
 cdef double FIRST_LEAST = 0.2, FIRST_MOST = 6.0
 cdef double LEAST = 0.15, MOST = 10.0   # bounds on it
 cdef double FLOOR = 0.005
+cdef double FIRM = 1.0                  # at least, after passes that led away
 cdef double SOFTER = 0.93, STIFFER = 1.3
 cdef double UNSEEN = 0.02               # how much an occurrence counts for the labels that it does not have
 cdef double TYPICAL = 0.3               # lower than in dual.pyx: the constraint needs short distances, too
@@ -105,6 +107,19 @@ cdef class Proximal(DualAscent):
         with nogil:
             move_centers(self)
         return 0
+
+    cdef void stiffen(self) noexcept nogil:
+        """After passes that led away from the optimum."""
+        cdef int64_t r, k, first, n
+        cdef float least
+        for r in range(pairs_row(&self.layout.c) + 1):
+            n = layout_row(&self.layout.c, r, &first)
+            least = <float>(FIRM * self.unit[r])
+            for k in range(first, first + n):
+                if 0 < self.moved[k] < least:
+                    self.moved[k] = least
+                elif -least < self.moved[k] < 0:
+                    self.moved[k] = -least
 
     cdef double entropy_of_all(self) noexcept nogil:
         """A lower bound of the entropy of the distributions given by the dual variables."""
