@@ -313,7 +313,7 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
         edge += 1
     arena_reserve(lattice, &lattice.own_matrices, 2 * matrices * size, sizeof(double))
     arena_reserve(lattice, &lattice.own_pairs, pairs + 2 * longest + 1, sizeof(PairC))
-    arena_reserve(lattice, &lattice.own_index, (lat.n_own - matrices) * 2 * (<int64_t>lat.L + 1) + pairs, sizeof(int32_t))
+    arena_reserve(lattice, &lattice.own_index, (lat.n_own - matrices) * (2 * <int64_t>lat.P + 3) + pairs, sizeof(int32_t))
     matrix = <double*>lattice.own_matrices.data
     lat.merged[0] = <PairC*>lattice.own_pairs.data
     lat.merged[1] = lat.merged[0] + longest
@@ -325,9 +325,9 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
             edge.score, edge.E = matrix, matrix + size
             matrix += 2 * size
         else:
-            edge.pair, edge.row_ptr = pair, index
+            edge.pair, edge.room = pair, index
             pair += edge.n
-            index += 2 * (lat.L + 1) + edge.n
+            index += (2 * lat.P + edge.n + 3) // 2 * 2      # where numbers of 8 bytes may stand
     return 0
 
 

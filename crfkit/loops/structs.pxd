@@ -67,6 +67,7 @@ cdef extern from "crf.h" nogil:
         int32_t* row_ptr
         int32_t* column_ptr
         int32_t* column
+        int32_t* room
         real_t* row_top
 
     double crfkit_row_top(const EdgeC*, int32_t) noexcept

@@ -116,6 +116,7 @@ typedef struct {
     int32_t *row_ptr;          /* [L+1] pairs from label i: row_ptr[i] .. row_ptr[i+1] */
     int32_t *column_ptr;       /* [L+1] places of the pairs to label j: column_ptr[j] .. column_ptr[j+1] */
     int32_t *column;           /* [n] */
+    int32_t *room;             /* [2 P + n + 2] of a step with rich attributes, for its own index or row_top */
     SumsC *sums;               /* [2] of pairs from labels, of pairs to labels; NULL for some lists */
     double *above;             /* [n, up to whole vectors] potentials of the pairs minus `base`, and */
     int32_t *cell;             /* [n] where the pairs stand in L x P; both where there are sums */

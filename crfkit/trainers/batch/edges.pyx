@@ -239,7 +239,7 @@ cdef bint list_spare(Edges edges, int32_t kind) noexcept nogil:
     memset(no_attributes, 0, sizeof(no_attributes))
     step.b_ptr = edges.data.c.b_ptr + edges.model[kind] if kind > 0 else no_attributes
     step.b_id = edges.data.c.b_id
-    edges.spare.pair, edges.spare.row_ptr = edges.room, edges.index_room
+    edges.spare.pair, edges.spare.room = edges.room, edges.index_room
     K.merge_list(&edges.layout.c, edges.w, 1.0, &step, 0, &edges.plain, &edges.spare, edges.merged)
     K.exp_changed(&edges.spare, &edges.plain)
     return edges.spare.n <= limit

@@ -206,7 +206,7 @@ static LatticeC make_lattice(const LayoutC *y)
 
 static PairC *pairs_of(const LayoutC *y) { return ROOM(PairC, (int64_t)y->L * y->P + y->b_ptr[RICH]); }
 
-static int32_t *index_of(const LayoutC *y) { return ROOM(int32_t, 2 * (y->L + 1) + (int64_t)y->L * y->P + y->b_ptr[RICH]); }
+static int32_t *index_of(const LayoutC *y) { return ROOM(int32_t, 2 * y->P + 2 + (int64_t)y->L * y->P + y->b_ptr[RICH]); }
 
 /* Which steps the sentence has: lists where that into which they lead has rich attributes and the shared one is a list too. */
 static void make_steps(const LayoutC *y, const SentenceC *s, LatticeC *lat)
@@ -220,7 +220,7 @@ static void make_steps(const LayoutC *y, const SentenceC *s, LatticeC *lat)
         EdgeC *edge = lat->own + lat->n_own++;
         *edge = (EdgeC){.L = y->L, .P = y->P};
         if (lat->shared.pair != NULL)
-            edge->pair = pairs_of(y), edge->row_ptr = index_of(y);
+            edge->pair = pairs_of(y), edge->room = index_of(y);
         else
             edge->score = ROOM(double, (int64_t)y->L * y->P), edge->E = ROOM(double, (int64_t)y->L * y->P);
         lat->edge[t] = edge;
