@@ -9,6 +9,7 @@ from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_reserve, arena_zeros, memset
 from crfkit.weights.cells cimport padded
+from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport (
     EdgeC, PairC, crfkit_edge_score, crfkit_most_places, crfkit_row_top, crfkit_set_score, crfkit_sums_bytes
 )
@@ -41,6 +42,17 @@ cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=False) noe
     if recursions == DENSE or L < 48:
         return -1
     return L * L // (32 if L < 88 else 4 if summed else 11)
+
+
+def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes) -> int:
+    """Memory for so many steps with rich attributes, at most so many each, in the form that they have while all features have weights."""
+    cdef int64_t b, longest = 0, n
+    for b in range(layout.c.B):
+        longest = max(longest, layout.c.b_ptr[b + 1] - layout.c.b_ptr[b])
+    n = layout.c.n_pairs + attributes * longest
+    if n > most_pairs(layout.c.L, AUTO):
+        return steps * 2 * layout.c.L * layout.c.P * sizeof(double)
+    return steps * (n * sizeof(PairC) + (2 * layout.c.P + n + 3) * sizeof(int32_t))
 
 
 cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale) noexcept nogil:

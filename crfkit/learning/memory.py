@@ -63,11 +63,13 @@ def check_data_dir(path: str | None) -> None:
 
 
 def lattice_bytes(corpus: Corpus) -> int:
-    """The scratch of one thread for the longest sequence: six numbers a label and token, the shared matrices, and two matrices a
-    token where rich features make edges differ."""
-    width, longest = (len(corpus.dataset.labels) + 7) // 8 * 8, corpus.dataset.longest
-    matrices = 5 + 2 * min(longest, corpus.dataset.n_incidences[1])
-    return DOUBLE * width * (6 * longest + matrices * width)
+    """The scratch of one thread for the longest sequence: six numbers a label and token, the shared matrices, and two matrices or a
+    list a token where rich features make edges differ."""
+    from crfkit.lattice.lattice import bytes_of_steps
+
+    width, longest, rich = (len(corpus.dataset.labels) + 7) // 8 * 8, corpus.dataset.longest, corpus.dataset.n_incidences[1]
+    steps = bytes_of_steps(corpus.layout, min(longest, rich), -(-rich // max(corpus.dataset.n_tokens - corpus.dataset.n_sequences, 1)))
+    return DOUBLE * width * (6 * longest + 5 * width) + steps
 
 
 def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, taggers: int = 0) -> int:

@@ -94,6 +94,24 @@ def test_the_estimate_for_values_and_labels(algorithm, name, threads, items):
     assert near(expected, peak)
 
 
+@pytest.mark.long
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
+@plain_build
+@pytest.mark.parametrize("algorithm", ["perceptron", "sgd", "lbfgs"])
+def test_the_estimate_where_steps_with_features_are_lists(algorithm, tmp_path):
+    """As with hundreds of labels, of which few follow each other."""
+    source, lines = random.Random(2), []
+    for _ in range(100):
+        label = source.randrange(700)
+        for _ in range(60):
+            label = (label * 3 + source.randrange(4)) % 700
+            lines.append(f"w{label // 7} l{label}")
+        lines.append("")
+    (tmp_path / "train").write_text("\n".join(lines) + "\n")
+    (tmp_path / "template").write_text("U:%x[0,0]\nB:%x[0,0]\nB\n")
+    assert near(*estimate_and_peak(tmp_path / "train", tmp_path / "template", algorithm, threads=1, **limit(algorithm, 2)))
+
+
 def test_sizes_have_binary_units():
     assert [size(text) for text in ("1", 5000, "1K", "800M", "2G", "2GB", "1.5G", "1T")] == [
         1, 5000, 1 << 10, 800 << 20, 2 << 30, 2 << 30, 3 << 29, 1 << 40,
