@@ -32,6 +32,7 @@ from crfkit.options import Run
 from crfkit.options.trainers import Sgd, decay_of
 
 VALUES: dict[str, tuple[float | bool, ...]] = {
+    "l1": (0.03, 0.1, 0.3, 1.0),
     "l2": (0.03, 0.1, 0.3, 1.0, 3.0),
     "rate": (0.01, 0.03, 0.1, 0.3, 1.0),
     "passes": (5, 10, 20, 40, 60),

@@ -89,8 +89,8 @@ def write_sentences(path: Path, sentences: Sequence[str]) -> None:
 
 
 def rows_of(path: Path) -> list[list[list[str]]]:
-    """The sentences of a file."""
-    return [[line.split() for line in part.splitlines()] for part in sentences_of(path.read_text(encoding="utf-8"))]
+    """The sentences of a file. Columns have tabs between them, or a blank in lines without tabs; a cell may hold other kinds of white space."""
+    return [[line.split("\t" if "\t" in line else " ") for line in part.split("\n")] for part in sentences_of(path.read_text(encoding="utf-8"))]
 
 
 def rules(template: str) -> Template:

@@ -1,6 +1,7 @@
 """The benchmarks run on a few sentences and print their tables. Times are not judged here."""
 
 import os
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -10,6 +11,7 @@ import bench_labels
 import bench_learn
 import common
 import peers
+import public_tasks
 import pytest
 from commands import plain_build
 from compare import Pair, compare
@@ -73,6 +75,27 @@ def test_models_of_crfsuite_are_compared(tmp_path):
     assert done.returncode == 0, done.stderr
     name, dump, again, sentences, other, ties, *_ = [cell.strip() for cell in done.stdout.splitlines()[-1].strip("|").split("|")]
     assert (name, dump, again, sentences) == ("a.crfsuite", "the same", "the same", "30") and other == ties
+
+
+@pytest.mark.long
+def test_corpora_of_packages_are_learned_and_scored(tmp_path):
+    """Of packages that are there already: nothing is fetched."""
+    data = tmp_path / public_tasks.TURKISH / "data"
+    data.mkdir(parents=True)
+    tree = "# text = Ali geldi .\n1\tAli\tali\tNOUN\tNNP\t_\t2\tnsubj\t_\t_\n2-3\tgeldi.\t_\t_\t_\t_\t_\t_\t_\t_\n2\tgeldi\tgel\tVERB\tVB\t_\t0\troot\t_\t_\n3\t.\t.\tPUNCT\t.\t_\t2\tp\t_\t_\n\n"
+    for name in ("web", "wiki"):
+        (data / f"{name}.conllu").write_text(tree * 20)
+    done = run(BENCHMARKS / "public_tasks.py", tmp_path, "--only", "Turkish", "--trainers", "lbfgs,mira -n 5", "--rounds", "2")
+    assert done.returncode == 0, done.stderr
+    assert "parts of speech, Turkish (turkish-treebanks==1.0.0): 32 and 8 sequences, 3 labels, pos.txt" in done.stdout
+    found = dict(re.findall(r"^(lbfgs|mira -n 5|depth \d) +(.*?)  +[0-9.]+$", done.stdout, re.MULTILINE))
+    assert found.pop("lbfgs") == "100.00"  # it depends on no seed
+    assert set(found.values()) == {"100.00 ± 0.00"} and set(found) == {"mira -n 5", "depth 0", "depth 1", "depth 2"}
+
+
+def test_characters_of_words_are_marked():
+    assert public_tasks.characters("a") == [["a", "S"]]
+    assert public_tasks.characters("abc", "-N") == [["a", "B-N"], ["b", "M-N"], ["c", "E-N"]]
 
 
 def test_the_threshold_of_lists_says_what_it_measures():

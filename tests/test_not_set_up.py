@@ -100,7 +100,7 @@ def test_shares_of_no_work():
 
 def test_a_trainer_at_its_end():
     corpus = chunking()
-    trainer = Owlqn(corpus.dataset, corpus.layout, make("owlqn", {}))
+    trainer = Owlqn(corpus.dataset, corpus.layout, make("owlqn", {"l1": 1}))
     trainer.finish()
     for asked in (lambda: trainer.set_l1(3.0), trainer.run_pass):
         with pytest.raises(TypeError, match="after the end"):

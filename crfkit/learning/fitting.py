@@ -1,4 +1,4 @@
-"""The L2 penalty, the passes of `sgd`, `adf`, `cw`, `perceptron` and `mira`, and the margin of `lookahead`, where none are given: from how many
+"""The penalties, the passes of `sgd`, `adf`, `cw`, `perceptron` and `mira`, and the margin of `lookahead`, where none are given: from how many
 sequences there are, how often attributes occur, with how many labels, and how many a token has. docs/defaults.md has the trials.
 
 An attribute that was always seen with the same label tells much, and needs a large weight to tell it; the gradient of one that occurs
@@ -9,6 +9,9 @@ enough: then the penalty is higher if attributes are frequent, and if they are a
 All this is for attributes whose value is 1. The weight of an attribute whose values are v tells as much as that of another one if it is 1 / v times as
 large, which costs 1 / v^2 times the penalty. So the penalty falls with the mean square of values below 1. It does not rise with
 larger ones: a few of them, such as years, would be the whole mean, and words beside them would learn nothing.
+
+The L1 penalty rises likewise, but less. A weight that is 1 / v times as large costs 1 / v times as much of it, so it falls with the root of the
+mean square.
 
 SAPO stops learning from a sequence once the true path is 1 / ratio times as likely as all other candidates. With few attributes a
 token that takes large weights; with many, small ones, and a small penalty would let it stop early. So fewer attributes count as many.
@@ -37,6 +40,7 @@ USUAL = 1.0
 LEAST = 0.03
 LEAST_SQUARE = 1e-12  # of values
 AMBIGUOUS = 0.5  # share of attributes with more than one label from which on the penalty is the usual one
+LEAST_L1, USUAL_L1 = 0.1, 0.4
 MANY = 250.0  # mean attributes of a token from which on it is
 MANY_OF_PATHS = 25.0  # the same for SAPO
 SOME, OFTEN = 20.0, 12.0  # mean attributes of a token, and mean occurrences of an attribute, which together make it the usual one
@@ -48,6 +52,7 @@ STEPS = 100_000  # of SGD and ADF, if the largest number of passes allows
 PASSES_OF_STEPS = {Sgd: PASSES_OF_DECAY, Adf: (20, 80)}  # the usual number, and the largest
 MARGIN, LARGEST_MARGIN = 3.0, 100.0  # of lookahead: for each attribute of a token, and at most
 REASONS = {
+    "l1": "by how often attributes occur, and with how many labels",
     "l2": "by how often attributes occur, and with how many labels",
     "passes": "by the number of attributes",
     "decay": "by the number of passes",
@@ -59,9 +64,20 @@ def fitting_l2(ambiguous: float, of_a_token: float, often: float, many: float = 
     """The penalty for data with this share of attributes that have more than one label, so many attributes of a token, so many occurrences of an
     attribute, and this square of a value, all three on average. Only unigram attributes count: those that form features with label pairs mostly
     repeat them."""
-    frequent = min(1, of_a_token / SOME) ** 2 * min(1, often / OFTEN) ** 4
-    found = max(LEAST, (ambiguous / AMBIGUOUS) ** 2, of_a_token / many, frequent)
+    found = max(LEAST, of_a_token / many, _uncertain(ambiguous, of_a_token, often))
     return _short(min(USUAL, found) * max(LEAST_SQUARE, min(1, square)))
+
+
+def fitting_l1(ambiguous: float, of_a_token: float, often: float, square: float = 1.0) -> float:
+    """The L1 penalty for such data."""
+    found = max(LEAST_L1, _uncertain(ambiguous, of_a_token, often))
+    return _short(min(USUAL_L1, found) * sqrt(max(LEAST_SQUARE, min(1, square))))
+
+
+def _uncertain(ambiguous: float, of_a_token: float, often: float) -> float:
+    """What penalties follow from: how little single attributes say of a label, and how little more large weights would; up to 1, and above."""
+    frequent = min(1, of_a_token / SOME) ** 2 * min(1, often / OFTEN) ** 4
+    return max((ambiguous / AMBIGUOUS) ** 2, frequent)
 
 
 def fitting_margin(of_a_token: float) -> float:
@@ -88,9 +104,9 @@ def fitting_passes(attributes: int, occurrences: int) -> int:
     return PASSES_OF_RARE if occurrences < RARE * attributes else PASSES
 
 
-def chooses_l2(options: Any) -> bool:
-    """Whether the penalty is to be chosen, which takes the counts of `Corpus.ambiguity`."""
-    return getattr(options, "l2", USUAL) is None
+def chooses_penalty(options: Any) -> bool:
+    """Whether a penalty is to be chosen, which takes the counts of `Corpus.ambiguity`."""
+    return None in (getattr(options, name, USUAL) for name in ("l1", "l2"))
 
 
 def enough_passes(of_one: int, of_a_token: float) -> int:
@@ -116,10 +132,15 @@ def fitted(options: Any, corpus: Corpus, patient: bool = False) -> tuple[Any, di
     data, attributes = corpus.dataset, corpus.layout.n_attributes
     of_a_token, often = (data.n_incidences[0] / max(n, 1) for n in (data.n_tokens, attributes[0]))
     chosen: dict[str, Any] = {}
-    if chooses_l2(options):
-        many = MANY_OF_PATHS if isinstance(options, Sapo) else MANY
+    if getattr(options, "path", None):
+        options = replace(options, l1=options.path[0])
+    if chooses_penalty(options):
+        share, many = share_of_ambiguous(corpus), MANY_OF_PATHS if isinstance(options, Sapo) else MANY
         square = data.squares / data.n_incidences[0] if data.has_values and data.n_incidences[0] else 1.0
-        chosen["l2"] = fitting_l2(share_of_ambiguous(corpus), of_a_token, often, many, square)
+        if getattr(options, "l1", USUAL) is None:
+            chosen["l1"] = fitting_l1(share, of_a_token, often, square)
+        if options.l2 is None:
+            chosen["l2"] = fitting_l2(share, of_a_token, often, many, square)
     if type(options) in PASSES_OF_STEPS and options.passes is None:
         chosen["passes"] = stepping_passes(corpus.summary["sequences"], *PASSES_OF_STEPS[type(options)])
     if isinstance(options, Cw) and options.passes is None:

@@ -35,7 +35,7 @@ from .checkpoint import Checkpoint
 from .corpus import Corpus, read_corpus
 from .development import DevSet
 from .divergence import Divergence, value_warning
-from .fitting import chooses_l2, fitted, reasons
+from .fitting import chooses_penalty, fitted, reasons
 from .judging import check_stream, not_default
 from .memory import check_data_dir, check_memory, expected_memory
 from .passes import Passes
@@ -97,7 +97,7 @@ class Training:
     def _place(self) -> Any:
         """Where the data are held and processed."""
         if not self.run.distributed:
-            return nullcontext(Local(self.algorithm, self.run, chooses_l2(self.options)))
+            return nullcontext(Local(self.algorithm, self.run, chooses_penalty(self.options)))
         from .shards.place import Distributed
 
         return Distributed(self.train, self.algorithm, self.run, self.progress)

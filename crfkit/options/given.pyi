@@ -90,7 +90,7 @@ class OfEstimator(TypedDict, total=False):
     'Maximum number of passes of dual coordinate ascent before the first iteration. They save many iterations. 0: none. With l2=0: none. With owlqn: maximum number of passes of dual coordinate ascent for each value of l1. They find the optimum many times as fast. 0: none. With fewer than 30000 tokens, or l1=0: none.'
 
     l1: float | None
-    'Weight of the L1 penalty: l1 |w|_1 is added to the objective; many weights become zero.'
+    'Weight of the L1 penalty: l1 |w|_1 is added to the objective; many weights become zero. By default one that fits the data, from 0.1 (attributes with one label each) to 0.4; less where values are below 1.'
 
     path: str | float | Iterable[float] | None
     'Falling values of l1, such as 10,3,1. Each starts from the solution of the value before. Each gives a model, named after MODEL and the value (m.l1-3 for m). With dev only the best model is written, as MODEL.'

@@ -1,4 +1,4 @@
-"""The L2 penalty, the passes of `sgd`, `adf`, `cw`, `perceptron` and `mira`, and the margin of `lookahead`, where none are given."""
+"""The penalties, the passes of `sgd`, `adf`, `cw`, `perceptron` and `mira`, and the margin of `lookahead`, where none are given."""
 
 from collections import Counter, defaultdict
 from functools import cache
@@ -7,13 +7,21 @@ from math import sqrt
 import pytest
 from trainers.samples import sentences, template
 
-from crfkit import learn
-from crfkit.learning.fitting import enough_passes, fitting_l2, fitting_margin, fitting_passes, stepping_passes
+from crfkit import learn, learn_path
+from crfkit.learning.fitting import (
+    enough_passes,
+    fitting_l1,
+    fitting_l2,
+    fitting_margin,
+    fitting_passes,
+    stepping_passes,
+)
 from crfkit.options.trainers import Sapo, Sgd, decay_of
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 
 FITTED = ["lbfgs", "sgd", "adf", "sapo"]
+SPARSE = ["owlqn", "sbcd"]  # whose L1 penalty is fitted
 
 
 def test_it_rises_with_the_share_of_attributes_that_have_several_labels():
@@ -47,6 +55,42 @@ def test_it_falls_with_the_square_of_small_values(algorithm):
     assert chosen(1, 0.5) == pytest.approx(usual * (1 + 0.25) / 2, rel=0.05)
     assert chosen(2, 2000) == chosen(2, 0) == usual
     assert 0 < chosen(0, 0) < 1e-9
+
+
+def test_that_of_l1_rises_less():
+    assert [fitting_l1(share, 7, 1) for share in (0, 0.1, 0.16, 0.2, 0.3, 0.4, 1)] == [0.1, 0.1, 0.1, 0.16, 0.36, 0.4, 0.4]
+    assert [fitting_l1(0, of_a_token, often) for of_a_token, often in ((5, 12), (10, 12), (20, 9), (20, 12), (20, 1), (1000, 1))] == [0.1, 0.25, 0.32, 0.4, 0.1, 0.1]
+
+
+@pytest.mark.parametrize("algorithm", SPARSE)
+def test_that_of_l1_falls_with_small_values(algorithm):
+    """Attributes whose values are a quarter need weights four times as large to tell the same."""
+
+    def chosen(value):
+        rows = [[({f"{t % 3}": value}, "xy"[t % 2]) for t in range(6)] for _ in range(3)]
+        return learn(rows, None, algorithm, format="crfsuite", max_iter=1).header["chosen"]["l1"]
+
+    assert [chosen(value) for value in (1, 0.25, -0.25, 2)] == [0.4, 0.1, 0.1, 0.4]
+
+
+@pytest.mark.parametrize("algorithm", SPARSE)
+@pytest.mark.parametrize("limit", [20, 120])
+def test_that_of_l1_follows_from_what_the_template_finds(algorithm, limit):
+    data, rules = sentences("chunking", limit=limit), template("chunking")
+    labels, kept, counts = counted("chunking", limit, 1)
+    model = learn(data, rules, algorithm, max_iter=1)
+    share = sum(len(found) > 1 for found in labels) / sqrt(len(labels) * kept)
+    expected = fitting_l1(share, sum(counts) / sum(map(len, data)), sum(counts) / len(counts))
+    assert model.header["chosen"] == {"l1": expected} and model.header["options"]["l1"] is None
+    assert list(model.weights) == list(learn(data, rules, algorithm, max_iter=1, l1=expected).weights)
+
+
+@pytest.mark.parametrize("algorithm", SPARSE)
+def test_one_of_l1_that_is_given_is_kept(algorithm):
+    data, rules = sentences("chunking", limit=5), template("chunking")
+    assert "chosen" not in learn(data, rules, algorithm, max_iter=1, l1=0.7).header
+    along = list(learn_path(data, rules, algorithm, path=[2, 1], max_iter=1))
+    assert [model.header["options"]["l1"] for model in along] == [2, 1] and not any("chosen" in model.header for model in along)
 
 
 def test_sapo_has_the_usual_one_from_fewer_attributes_on():

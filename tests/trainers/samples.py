@@ -81,9 +81,9 @@ class Numbers:
 
 
 def options_of(algorithm: str, **chosen: Any) -> Any:
-    """The options as a trainer receives them: penalty and margin, if it has them, are numbers."""
+    """The options as a trainer receives them: penalties and margin, if it has them, are numbers."""
     own = options.TRAINERS[algorithm](**chosen)
-    return replace(own, **{name: value for name, value in (("l2", 1.0), ("margin", 30.0)) if getattr(own, name, value) is None})
+    return replace(own, **{name: value for name, value in (("l1", 0.3), ("l2", 1.0), ("margin", 30.0)) if getattr(own, name, value) is None})
 
 
 def trainer_of(algorithm: str, corpus: Any, initial: array.array | None = None, seed: int = 0, threads: int = 1, **chosen: Any) -> Any:
