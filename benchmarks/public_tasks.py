@@ -31,7 +31,7 @@ Rows = list[list[list[str]]]
 Parts = tuple[list[Any], list[Any]]
 TRAINERS = ("lbfgs", "owlqn", "sgd", "adf", "sapo", "perceptron", "mira", "mira -n 5", "arow", "cw", "lookahead")
 PEERS = ("lbfgs", "averaged-perceptron", "passive-aggressive", "arow")
-DEPTHS = (0, 1, 2)
+DEPTHS = (0, 1)
 
 
 class Task(NamedTuple):
