@@ -93,6 +93,15 @@ def test_corpora_of_packages_are_learned_and_scored(tmp_path):
     assert set(found.values()) == {"100.00 ± 0.00"} and set(found) == {"mira -n 5", "depth 0", "depth 1"}
 
 
+def test_columns_are_cut_as_crfkit_cuts_them(tmp_path):
+    """A cell may hold an ideographic or a no-break space, or a line separator."""
+    path = tmp_path / "rows"
+    path.write_text("a\u3000b\tX\nc d\tY\n\ne\u00a0f\u2028 Z\n", encoding="utf-8")
+    assert common.rows_of(path) == [[["a\u3000b", "X"], ["c d", "Y"]], [["e\u00a0f\u2028", "Z"]]]
+    of_rows, of_file = (crfkit.learn(data, "U:%x[0,0]\n", "perceptron", passes=1) for data in (common.rows_of(path), path))
+    assert of_rows.to_bytes() == of_file.to_bytes()
+
+
 def test_characters_of_words_are_marked():
     assert public_tasks.characters("a") == [["a", "S"]]
     assert public_tasks.characters("abc", "-N") == [["a", "B-N"], ["b", "M-N"], ["c", "E-N"]]
