@@ -1,5 +1,8 @@
 """Threads that share a piece of work; see threads.pyx."""
 
+cdef extern from "Python.h":            # as Cython takes 50 ms in every module to read all that cpython.exc needs
+    int PyErr_CheckSignals() except -1
+
 
 cdef class Threads:
     cdef list seats

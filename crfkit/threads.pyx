@@ -10,7 +10,6 @@ import sys
 from _thread import start_new_thread
 from types import BuiltinFunctionType
 
-from cpython.exc cimport PyErr_CheckSignals
 from cpython.pythread cimport (
     PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, PyThread_type_lock, WAIT_LOCK,
 )

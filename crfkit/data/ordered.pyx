@@ -7,11 +7,11 @@ memory, and is the *window* that the trainer sees. All reading and writing is se
 memory.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.loops.structs cimport DatasetC, SentenceC, dataset_sentence
 from crfkit.memory cimport arena_reserve, bring, data_reserve, memcpy, memset, transfer
+from crfkit.threads cimport PyErr_CheckSignals
 from .dataset cimport Dataset
 
 WINDOW_BYTES = 32 << 20

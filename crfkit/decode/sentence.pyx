@@ -2,7 +2,6 @@
 
 import os
 
-from cpython.exc cimport PyErr_CheckSignals
 from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
@@ -18,6 +17,7 @@ from .nbest cimport search_nbest
 from .rivals cimport Rivals
 from .scratch cimport Scratch, reverse
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
+from crfkit.threads cimport PyErr_CheckSignals
 
 cdef enum:
     SHORT = 256     # tokens times labels

@@ -17,8 +17,6 @@ complete, so that only unknown grams are expanded and looked up as strings.
 
 import array
 
-from cpython.array cimport array as array_t
-
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from crfkit.data.dataset cimport largest
@@ -235,9 +233,8 @@ cdef class Packer(Arena):
         cdef StringTable table = self.f.literals[bigram]
         cdef const int32_t* attribute_of = self.f.space[bigram].literal_attr
         cdef int32_t k, a, n = 0
-        cdef array_t chosen = marks(table.c.n), attributes = marks(table.c.n)
-        cdef int* place = chosen.data.as_ints
-        cdef int* attribute = attributes.data.as_ints
+        chosen, attributes = marks(table.c.n), marks(table.c.n)
+        cdef int32_t[::1] place = chosen, attribute = attributes
         for k in range(table.c.n):
             a = self.renewed(attribute_of[k], bigram)
             if a >= 0:

@@ -5,9 +5,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from .tuples cimport GramTableC
 from crfkit.memory cimport Arena, BufferC, buffer_reserve, memcpy
 from crfkit.template.patterns cimport Patterns
-from crfkit.text.scanning cimport TextC
+from crfkit.text.table cimport TextC
 from .strings cimport StringTable, StringTableC, string_hash, strings_find
-from .cells cimport View
 
 
 cdef struct SlotC:

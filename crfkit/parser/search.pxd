@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from crfkit.memory cimport Arena, BufferC
-from .states cimport KINDS, StateC
+from .states cimport StateC
 from .statetables cimport StateTables
 
 

@@ -10,8 +10,8 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.memory cimport memchr
 from .items cimport PlaceC, fill_sentence, label_of, plain_text
 from .rows cimport Rows
-from .table cimport FORM_CRFSUITE, RowsC, rows_attr, rows_label
-from .scanning cimport TextC, copy_bytes
+from .table cimport FORM_CRFSUITE, RowsC, TextC, rows_attr, rows_label
+from .scanning cimport copy_bytes
 
 import array
 import threading

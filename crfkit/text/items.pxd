@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 from .rows cimport Rows
-from .scanning cimport TextC
+from .table cimport TextC
 
 
 cdef struct PlaceC:                     # where messages say the fault is, counted from 1

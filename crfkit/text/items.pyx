@@ -23,7 +23,7 @@ from cpython.tuple cimport PyTuple_CheckExact
 from crfkit.loops.numbers cimport fabs
 from crfkit.loops.atomic cimport crfkit_prefetch
 from .rows cimport Rows
-from .table cimport FORM_CRFSUITE
+from .table cimport FORM_CRFSUITE, TextC
 from .scanning cimport copy_bytes, utf8_fault
 
 from collections.abc import Mapping, Set

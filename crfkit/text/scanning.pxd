@@ -5,11 +5,6 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from crfkit.memory cimport memchr, memcpy
 
 
-cdef struct TextC:              # some bytes
-    const char* s
-    int64_t n
-
-
 cdef inline int64_t find(const char* text, char c, int64_t start, int64_t stop) noexcept nogil:
     """The offset of the first c, or `stop`."""
     cdef const char* at = <const char*> memchr(text + start, c, <size_t> (stop - start))

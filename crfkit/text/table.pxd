@@ -5,6 +5,11 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.memory cimport Arena, BufferC, memchr
 
 
+cdef struct TextC:          # some bytes
+    const char* s
+    int64_t n
+
+
 # How a line is read.
 cdef enum:
     FORM_COLUMNS    # cells separated by tabs, or by runs of blanks if the line has no tab; label last

@@ -11,7 +11,6 @@ fall at the same pace whatever the margin. Instance weights divide r.
 The best r differs by a factor of a thousand between corpora. If none is given, a few are tried on a sample.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport memset
@@ -22,6 +21,7 @@ from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_load_scores
 from crfkit.loops.numbers cimport INFINITY, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport SentenceC, weight_t
+from crfkit.threads cimport PyErr_CheckSignals
 from crfkit.trainers.base cimport differing
 from crfkit.weights.layout cimport Layout
 from .confidence cimport ConfidenceTrainer

@@ -20,7 +20,6 @@ attributes, whose rate is higher then. A subclass calls `measure` for
 that, and its loops use values that are multiplied by the factor of each row.
 """
 
-from cpython.exc cimport PyErr_CheckSignals
 
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros
 from crfkit.data.dataset cimport Dataset
@@ -29,6 +28,7 @@ from crfkit.loops.numbers cimport INFINITY, fabs, fmax, sqrt
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, SentenceC
+from crfkit.threads cimport PyErr_CheckSignals
 from crfkit.weights.cells cimport pairs_row
 from crfkit.weights.layout cimport Layout
 
