@@ -76,6 +76,18 @@ class FeatureRows:
         span = slice(self.ptr[number], self.ptr[number + 1])
         return list(zip(self.previous[span] or repeat(0), self.label[span], self.weight[span], strict=False))
 
+    def renamed(self, numbers: Mapping[bytes, int]) -> FeatureRows:
+        """Each of these names with the features of the attribute that has this number."""
+        made = FeatureRows.empty()
+        for name, number in numbers.items():
+            span = slice(self.ptr[number], self.ptr[number + 1])
+            made.names.intern_bytes(name)
+            made.label.extend(self.label[span])
+            made.weight.extend(self.weight[span])
+            made.previous.extend(self.previous[span])
+            made.ptr.append(len(made.label))
+        return made
+
     def append(self, name: bytes, features: Features, bigram: bool) -> None:
         """Add an attribute."""
         self.names.intern_bytes(name)

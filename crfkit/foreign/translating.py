@@ -6,7 +6,6 @@ of the data may look like a padding; such a feature gets both names.
 
 from __future__ import annotations
 
-import array
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -76,20 +75,14 @@ def _renamed(parts: Parts, bigram: bool, to: str) -> FeatureRows:
     """The features of one kind under their names in the other language."""
     assert parts.template is not None
     beginnings = _Beginnings(line for line in parts.template.lines if "UB"[bigram] in line.kinds)
-    old, new = (parts.bigrams if bigram else parts.unigrams), FeatureRows.empty()
-    made: dict[bytes, tuple] = {}
+    old = parts.bigrams if bigram else parts.unigrams
+    made: dict[bytes, int] = {}
     for number, name in enumerate(old.names):
         for other in sorted({renamed for line in beginnings.of(name) for renamed in _names(name, line, bigram, parts.template.dialect, to)}):
-            span = slice(old.ptr[number], old.ptr[number + 1])
-            features = old.label[span], old.weight[span], old.previous[span] if bigram else array.array("H")
-            if made.setdefault(other, features) != features:
+            first = made.setdefault(other, number)
+            if first != number and old.features(first) != old.features(number):
                 raise UnsupportedError(f"{name.decode(errors='replace')!r} and another feature would get the same name")
-            if new.names.intern_bytes(other) == len(new.ptr) - 1:
-                new.label.extend(features[0])
-                new.weight.extend(features[1])
-                new.previous.extend(features[2])
-                new.ptr.append(len(new.label))
-    return new
+    return old.renamed(made)
 
 
 class _Beginnings:
@@ -114,6 +107,10 @@ def _names(name: bytes, line: Line, bigram: bool, source: str | None, to: str) -
     before, after = _PADDINGS.get(source or "", b"_B"), _PADDINGS[to]
     letter = _LETTERS[to][2] if line.kinds == "UB" and _LETTERS[to][2] else _LETTERS[to][bigram]
     assert letter is not None
+    if before not in name:  # as in most
+        if _makes(line, name):
+            yield letter + name[1:]
+        return
     beyond = [[padding for padding in _beyond(macro.row, before) if padding in name] for macro in line.macros]
     if prod(len(found) + 1 for found in beyond) > MOST_FORMS:
         raise UnsupportedError(f"line {line.number} of the template: too many of its macros look beyond the sentence at once to rename them all")
@@ -125,6 +122,19 @@ def _names(name: bytes, line: Line, bigram: bool, source: str | None, to: str) -
         for cell, padding, literal in zip(found, chosen, line.literals[1:], strict=True):
             text += (cell if padding is None else padding.replace(before, after)) + literal
         yield text
+
+
+def _makes(line: Line, name: bytes) -> bool:
+    """Whether cells can be such that the line makes this name; the name begins as the line does."""
+    first, *others = line.literals
+    if not others:
+        return name == first
+    at, last = len(first), others.pop()
+    for literal in others:
+        at = name.find(literal, at) + len(literal)
+        if at < len(literal):
+            return False
+    return name.endswith(last, at)
 
 
 def _cells(line: Line, chosen: tuple[bytes | None, ...], name: bytes) -> tuple[bytes, ...] | None:

@@ -196,18 +196,15 @@ def plain_name(parts: Parts) -> bytes | None:
 
 def observations(parts: Parts) -> Iterator[tuple[bytes, bool, Features]]:
     """Each observation, in the order of the file: its name, whether it is of pairs of labels, and its features (previous, label, weight)."""
-    found: dict[tuple[bytes, bool], Features] = {}
-    for bigram, row in enumerate((parts.unigrams, parts.bigrams)):
-        for number, name in enumerate(row.names):
-            found[name, bool(bigram)] = row.features(number)
-    plain = plain_name(parts)
-    if plain is not None and parts.pairs is not None:
-        found[plain, True] = list(parts.pair_weights())
-    names = {name for name, _ in found} | parts.places.keys()
-    for name in sorted(names, key=lambda name: (parts.places.get(name, len(parts.places)), name)):
-        for bigram in (False, True):
+    plain = None if parts.pairs is None else plain_name(parts)
+    names = sorted({*parts.unigrams.names, *parts.bigrams.names, *parts.places, *([] if plain is None else [plain])})
+    if parts.places:
+        names.sort(key=lambda name: parts.places.get(name, len(parts.places)))
+    for name in names:
+        for bigram, row in ((False, parts.unigrams), (True, parts.bigrams)):
             if name[:1] != (b"u" if bigram else b"b"):  # one of * takes the room of both
-                yield name, bigram, found.get((name, bigram), [])
+                number = row.names.find(name)
+                yield name, bigram, list(parts.pair_weights()) if bigram and name == plain else row.features(number) if number >= 0 else []
 
 
 def dump(data: memoryview) -> Iterator[str]:

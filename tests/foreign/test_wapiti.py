@@ -2,8 +2,9 @@
 
 import os
 import random
+import re
 import tracemalloc
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from crfkit import foreign
 from crfkit.errors import CrfkitError, ModelFileError, TemplateError, UnsupportedError
 from crfkit.foreign import translating
 from crfkit.foreign.wapiti import as_c_prints, write
+from crfkit.template.macros import Line
 from crfkit.template.parsing import Template
 from crfkit.template.pattern_syntax import plain_pattern
 from crfkit.template.patterns import Patterns
@@ -289,6 +291,15 @@ def test_pairs_without_weights_take_little_room(weights, matrices):
     tracemalloc.stop()
     assert len(printed) == len(weights) and peak < (matrices + 0.5) * 8 * 400**2
     assert write(foreign.read(model)) == model
+
+
+@pytest.mark.parametrize("macros", range(4))
+def test_names_that_a_line_makes(macros):
+    names = [b"U" + bytes(rest) for size in range(6) for rest in product(b"ab", repeat=size)]
+    for others in product((b"", b"a", b"b", b"ab"), repeat=macros):
+        line = Line(1, "", "U", (b"U", *others), ())
+        pattern = re.compile(b".*".join(line.literals))
+        assert [translating._makes(line, name) for name in names] == [pattern.fullmatch(name) is not None for name in names]
 
 
 def test_templates_of_many_lines_are_compared_with_few_names(monkeypatch):
