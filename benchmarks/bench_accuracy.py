@@ -51,10 +51,9 @@ def parts(task: Task, sentences: int | None) -> list[list[list[list[str]]]]:
 
 
 def ours(task: Task, data: list[Any], trainer: str, seeds: Iterable[int], **options: Any) -> str:
-    """Scores of a trainer, which may be followed by its -n."""
-    (train, test), (name, _, nbest), scores = data, trainer.partition(" -n "), []
+    (train, test), scores = data, []
     for seed in seeds:
-        _, (found,) = common.tagged(train, common.rules(task.template), [test], name, seed=seed, **({"nbest": int(nbest)} if nbest else {}), **options)
+        _, (found,) = common.tagged(train, common.rules(task.template), [test], trainer, seed=seed, **options)
         scores.append(common.score(task.scheme, found, test))
     return f"{fmean(scores):.2f}" + (f" ± {stdev(scores):.2f}" if len(scores) > 1 else "")
 

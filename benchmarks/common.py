@@ -116,9 +116,10 @@ def write_ready(file: TextIO, sentences: list[list[list[str]]], template: Templa
 
 
 def tagged(train: list[Any], template: Template | None, parts: list[list[Any]], trainer: str, **options: Any) -> tuple[crfkit.Model, list[list[list[str]]]]:
-    """A model of one thread, and the labels of the sentences of each part by it."""
+    """A model of one thread, and the labels of the sentences of each part by it. The trainer's name may be followed by its -n."""
+    trainer, _, nbest = trainer.partition(" -n ")
     form = {"format": "crfsuite"} if template is None else {}
-    model = crfkit.learn(train, template, trainer, threads=1, **form, **options)
+    model = crfkit.learn(train, template, trainer, threads=1, **form, **({"nbest": int(nbest)} if nbest else {}), **options)
     tagger = crfkit.Tagger(model)
     inputs = [[[row[0] if template is None else row[:-1] for row in rows] for rows in part] for part in parts]
     return model, [tagger.tag_many(part, threads=1) for part in inputs]

@@ -168,9 +168,7 @@ def timed(work: Callable[[], list[list[str]]], task: Task, scored: Rows) -> Resu
 
 
 def ours(task: Task, parts: Parts, trainer: str, seed: int) -> Result:
-    name, _, nbest = trainer.partition(" -n ")
-    options = {"nbest": int(nbest)} if nbest else {}
-    return timed(lambda: common.tagged(parts[0], common.rules(task.template), [parts[1]], name, seed=seed, **options)[1][0], task, parts[1])
+    return timed(lambda: common.tagged(parts[0], common.rules(task.template), [parts[1]], trainer, seed=seed)[1][0], task, parts[1])
 
 
 def theirs(task: Task, parts: Parts, trainer: str) -> Result:
