@@ -350,9 +350,9 @@ import resource
 from crfkit.compat.pycrfsuite import ItemSequence, Trainer
 trainer = Trainer(verbose=False)
 trainer.append([["a"], ["b"]], ["A", "B"])
-large = ItemSequence([["few"], ["few"], ["x" * 200_000_000]])
+large = ItemSequence([["few"], ["few"], ["x" * 60_000_000]])
 taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (taken + 50_000_000, resource.RLIM_INFINITY))
+resource.setrlimit(resource.RLIMIT_AS, (taken + 30_000_000, resource.RLIM_INFINITY))
 try:
     trainer.append(large, ["A", "B", "C"])
 except MemoryError:
