@@ -221,7 +221,7 @@ def test_values_without_a_meaning_are_errors(tmp_path, algorithm, name, value):
 
 @pytest.mark.parametrize("samples", [-float("inf"), -1, 0, float("inf")])
 def test_any_number_of_samples_calibrates(tmp_path, samples):
-    trainer = compat.Trainer("l2sgd", {"calibration.samples": samples}, verbose=False)
+    trainer = compat.Trainer("l2sgd", {"calibration.samples": samples, "max_iterations": 50}, verbose=False)
     trainer.append([["a"], ["b"]], ["A", "B"])
     trainer.train(str(tmp_path / "m"))
     with compat.Tagger().open(str(tmp_path / "m")) as tagger:

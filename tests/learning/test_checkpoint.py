@@ -124,7 +124,7 @@ def test_any_moment(algorithm, chosen, interruption):
 
 @pytest.mark.parametrize("algorithm", options.TRAINERS)
 def test_values_and_a_model_to_start_from(algorithm):
-    data = b"\n\n".join((DATA / "reals.train.txt").read_bytes().split(b"\n\n")[:60]) + b"\n\n"
+    data = b"\n\n".join((DATA / "reals.train.txt").read_bytes().split(b"\n\n")[:40]) + b"\n\n"
 
     def model(**given):
         return learn(io.BytesIO(data), format="crfsuite", algorithm=algorithm, init=first, **passes(algorithm, 5), **given).to_bytes()
