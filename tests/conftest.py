@@ -67,7 +67,7 @@ for number, handler in (("SIGINT", signal.default_int_handler), ("SIGTERM", sign
 
 # The examples are the same in every run, and no time is too long. `make test-all` takes the profile `random`, which
 # looks for new ones; instrumented builds take `quick`.
-settings.register_profile("crfkit", deadline=None, derandomize=True, max_examples=12)
+settings.register_profile("crfkit", deadline=None, derandomize=True, max_examples=10)
 settings.register_profile("random", deadline=None, print_blob=True, max_examples=200)
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=10)
 settings.load_profile("crfkit")

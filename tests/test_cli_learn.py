@@ -383,9 +383,9 @@ def test_a_part_of_the_data_in_the_place_of_the_model(train, packed):
 
 @pytest.mark.parametrize(("form", "text"), [*((form, "") for form in ("crfkit", "crfpp", "crfpp-text", "wapiti", None)), (None, "what stood here before\n")])
 def test_models_of_all_programs_are_replaced(train, form, text):
-    learn()
+    learn("--max-iter", 2)
     crfkit("convert", "--to", form, "model", "old") if form else Path("old").write_text(text)
-    crfkit("learn", "template", "train", "old")
+    crfkit("learn", "--max-iter", 2, "template", "train", "old")
     assert Path("old").read_bytes() == Path("model").read_bytes()
 
 

@@ -172,7 +172,7 @@ def test_a_bar_shows_the_bytes_that_are_read(run, name, shown):
     os.close(master)
 
 
-@pytest.mark.parametrize("command", ["tag -o out m in", "learn -a perceptron --passes 2 template train out"])
+@pytest.mark.parametrize("command", ["tag -o out m in", pytest.param("learn -a perceptron --passes 2 template train out", marks=pytest.mark.long)])
 def test_without_a_bar_the_work_is_done(run, command, monkeypatch):
     """tqdm takes numbers from the environment when it is imported, and fails if they are none."""
     pty = pytest.importorskip("pty")
