@@ -13,7 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import Problem
 from trainers.choices import left_open, opened, with_choices
-from trainers.samples import Numbers, assert_close, end, many_labels, misfit, options_of, sentences, template, trainer_of
+from trainers.samples import (
+    Numbers,
+    assert_close,
+    end,
+    many_labels,
+    misfit,
+    options_of,
+    sentences,
+    template,
+    trainer_of,
+)
 from trainers.twins import (
     Built,
     Corpus,
