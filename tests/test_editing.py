@@ -323,7 +323,7 @@ def test_a_large_model_keeps_its_labels(folder, algorithm):
     changes = {("U02:Zzyzx", None, "B-LOC"): 90.0, ("U05:Zzyzx/Mill", None, "B-ORG"): -3.0, ("U24:Xx/Xx-x/Xx", None, "O"): 1.0, ("U35:zyzx", None, "O"): 1.0}
     new = apply(trained, changes, folder)
     tagger, other = trained.tagger(), new.tagger()
-    for sentence in sentences("ner"):
+    for sentence in sentences("ner")[:60]:
         rows = [row[:-1] for row in sentence]
         assert other.tag(rows) == tagger.tag(rows)
     assert other.tag([["Zzyzx", "NNP"]]) == ["B-LOC"]
