@@ -186,7 +186,7 @@ def test_names_in_other_encodings(folder):
 @cache
 def short_model(algorithm):
     """A model of every line of a shipped template, for few sentences."""
-    return crfkit.learn(sentences("ner", "train")[:40], ROOT / "templates/ner.txt", algorithm, **limit(algorithm, 2))
+    return crfkit.learn(sentences("ner", "train")[:25], ROOT / "templates/ner.txt", algorithm, **limit(algorithm, 2))
 
 
 @pytest.mark.parametrize("algorithm", ["lbfgs", "lookahead"])
