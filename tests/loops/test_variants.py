@@ -52,7 +52,7 @@ for algorithm, kind in options.TRAINERS.items():
 # where the label pairs with a weight are kept as lists
 names = [f"l{k:03d}" for k in range(130)]
 rows = [[[rng.choice("abc"), name] for name in rng.choices(names, k=8)] for _ in range(40)] + [[["a", name]] for name in names]
-for algorithm, chosen in (("lbfgs", {"max_iter": 3}), ("lbfgs", {"max_iter": 3, "warm_up": 0}), ("sgd", {"passes": 1})):
+for algorithm, chosen in (("lbfgs", {"max_iter": 3}), ("lbfgs", {"max_iter": 3, "warm_up": 0}), ("sgd", {"passes": 1, "rate": 0.5})):
     model = crfkit.learn(rows, rules, algorithm, **chosen)
     add([weight for *_, weight in model.features()])
     tagger = Tagger(model)
