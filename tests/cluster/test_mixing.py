@@ -80,9 +80,10 @@ def test_with_more_passes_the_rate_falls_as_before(tmp_path, monkeypatch):
     assert list(more.weights) == list(crfkit.load("model").model.weights)
 
 
+@pytest.mark.usefixtures("_small_chunks")
 @pytest.mark.parametrize("algorithm", ["perceptron", "adf", pytest.param("sapo", marks=pytest.mark.long), "owlqn"])
 def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm):
-    train = corpus(tmp_path / "train.txt", 80)
+    train = corpus(tmp_path / "train.txt", 60)
     limit = "max_iter" if algorithm == "owlqn" else "passes"
     whole, _ = with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, **{limit: 4})
     with_workers(monkeypatch, train, TEMPLATE, algorithm, 3, checkpoint="run", **{limit: 2})
@@ -94,7 +95,7 @@ def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm
     with pytest.raises(errors.OptionError, match="was written by a run with workers or cluster; resume"):
         crfkit.learn(train, TEMPLATE, algorithm, **more)
     with pytest.raises(errors.OptionError, match="different training data"):
-        with_workers(monkeypatch, corpus(tmp_path / "other.txt", 400, 1), TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 7})
+        with_workers(monkeypatch, corpus(tmp_path / "other.txt", 100, 1), TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 7})
 
 
 @pytest.mark.parametrize(("algorithm", "name"), [("perceptron", "weights"), ("perceptron", "average"), ("adf", "rates")])
