@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import product
 from math import exp, fsum, inf, log
 
 Matrix = Sequence[Sequence[float]]
@@ -62,13 +61,17 @@ class Problem:
     @cached_property
     def paths(self) -> list[Path]:
         """All paths that exist, best first."""
-        ranked = []
-        for labels in product(range(self.labels), repeat=self.length):
-            ways = list(self.ways(labels))
-            if (score := ways[-1][1]) > -inf:
-                rank = [key for j, (way, _) in zip(reversed(labels), reversed(ways), strict=True) for key in (j, -way)]
-                ranked.append((-score, rank, list(labels)))
-        return [(-negative, labels) for negative, _, labels in sorted(ranked)]
+        begun: list[tuple[float, list[float], list[int]]] = [(0.0, [], [])]  # scores, ways and labels up to a position, the last label first
+        for t in range(self.length):
+            nodes = [self.node(t, j) for j in range(self.labels)]
+            edges = [[self.edge(t, i, j) if t else 0.0 for j in range(self.labels)] for i in range(self.labels)]
+            begun = [
+                (way + nodes[j], [j, -way, *rank], [*labels, j])
+                for score, rank, labels in begun
+                for j, edge in enumerate(edges[labels[-1]] if t else edges[0])
+                if (way := score + edge) + nodes[j] > -inf
+            ]
+        return [(-negative, labels) for negative, _, labels in sorted((-score, rank, labels) for score, rank, labels in begun)]
 
     @property
     def possible(self) -> bool:

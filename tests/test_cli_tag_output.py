@@ -4,11 +4,20 @@ import os
 import struct
 import subprocess
 import sys
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
-from commands import tag
+from commands import invoked, tag
 from models import model
+
+from crfkit.cli import cli
+from crfkit.compat.crfpp.crf_learn import crf_learn
+from crfkit.compat.crfpp.crf_test import crf_test
+from crfkit.compat.crfsuite import cli as crfsuite
+from crfkit.compat.wapiti.commands import cli as wapiti
+
+PROGRAMS = {"crfkit": cli, "crf_learn": crf_learn, "crf_test": crf_test, "crfsuite": crfsuite, "wapiti": wapiti}
 
 WORDS = 'the DT\nold JJ\ndog NN\n\nher PRP$\nwork VB\n\n'
 
@@ -25,6 +34,21 @@ def program(*args, **kwargs):
         [sys.executable, "-m", "crfkit", "tag", *args],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs,
     )  # fmt: skip
+
+
+@contextmanager
+def descriptors(*files):
+    """Let files be standard input and output, for those who look at the descriptors 0 and 1; None leaves one as it is."""
+    kept = [os.dup(number) for number in range(len(files))]
+    try:
+        for number, file in enumerate(files):
+            if file is not None:
+                os.dup2(file.fileno(), number)
+        yield
+    finally:
+        for number, descriptor in enumerate(kept):
+            os.dup2(descriptor, number)
+            os.close(descriptor)
 
 
 def test_an_output_may_have_the_name_of_a_scheme(run, tmp_path):
@@ -63,11 +87,17 @@ def test_what_is_written_is_not_read_again(run, tmp_path, line):
     """It might never end, or spoil the file."""
     for name in ("in", "other"):
         (tmp_path / name).write_text(WORDS)
-    program, _, arguments = line.partition(" ")
-    start = f"{sys.executable} -c 'from crfkit.programs import {program}; {program}()'"
-    done = subprocess.run(f"{start} {arguments} >> in", shell=True, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == (2 if program == "crfkit" else 1)
+    program, *arguments = line.removesuffix(" < in").split()
+    with open("in", "rb") if line.endswith("< in") else nullcontext() as source, open("in", "ab") as target, descriptors(source, target):
+        done = invoked(PROGRAMS[program], *arguments, code=2 if program == "crfkit" else 1)
     assert "standard output is one of the files that are read here" in done.stderr and (tmp_path / "in").read_text() == WORDS
+
+
+def test_the_shell_opens_what_is_not_read_again(run, tmp_path):
+    (tmp_path / "in").write_text(WORDS)
+    done = subprocess.run(f"{sys.executable} -m crfkit tag m < in >> in", shell=True, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2 and "standard output is one of the files that are read here" in done.stderr
+    assert (tmp_path / "in").read_text() == WORDS
 
 
 def test_an_unwritable_output_is_found_before_work(run):
@@ -142,7 +172,7 @@ def test_a_bar_shows_the_bytes_that_are_read(run, name, shown):
     os.close(master)
 
 
-@pytest.mark.parametrize("command", ["tag -o out m in", "learn -a perceptron --passes 2 template train out"])
+@pytest.mark.parametrize("command", ["tag -o out m in", pytest.param("learn -a perceptron --passes 2 template train out", marks=pytest.mark.long)])
 def test_without_a_bar_the_work_is_done(run, command, monkeypatch):
     """tqdm takes numbers from the environment when it is imported, and fails if they are none."""
     pty = pytest.importorskip("pty")

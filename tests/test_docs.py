@@ -149,10 +149,10 @@ def test_what_is_named_exists(page):
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
-        ("crfkit te", ["templates"]),
+        pytest.param("crfkit te", ["templates"], marks=pytest.mark.long),
         ("crfkit learn --warm", ["--warm-up"]),
         pytest.param("crfkit learn --search a", ["astar"], marks=pytest.mark.long),
-        ("crfkit learn -a s", ["sbcd", "sgd", "sapo"]),
+        pytest.param("crfkit learn -a s", ["sbcd", "sgd", "sapo"], marks=pytest.mark.long),
         ("crfkit templates ner", ["ner", "ner-words"]),
     ],
 )

@@ -383,7 +383,7 @@ assert theirs.score([[["a"], ["b"]]], [["A", "B"]]) == 1.0 and theirs.get_params
 """
 
 
-@pytest.mark.parametrize("program", [ALONE, ALONE.partition("from crfkit.compat")[0].replace(" = None", " = sys")], ids=["without", "not imported"])
+@pytest.mark.parametrize("program", [ALONE, pytest.param(ALONE.partition("from crfkit.compat")[0].replace(" = None", " = sys"), marks=pytest.mark.long)], ids=["without", "not imported"])
 def test_scikit_learn_is_not_needed(program):
     done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -11,7 +11,7 @@ from fuzz.__main__ import FINDS, generated
 from fuzz.targets import TARGETS, attempt
 
 TESTS = Path(__file__).parent
-INPUTS = int(os.environ.get("CRFKIT_FUZZ_INPUTS", "12"))
+INPUTS = int(os.environ.get("CRFKIT_FUZZ_INPUTS", "8"))
 
 
 def target_of(find):

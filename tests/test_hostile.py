@@ -184,6 +184,6 @@ class Programs(RuleBasedStateMachine):
 
 
 Programs.TestCase.settings = settings(
-    deadline=None, max_examples=2 * settings().max_examples, stateful_step_count=20, suppress_health_check=list(HealthCheck)
+    deadline=None, max_examples=settings().max_examples, stateful_step_count=20, suppress_health_check=list(HealthCheck)
 )
 TestPrograms = pytest.mark.filterwarnings("ignore::crfkit.errors.CrfkitWarning")(Programs.TestCase)

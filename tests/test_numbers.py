@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 from commands import crfkit, error, limit, write_part
+from workers import use_local_workers
 
 from crfkit import options
 from crfkit.data.dataset import Dataset
@@ -131,8 +132,9 @@ def test_the_unit_of_small_values_does_not_matter(algorithm):
 
 
 @pytest.mark.parametrize(("scale", "warned"), [(0.01, True), (1.0, False)])
-def test_values_that_are_all_small(scale, warned, tmp_path):
+def test_values_that_are_all_small(scale, warned, tmp_path, monkeypatch):
     """In one process, in several, and on a stream. Attributes without a value have the value 1."""
+    use_local_workers(monkeypatch)
     data = without_words(values(scale))
     (tmp_path / "data").write_bytes(data)
     heard = [warnings(data, "lbfgs", max_iter=2)[1], warnings(str(tmp_path / "data"), "lbfgs", max_iter=2, warm_up=0, workers=1)[1]]

@@ -44,12 +44,12 @@ def test_logarithms_agree_with_enumeration(corpus, k):
     assert [labels for _, labels in found] == [labels for _, labels in tagger.nbest(rows, 5)]
 
 
-def test_logarithms_of_two_thousand_tokens():
+def test_logarithms_of_a_thousand_tokens():
     """Where probabilities are too small for a float."""
     trained = model("segmentation")
     tagger = trained.tagger()
-    rows = [row[:-1] for sentence in sentences("segmentation", "train") for row in sentence][:2000]
-    assert len(rows) == 2000
+    rows = [row[:-1] for sentence in sentences("segmentation", "train") for row in sentence][:1000]
+    assert len(rows) == 1000
     oracle = problem(trained, rows)
     log_z = log_sum(oracle)
     labels = tagger.tag(rows)
@@ -220,7 +220,7 @@ def test_labels_of_constraints_hold_blanks_of_other_kinds():
     assert constraints_of(f"{labels[0]}  {labels[1]} \r\n", labels).transitions == bytes([0, 1, 0, 0])
 
 
-@pytest.mark.parametrize("length", [5, 1])
+@pytest.mark.parametrize("length", [3, 1])
 def test_answers_do_not_hang_on_those_before(length):
     """Whatever a sentence has been asked, before and after it was changed, it answers as one that was asked nothing."""
     tagger, rows = model("segmentation").tagger(), short("segmentation", 3)[:length]

@@ -305,7 +305,7 @@ data = open("m", "rb").read()
 rng = random.Random(1)
 rows = [["w"], ["a"], ["b"]]
 answers = errors = 0
-for _ in range(80):
+for _ in range(40):
     broken = bytearray(data)
     for _ in range(rng.choice([1, 20, 2000])):
         broken[rng.randrange(4096, len(data))] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])

@@ -144,7 +144,7 @@ def test_a_log_that_outgrows_the_disk_keeps_whole_lines_before_it(train):
     assert [json.loads(line)["pass"] for line in lines[:-1]] == list(range(1, len(lines)))
 
 
-@pytest.mark.parametrize("command", ["tag", pytest.param("eval", marks=pytest.mark.long), "dump", "learn"])
+@pytest.mark.parametrize("command", ["tag", *(pytest.param(name, marks=pytest.mark.long) for name in ("eval", "dump")), "learn"])
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
 def test_results_on_a_full_disk(train, command):
     crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "template", "train", "model")
@@ -382,7 +382,7 @@ def test_a_signal_while_reading_writes_nothing(fifo, number, code):
 
 
 @pytest.mark.steady
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGHUP, 129), (signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.long)])
 def test_a_signal_while_labelling_leaves_no_files(fifo, number, code):
     crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "template", "train", "model")
     before = sorted(os.listdir())

@@ -31,7 +31,7 @@ importlib.import_module(sys.argv.pop(1)).main()
     [
         pytest.param("crfkit.cli", ["learn", "--max-iter", "3", "template", "train"], marks=pytest.mark.long),
         ("crfkit.cli", ["learn", "-a", "perceptron", "--passes", "2", "--weights", "int8", "--dev", "train", "--checkpoint", "state", "template", "train"]),
-        ("crfkit.compat.crfpp.crf_learn", ["-m", "3", "-t", "template", "train"]),
+        pytest.param("crfkit.compat.crfpp.crf_learn", ["-m", "3", "-t", "template", "train"], marks=pytest.mark.long),
         ("crfkit.compat.wapiti.commands", ["train", "-i", "3", "-p", "patterns", "train"]),
     ],
     ids=str,

@@ -10,8 +10,8 @@ import pytest
 from workers import TEMPLATE, LocalWorkers, corpus, items, on_one_machine, use_local_workers, with_workers
 
 import crfkit
-from crfkit import errors
-from crfkit.learning.shards import batch
+from crfkit import constants, errors
+from crfkit.learning.shards import batch, driver
 from crfkit.learning.shards.service import READ
 from crfkit.template.parsing import Template
 
@@ -24,10 +24,18 @@ CASES = [
 ]
 
 
+@pytest.fixture
+def _small_chunks(monkeypatch):
+    """Shards are made of whole chunks: with smaller ones, little text is enough for many shards."""
+    for module in (constants, driver):
+        monkeypatch.setattr(module, "CHUNK_TOKENS", 256)
+
+
+@pytest.mark.usefixtures("_small_chunks")
 @pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.long), 3])
 @pytest.mark.parametrize(("algorithm", "options"), CASES)
 def test_same_bytes_as_one_machine(tmp_path, monkeypatch, algorithm, options, n):
-    train = corpus(tmp_path / "train.txt")
+    train = corpus(tmp_path / "train.txt", 250)
     corpus(tmp_path / "dev.txt", 20, 5)
     options = {"max_iter": 6, **options}
     told, names = ([], []), {"objective", "gradient", "gap", "train_accuracy", "train_sentence_accuracy"}
@@ -82,8 +90,9 @@ def test_what_begins_a_file_is_text_within_it(tmp_path, monkeypatch, start):
     assert with_workers(monkeypatch, "train.txt", template, "lbfgs", shards=40, **options)[0] == one
 
 
+@pytest.mark.usefixtures("_small_chunks")
 def test_long_and_many_short_sequences(tmp_path, monkeypatch):
-    lines = ["a D O\n"] * 5000 + ["\n"] + ["b N B-x\n\n"] * 3000 + ["c V O\n"] * 3000 + ["\n"] + ["a D B-x\nb V O\n\n"] * 2000
+    lines = ["a D O\n"] * 900 + ["\n"] + ["b N B-x\n\n"] * 500 + ["c V O\n"] * 500 + ["\n"] + ["a D B-x\nb V O\n\n"] * 300
     Path("train.txt").write_text("".join(lines))
     one = on_one_machine("train.txt", "U:%x[0,0]\nB\n", "owlqn", max_iter=5)
     for shards in (1, 5, 300):
@@ -232,6 +241,7 @@ def test_conllu_and_data_in_files(tmp_path, monkeypatch):
     assert not (tmp_path / "data").exists()
 
 
+@pytest.mark.usefixtures("_small_chunks")
 def test_cells_of_groups_that_no_worker_has_are_forgotten(tmp_path, monkeypatch):
     """They are as many numbers as weights: a driver whose workers died now and then held more of them each time."""
     objectives, start = [], batch.DistributedObjective.__init__
@@ -239,7 +249,7 @@ def test_cells_of_groups_that_no_worker_has_are_forgotten(tmp_path, monkeypatch)
     rng, held = random.Random(1), []
     use_local_workers(monkeypatch, lambda worker, verb, step: "dies" if verb == "evaluate" and rng.random() < 0.2 else None)
     options = {"max_iter": 20, "epsilon": 0.0, "delta": 0.0, "workers": 4, "shards": 24}
-    crfkit.learn(corpus(tmp_path / "train.txt", 1500), TEMPLATE, "lbfgs", progress=lambda _: held.append(len(objectives[0].cells)), **options)
+    crfkit.learn(corpus(tmp_path / "train.txt", 700), TEMPLATE, "lbfgs", progress=lambda _: held.append(len(objectives[0].cells)), **options)
     assert len(held) == 20 and max(held) < 8  # it was 23
 
 

@@ -8,7 +8,7 @@ import pytest
 from workers import TEMPLATE, corpus, items, with_workers
 
 import crfkit
-from crfkit import errors, modelfile
+from crfkit import constants, errors, modelfile
 from crfkit import options as algorithms
 from crfkit.learning.shards import driver, service
 from crfkit.learning.shards.mixing import Mixing
@@ -27,6 +27,14 @@ CASES = [
 HISTORY = TEMPLATE + "U10:%y[-1]/%x[0,0]\nU11:%y[-2]\nT12:%x[0,1]\nU13:%y[-1]/%y[-2]\n"
 
 
+@pytest.fixture
+def _small_chunks(monkeypatch):
+    """Shards are made of whole chunks: with smaller ones, little text is enough for many shards."""
+    for module in (constants, driver):
+        monkeypatch.setattr(module, "CHUNK_TOKENS", 256)
+
+
+@pytest.mark.usefixtures("_small_chunks")
 @pytest.mark.parametrize(("algorithm", "options"), CASES)
 def test_same_bytes_for_any_number_of_workers(tmp_path, monkeypatch, algorithm, options):
     train = corpus(tmp_path / "train.txt", 80)
@@ -34,7 +42,9 @@ def test_same_bytes_for_any_number_of_workers(tmp_path, monkeypatch, algorithm, 
     options = {"passes": 2, "shards": 5, "dev": corpus(tmp_path / "dev.txt", 20, 3), **options}
     one, _ = with_workers(monkeypatch, train, template, algorithm, 1, **options)
     rng = random.Random(2)
-    assert with_workers(monkeypatch, train, template, algorithm, 4, lambda *_: "after" if rng.random() < 0.1 else None, **options)[0] == one
+    again, workers = with_workers(monkeypatch, train, template, algorithm, 4, lambda *_: "after" if rng.random() < 0.1 else None, **options)
+    assert again == one
+    assert workers.verbs.count("learn") >= 4  # of two passes, so that there are several shards
 
 
 @pytest.mark.parametrize("algorithm", ["sgd", "perceptron", "adf", "mira"])
@@ -70,9 +80,10 @@ def test_with_more_passes_the_rate_falls_as_before(tmp_path, monkeypatch):
     assert list(more.weights) == list(crfkit.load("model").model.weights)
 
 
+@pytest.mark.usefixtures("_small_chunks")
 @pytest.mark.parametrize("algorithm", ["perceptron", "adf", pytest.param("sapo", marks=pytest.mark.long), "owlqn"])
 def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm):
-    train = corpus(tmp_path / "train.txt", 80)
+    train = corpus(tmp_path / "train.txt", 60)
     limit = "max_iter" if algorithm == "owlqn" else "passes"
     whole, _ = with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, **{limit: 4})
     with_workers(monkeypatch, train, TEMPLATE, algorithm, 3, checkpoint="run", **{limit: 2})
@@ -84,7 +95,7 @@ def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm
     with pytest.raises(errors.OptionError, match="was written by a run with workers or cluster; resume"):
         crfkit.learn(train, TEMPLATE, algorithm, **more)
     with pytest.raises(errors.OptionError, match="different training data"):
-        with_workers(monkeypatch, corpus(tmp_path / "other.txt", 400, 1), TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 7})
+        with_workers(monkeypatch, corpus(tmp_path / "other.txt", 100, 1), TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 7})
 
 
 @pytest.mark.parametrize(("algorithm", "name"), [("perceptron", "weights"), ("perceptron", "average"), ("adf", "rates")])

@@ -318,7 +318,8 @@ def test_messages_of_wapiti(words, message):
     Path("empty").write_text("\n")
     Path("notes").write_text("# a\nthe D O\n")
     Path("patch").write_text("\nzz\t#\tB\t1\n")
-    trained("-i", "1", name="good")
+    if "good" in words:
+        trained("-i", "1", name="good")
     assert run(*words.split(), code=1).stderr.splitlines()[-1] == f"crfkit: error: {message}"
     assert not Path("model").exists()
 

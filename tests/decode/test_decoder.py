@@ -274,8 +274,9 @@ def test_lists_say_what_matrices_and_enumeration_say(data):
     assert found[2] == pytest.approx(top + log(fsum(exp(score - top) for score in scores.values())), rel=1e-9, abs=1e-9)
     ranked = sorted(scores.values(), reverse=True)
     assert [score for score, _ in found[1]] == pytest.approx([score for score in ranked[:5] if score > -inf], rel=1e-12)
+    shares = {path: exp(score - found[2]) for path, score in scores.items()}
     for (t, j), p in numpy.ndenumerate(found[3]):
-        assert p == pytest.approx(fsum(exp(score - found[2]) for path, score in scores.items() if path[t] == j), abs=1e-9)
+        assert p == pytest.approx(fsum(share for path, share in shares.items() if path[t] == j), abs=1e-9)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5])

@@ -197,7 +197,7 @@ def test_a_string_is_found_however_it_is_split():
 
 def test_lines_of_thousands_of_macros():
     """Time must grow linearly: quadratic time would make this test run for hours."""
-    text = "U0:" + "/".join(f"%x[{i % 5 - 2},{i % 2}]" for i in range(3000))
+    text = "U0:" + "/".join(f"%x[{i % 5 - 2},{i % 2}]" for i in range(1500))
     template = Template.parse(text + "\n" + text.replace("U0:", "U1:") + "/%x[0,0]\nB\n")
     training, other = [sentence("a x/b,a/b c")] * 10, [sentence("b a,x/b d,a/b b"), sentence("a x/b,a/b c")]
     builder, _ = built(template, training)

@@ -7,9 +7,11 @@ import sys
 from itertools import chain
 from math import exp, fsum, inf, log
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.testing import assert_allclose
 from problems import CLOSE, check_expectations, close, loaded, problems, thorough
 from reference import Problem
 
@@ -85,32 +87,21 @@ def test_any_number_of_labels(labels, rich):
     last = edges.get(2, tau)
     lattice = loaded(problem)
     label = range(labels)
-    paths = {
-        (i, j, k): (((nodes[0][i] + tau[i][j]) + nodes[1][j]) + last[j][k]) + nodes[2][k]
-        for i in label
-        for j in label
-        for k in label
-    }
-    best = max(paths, key=paths.__getitem__)
+    scores = [
+        [[(((nodes[0][i] + tau[i][j]) + nodes[1][j]) + last[j][k]) + nodes[2][k] for k in label] for j in label] for i in label
+    ]
+    paths = numpy.array(scores)
+    best = numpy.unravel_index(paths.argmax(), paths.shape)
     assert lattice.viterbi() == (paths[best], list(best))
-    weight = {path: exp(score) for path, score in paths.items()}
-    z = fsum(weight.values())
-    assert lattice.expect() == close(log(z))
-    marginals, first, second = lattice.nodes(), lattice.pair(1), lattice.pair(2)
-    for t in range(3):
-        sums = [0.0] * labels
-        for path, w in weight.items():
-            sums[path[t]] += w / z
-        assert marginals[t] == close(sums)
-    pairs = {}
-    for (i, j, k), w in weight.items():
-        pairs[1, i, j] = pairs.get((1, i, j), 0) + w / z
-        pairs[2, j, k] = pairs.get((2, j, k), 0) + w / z
-    sums = lattice.pair_sums()
-    for i in label:
-        assert first[i] == close([pairs[1, i, j] for j in label])
-        assert second[i] == close([pairs[2, i, j] for j in label])
-        assert sums[i] == close([pairs[1, i, j] + pairs[2, i, j] for j in label])
+    share = numpy.exp(paths)
+    assert lattice.expect() == close(log(share.sum()))
+    share /= share.sum()
+    for t, found in enumerate(lattice.nodes()):
+        assert_allclose(found, share.sum(axis=tuple({0, 1, 2} - {t})), CLOSE, CLOSE)
+    first, second = share.sum(axis=2), share.sum(axis=0)
+    assert_allclose(lattice.pair(1), first, CLOSE, CLOSE)
+    assert_allclose(lattice.pair(2), second, CLOSE, CLOSE)
+    assert_allclose(lattice.pair_sums(), first + second, CLOSE, CLOSE)
 
 
 def log_z_by_blocks(nodes, tau):

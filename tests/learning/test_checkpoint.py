@@ -108,10 +108,10 @@ def moment(algorithm, chosen, interruption):
 @pytest.mark.parametrize(("algorithm", "chosen", "interruption"), [moment(*variant, kind) for kind in (Power, Hand) for variant in VARIANTS])
 def test_any_moment(algorithm, chosen, interruption):
     """Interrupted at several places, also within passes, with development data that choose the pass."""
-    data, dev = sentences("chunking", limit=20), sentences("chunking", "dev", 5)
+    data, dev = sentences("chunking", limit=12), sentences("chunking", "dev", 4)
     given = {**passes(algorithm, 6, **chosen), "dev": dev, "patience": 3}
     expected = learn(data, rules(), algorithm, **given).to_bytes()
-    for questions in (3, 8, 13):
+    for questions in (3, 13):
         stop = interruption(questions)
         try:
             learn(data, rules(), algorithm, **given, checkpoint="state", resume=True, stop=stop)
@@ -124,7 +124,7 @@ def test_any_moment(algorithm, chosen, interruption):
 
 @pytest.mark.parametrize("algorithm", options.TRAINERS)
 def test_values_and_a_model_to_start_from(algorithm):
-    data = b"\n\n".join((DATA / "reals.train.txt").read_bytes().split(b"\n\n")[:60]) + b"\n\n"
+    data = b"\n\n".join((DATA / "reals.train.txt").read_bytes().split(b"\n\n")[:40]) + b"\n\n"
 
     def model(**given):
         return learn(io.BytesIO(data), format="crfsuite", algorithm=algorithm, init=first, **passes(algorithm, 5), **given).to_bytes()
@@ -136,10 +136,16 @@ def test_values_and_a_model_to_start_from(algorithm):
     assert model(checkpoint="state", resume=True) == model()
 
 
+@cache
+def few():
+    """A corpus that was read."""
+    return read_corpus(Reader(sentences("chunking", limit=40), rules(), Run()))
+
+
 @variants
 def test_a_state_holds_all(algorithm, chosen):
     """A trainer that restores its own state returns the same state; a damaged state is refused."""
-    corpus = read_corpus(Reader(sentences("chunking", limit=40), rules(), Run()))
+    corpus = few()
 
     def trainer():
         own, _ = fitted(options.make(algorithm, passes(algorithm, 5, **chosen)), corpus)
@@ -311,8 +317,8 @@ def test_how_often(monkeypatch, every, written):
 @pytest.mark.parametrize("number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_killed_and_resumed(train, number):
     """The log is that of an uninterrupted run, too."""
-    write_part(train, "chunking", 300)
-    command = ("learn", "-a", "adf", "--passes", 15, "template", "train", "model")
+    write_part(train, "chunking", 200)
+    command = ("learn", "-a", "adf", "--passes", 10, "template", "train", "model")
     crfkit(*command[:-1], "whole", "--log", "whole.log")
     with start(*command, "--log", "log", "--checkpoint", "state") as process:
         while "pass    3" not in (line := process.stderr.readline()):

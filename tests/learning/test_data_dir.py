@@ -62,13 +62,13 @@ def test_the_same_bytes(algorithm, work):
         "-a lbfgs --warm-up 0 --threads 2 --max-iter 4",
         "-a owlqn --path 1,0.3 --dev dev --max-iter 3",
         "-a sgd --dev dev --patience 1 --passes 5 --crf-loss",
-        "-a perceptron --min-freq 2 --batch-size 7 --dropout 0.2",
-        "-a perceptron --select mi:300",
-        "-a sapo --batch-size 7 --dev dev",
-        "-a adf --window 5",
+        "-a perceptron --min-freq 2 --batch-size 7 --dropout 0.2 --passes 4",
+        "-a perceptron --select mi:300 --passes 4",
+        "-a sapo --batch-size 7 --dev dev --passes 4",
+        "-a adf --window 5 --passes 4",
         pytest.param("-a lbfgs --workers 2 --max-iter 3", marks=pytest.mark.long),  # by processes; below in this one
-        "-a mira --shrinking 3",
-        "-a lookahead --direction backward",
+        "-a mira --shrinking 3 --passes 6",
+        "-a lookahead --direction backward --passes 4",
     ],
 )
 def test_with_other_options(chosen, work):
@@ -253,8 +253,8 @@ def test_the_estimate_is_without_the_data(algorithm, work):
             found.append(counts["memory"])
 
     for folder in (None, "data"):
-        library.learn(["train"] * 20, template="template", algorithm=algorithm, data_dir=folder, progress=Said(quiet=True), **passes(algorithm, 1))
-    tokens = 20 * sum(map(bool, (work / "train").read_text().split("\n")))
+        library.learn(["train"] * 8, template="template", algorithm=algorithm, data_dir=folder, progress=Said(quiet=True), **passes(algorithm, 1))
+    tokens = 8 * sum(map(bool, (work / "train").read_text().split("\n")))
     assert 0 < found[1] < found[0] - 20 * tokens
 
 

@@ -74,7 +74,7 @@ def test_that_of_l1_falls_with_small_values(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", SPARSE)
-@pytest.mark.parametrize("limit", [20, 120])
+@pytest.mark.parametrize("limit", [20, 60])
 def test_that_of_l1_follows_from_what_the_template_finds(algorithm, limit):
     data, rules = sentences("chunking", limit=limit), template("chunking")
     labels, kept, counts = counted("chunking", limit, 1)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from commands import BATCH, crfkit, error, limit, plain_build, write_part
+from workers import use_local_workers
 
 from crfkit import options
 from crfkit.learning.memory import in_use
@@ -133,7 +134,8 @@ def test_memory_in_use():
     assert min(peak, still) - before > SIZE // 2
 
 
-def test_max_memory_refuses_training_that_would_take_more(tmp_path):
+def test_max_memory_refuses_training_that_would_take_more(tmp_path, monkeypatch):
+    use_local_workers(monkeypatch)
     (tmp_path / "template").write_text("U:%x[0,0]\nB\n")
     write_part(tmp_path / "train", "chunking", 30)
     files = ("template", "train", "model")

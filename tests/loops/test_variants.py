@@ -24,7 +24,7 @@ search = OpenSearch()
 def add(value):
     digest.update(repr(value).encode())  # which tells all numbers apart
 
-for labels in (1, 2, 7, 8, 9, 16, 17, 33, 65):
+for labels in (1, 7, 8, 9, 17, 33, 65):
     for length, spread, forbid in ((1, 1, 0), (2, 3, 0), (9, 3, 1), (9, 500, 0), (25, 3, 0), (25, 3, 1)):
         if labels * length > 425:
             continue
@@ -43,7 +43,7 @@ for labels in (1, 2, 7, 8, 9, 16, 17, 33, 65):
             add([lattice.viterbi(), lattice.expect(), lattice.nodes(), lattice.pair_sums()])
 
 # short runs of all trainers
-rows = [[[rng.choice("abcdef"), rng.choice("XYZ")] for _ in range(rng.randint(1, 9))] for _ in range(60)]
+rows = [[[rng.choice("abcdef"), rng.choice("XYZ")] for _ in range(rng.randint(1, 9))] for _ in range(30)]
 rules = Template.parse("U0:%x[0,0]\\nU1:%x[-1,0]/%x[0,0]\\nB\\nB1:%x[0,0]\\n")
 for algorithm, kind in options.TRAINERS.items():
     chosen = {"passes": 2} if hasattr(kind, "passes") else {"max_iter": 5}
@@ -52,7 +52,7 @@ for algorithm, kind in options.TRAINERS.items():
 # where the label pairs with a weight are kept as lists
 names = [f"l{k:03d}" for k in range(130)]
 rows = [[[rng.choice("abc"), name] for name in rng.choices(names, k=8)] for _ in range(40)] + [[["a", name]] for name in names]
-for algorithm, chosen in (("lbfgs", {"max_iter": 3}), ("lbfgs", {"max_iter": 3, "warm_up": 0}), ("sgd", {"passes": 1})):
+for algorithm, chosen in (("lbfgs", {"max_iter": 3}), ("lbfgs", {"max_iter": 3, "warm_up": 0}), ("sgd", {"passes": 1, "rate": 0.5})):
     model = crfkit.learn(rows, rules, algorithm, **chosen)
     add([weight for *_, weight in model.features()])
     tagger = Tagger(model)

@@ -263,10 +263,10 @@ def test_tables_of_any_fill_are_resumed(tmp_path, words):
     for number, init in enumerate((None, first)):
         again = partial(crfkit.learn, chains(words), "P:%x[s0,form]\nP1:%x[q0,form]\n", "lookahead", format="conllu", init=init)
         state = str(tmp_path / f"state{number}")
-        whole = again(passes=3).to_bytes()
+        whole = again(passes=2).to_bytes()
         again(passes=1, checkpoint=state)
-        assert again(passes=3, checkpoint=state, resume=True).to_bytes() == whole
-        assert again(passes=3, checkpoint=state, resume=True).to_bytes() == whole
+        assert again(passes=2, checkpoint=state, resume=True).to_bytes() == whole
+        assert again(passes=2, checkpoint=state, resume=True).to_bytes() == whole
 
 
 def test_a_run_is_not_resumed_with_other_weights_to_start_from(tmp_path):

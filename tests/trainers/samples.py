@@ -10,6 +10,7 @@ from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from trainers.twins import Corpus, Sample, Weights, objective, problem, viterbi
 
@@ -102,6 +103,14 @@ def end(trainer: Any, most: int = 3000) -> list[float]:
     slack = 1e-9 if type(trainer).__name__ == "Sbcd" else 0.0  # its objective is a sum of changes
     assert all(after <= before + slack * abs(before) for before, after in pairwise(values))
     return values
+
+
+def assert_close(found: Weights, expected: Weights, rel: float, abs: float) -> None:
+    """What pytest.approx says of these weights, in a tenth of its time: for many of them."""
+    assert found.keys() == expected.keys()
+    theirs, ours = numpy.array([*expected.values()]), numpy.array([found[feature] for feature in expected])
+    wrong = ~(numpy.abs(ours - theirs) <= numpy.maximum(rel * numpy.abs(theirs), abs))
+    assert not wrong.any(), [(feature, found[feature], expected[feature]) for feature, one in zip(expected, wrong, strict=True) if one][:9]
 
 
 def misfit(weights: Weights, gradient: Weights, l1: float) -> float:

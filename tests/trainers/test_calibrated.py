@@ -122,9 +122,10 @@ def test_noise_of_frequent_attributes_does_not_lower_the_rate_too_much(name, bat
     assert corpus.left(trainer.weights()) < {"sgd": 0.02, "adf": 0.12}[name]
 
 
-def test_where_tokens_have_one_attribute_twice_the_rate_gains_little():
+@pytest.mark.parametrize("limit", [400, pytest.param(None, marks=pytest.mark.long)])
+def test_where_tokens_have_one_attribute_twice_the_rate_gains_little(limit):
     """Label pairs then make for much noise, which is no reason for a rate at which thirty passes end far from the optimum."""
-    data, found, double = sentences("chunking"), [], []
+    data, found, double = sentences("chunking", limit=limit), [], []
     model = crfkit.learn(data, "U:%x[0,0]\nB\n", "sgd", l2=0.2, crf_loss=True, progress=found.append)
     crfkit.learn(data, "U:%x[0,0]\nB\n", "sgd", l2=0.2, crf_loss=True, progress=double.append, rate=2 * model.header["chosen"]["rate"])
     assert found[-1]["crf_loss"] < 1.1 * double[-1]["crf_loss"]

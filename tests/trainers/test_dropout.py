@@ -57,7 +57,7 @@ def test_training_is_that_on_what_is_left(name, chosen, corpus, dropout, seed):
     """What is left out in a step follows from the first word of the random state after shuffling, and the number of the step."""
     built = Built(corpus)
     trainer, rng, order = trainer_of(name, built, seed=seed, dropout=dropout, **chosen), Random(seed), list(range(len(corpus.samples)))
-    for _ in range(3):
+    for _ in range(2):
         rng.shuffle(order)
         if chosen.get("shrinking"):
             order.sort()

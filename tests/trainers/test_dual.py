@@ -265,7 +265,7 @@ def all_passes(data, layout, own):
 
 
 def test_a_warm_up_saves_iterations_and_changes_nothing_else():
-    corpus = read("chunking", rules="chunking")
+    corpus = read("chunking", 300)
     cold = all_passes(corpus.dataset, corpus.layout, options.Lbfgs(l2=1.0, warm_up=0))
     warm = all_passes(corpus.dataset, corpus.layout, options.Lbfgs(l2=1.0))
     assert cold[0] == []

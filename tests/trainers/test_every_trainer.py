@@ -30,8 +30,8 @@ pytestmark = pytest.mark.parametrize("algorithm", options.TRAINERS)
 
 @cache
 def small(algorithm):
-    """A model of 150 sentences with rich edges."""
-    return learn(sentences("chunking", limit=150), template("chunking-rich"), algorithm, **limit(algorithm, 12 if algorithm in BATCH else 4))
+    """A model of 120 sentences with rich edges."""
+    return learn(sentences("chunking", limit=120), template("chunking-rich"), algorithm, **limit(algorithm, 12 if algorithm in BATCH else 4))
 
 
 def accuracy(model, rows):
@@ -74,14 +74,14 @@ def test_dev_with_patience_keeps_the_best_weights(algorithm, tmp_path):
 
 def test_a_warm_start_is_not_worse(algorithm, tmp_path):
     """One pass from a finished model leaves it about as good, and has a lower loss than a first pass from zero."""
-    rows, rules = sentences("chunking", limit=60), template("chunking")
+    rows, rules = sentences("chunking", limit=40), template("chunking")
 
     def one_pass(**chosen):
         model = learn(rows, rules, algorithm, log=tmp_path / "log", **chosen, **limit(algorithm, 1))
         record = json.loads((tmp_path / "log").read_text())
         return model, record.get("objective", record.get("loss"))
 
-    done = learn(rows, rules, algorithm, **limit(algorithm, 30 if algorithm in BATCH else 8))
+    done = learn(rows, rules, algorithm, **limit(algorithm, 20 if algorithm in BATCH else 6))
     (again, less), (_, more) = one_pass(init=done), one_pass()
     assert accuracy(again, rows) > accuracy(done, rows) - 0.01
     assert less < more
@@ -135,21 +135,23 @@ def test_options_of_others_are_refused(algorithm):
 @pytest.mark.steady
 def test_how_many_threads_are_at_work(algorithm, monkeypatch):
     """Of three: all, where threads make the same weights or work without locks; else one. The caller is the third."""
+    monkeypatch.setattr(constants, "CHUNK_TOKENS", 256)
     started = []
     start = threads.start_new_thread
     monkeypatch.setattr(threads, "start_new_thread", lambda *thread: started.append(thread) or start(*thread))
-    learn(sentences("chunking", limit=500), template("chunking"), algorithm, threads=3, **limit(algorithm, 1))
+    learn(sentences("chunking", limit=100), template("chunking"), algorithm, threads=3, **limit(algorithm, 1))
     cls = trainer_class(algorithm)
     assert len(started) == (2 if cls.threaded or cls.lock_free else 0)
 
 
-def test_the_same_bytes_with_any_number_of_threads(algorithm):
+def test_the_same_bytes_with_any_number_of_threads(algorithm, monkeypatch):
     """Where threads make the same weights. What holds of threads without locks: test_threads.py"""
+    monkeypatch.setattr(constants, "CHUNK_TOKENS", 256)  # so that there is work for three
     if not trainer_class(algorithm).threaded:
         pytest.skip("one thread only, or threads without locks")
 
     def model(n):
-        return learn(sentences("chunking", limit=300), template("chunking-rich"), algorithm, threads=n, **limit(algorithm, 2)).to_bytes()
+        return learn(sentences("chunking", limit=150), template("chunking-rich"), algorithm, threads=n, **limit(algorithm, 2)).to_bytes()
 
     assert model(1) == model(2) == model(3)
 
@@ -166,7 +168,7 @@ print(variant())
 for train, rules in (sys.argv[1:3], (sys.argv[3], None)):
     form = "columns" if rules else "crfsuite"
     for algorithm, own in options.TRAINERS.items():
-        limit = {"max_iter" if hasattr(own, "max_iter") else "passes": 3}
+        limit = {"max_iter" if hasattr(own, "max_iter") else "passes": 2}
         threads = 2 if trainer_class(algorithm).threaded else 1
         model = learn(train, rules, algorithm, format=form, threads=threads, **limit).to_bytes()
         tagger = load(model)
@@ -182,7 +184,7 @@ def files(tmp_path_factory):
     """Columns with their template, and attribute lines: values of all sizes, weights of sequences, more labels than the widest
     vectors hold."""
     source, lines = random.Random(1), []
-    for _ in range(60):
+    for _ in range(40):
         lines.append(f"@weight:{source.choice(['0.5', '1', '7.25', '1e-3'])}")
         for _ in range(source.randint(1, 7)):
             label = source.randrange(11)
@@ -191,7 +193,7 @@ def files(tmp_path_factory):
         lines.append("")
     folder = tmp_path_factory.mktemp("files")
     (folder / "items").write_text("\n".join(lines) + "\n")
-    return str(write_part(folder / "columns", "chunking", 30, part="dev")), str(ROOT / "templates/chunking-rich.txt"), str(folder / "items")
+    return str(write_part(folder / "columns", "chunking", 20, part="dev")), str(ROOT / "templates/chunking-rich.txt"), str(folder / "items")
 
 
 @cache
@@ -227,7 +229,7 @@ def test_the_same_bytes_with_every_instruction_set(algorithm, variant, form, fil
 def test_the_same_bytes_in_another_process(algorithm, form, files):
     """And on one thread, where the other one had two."""
     train = files[:2] if form == "columns" else files[2:]
-    model = learn(*train, algorithm=algorithm, format=form, threads=1, **limit(algorithm, 3)).to_bytes()
+    model = learn(*train, algorithm=algorithm, format=form, threads=1, **limit(algorithm, 2)).to_bytes()
     assert hashlib.sha256(model).hexdigest() == digests("base", files)[form, algorithm][0]
 
 

@@ -99,5 +99,5 @@ def test_sums_over_lists_are_chosen_for_more_pairs(name, chosen):
     said, weights = trained(name, chosen, built, None, "auto", 1)
     matrices, by_matrices = trained(name, chosen, built, None, "dense", 1)
     assert (said, weights) == trained(name, chosen, built, None, "sparse", 1)
-    assert weights == pytest.approx(by_matrices, rel=1e-4, abs=1e-5)
+    assert_allclose(weights, by_matrices, 1e-4, 1e-5)
     assert said[-1]["loss"] == pytest.approx(matrices[-1]["loss"], rel=1e-6)

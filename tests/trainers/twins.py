@@ -276,11 +276,13 @@ def expected_features(p: Problem, sample: Sample) -> tuple[float, Weights]:
         for a, v in sample.unigrams[t]:
             for j, share in enumerate(row):
                 expected["U", a, j] += v * share
-        for i, shares in enumerate(pairs.get(t, ())):
-            for j, share in enumerate(shares):
-                expected["T", i, j] += share
-                for b, v in sample.bigrams[t]:
+        for b, v in sample.bigrams[t] if t else ():
+            for i, shares in enumerate(pairs[t]):
+                for j, share in enumerate(shares):
                     expected["B", b, i, j] += v * share
+    for i, rows in enumerate(zip(*pairs.values(), strict=True)):
+        for j, shares in enumerate(zip(*rows, strict=True)):
+            expected["T", i, j] = sum(shares)
     return log_z, expected
 
 
