@@ -10,8 +10,8 @@ import pytest
 from workers import TEMPLATE, LocalWorkers, corpus, items, on_one_machine, use_local_workers, with_workers
 
 import crfkit
-from crfkit import constants, errors
-from crfkit.learning.shards import batch, driver
+from crfkit import errors
+from crfkit.learning.shards import batch
 from crfkit.learning.shards.service import READ
 from crfkit.template.parsing import Template
 
@@ -22,13 +22,6 @@ CASES = [
     ("lbfgs", {"min_freq": 3, "l2": 0.5, "train_accuracy": True}),
     ("lbfgs", {"features": "all"}),
 ]
-
-
-@pytest.fixture
-def _small_chunks(monkeypatch):
-    """Shards are made of whole chunks: with smaller ones, little text is enough for many shards."""
-    for module in (constants, driver):
-        monkeypatch.setattr(module, "CHUNK_TOKENS", 256)
 
 
 @pytest.mark.usefixtures("_small_chunks")

@@ -8,7 +8,7 @@ import pytest
 from workers import TEMPLATE, corpus, items, with_workers
 
 import crfkit
-from crfkit import constants, errors, modelfile
+from crfkit import errors, modelfile
 from crfkit import options as algorithms
 from crfkit.learning.shards import driver, service
 from crfkit.learning.shards.mixing import Mixing
@@ -25,13 +25,6 @@ CASES = [
     ("lookahead", {"direction": "backward"}),
 ]
 HISTORY = TEMPLATE + "U10:%y[-1]/%x[0,0]\nU11:%y[-2]\nT12:%x[0,1]\nU13:%y[-1]/%y[-2]\n"
-
-
-@pytest.fixture
-def _small_chunks(monkeypatch):
-    """Shards are made of whole chunks: with smaller ones, little text is enough for many shards."""
-    for module in (constants, driver):
-        monkeypatch.setattr(module, "CHUNK_TOKENS", 256)
 
 
 @pytest.mark.usefixtures("_small_chunks")
