@@ -3,7 +3,8 @@
 from libc.stdint cimport uint8_t, uintptr_t
 
 from crfkit.memory cimport arena_zeros, memcpy
-from crfkit.features.strings cimport StringTable, string_hash, strings_find
+from crfkit.features.hashing cimport string_hash, strings_find
+from crfkit.features.strings cimport StringTable
 
 from crfkit.errors import DataError
 from crfkit.values import as_bytes, shown

@@ -15,7 +15,8 @@ from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_wei
 from crfkit.weights.layout cimport layout_fits
 from .levels cimport level_rows, level_step
 from crfkit.memory cimport arena_reserve, arena_zeros, memchr, memcpy, memset
-from crfkit.features.strings cimport StringTableC, string_hash, strings_find
+from crfkit.features.hashing cimport string_hash, strings_find
+from crfkit.features.hashed cimport StringTableC
 from crfkit.loops.structs cimport LatticeC, SentenceC
 
 from crfkit.errors import DataError, ModelFileError

@@ -15,7 +15,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from crfkit.text.table cimport FORM_CRFSUITE
 from crfkit.memory cimport Arena, BufferC, arena_reserve, memchr, memcmp, vector
-from crfkit.features.strings cimport StringTable, string_hash, strings_find
+from crfkit.features.hashing cimport string_hash, strings_find
+from crfkit.features.strings cimport StringTable
 from .chunks cimport START, Counter, LabelC, reserve_zeroed, transition
 from .lines cimport BLANK, TOKEN, CutC, Lines
 

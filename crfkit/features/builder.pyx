@@ -16,7 +16,8 @@ from .walk cimport learn_tokens
 from .workspace cimport Workspace
 from .reach cimport RULE_DROPPED
 from crfkit.memory cimport BufferC, arena_reserve, buffer_free, data_reserve, memcmp
-from .strings cimport StringTable, strings_get
+from .hashing cimport strings_get
+from .strings cimport StringTable
 from .cells cimport View, has_separator
 
 from crfkit.errors import DataError

@@ -8,7 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from crfkit.memory cimport arena_reserve, buffer_reserve, memcmp
 from crfkit.template.regex cimport Regex
-from .strings cimport string_hash, strings_find, strings_get
+from .hashing cimport string_hash, strings_find, strings_get
 from crfkit.template.transforms cimport (
     text_bound, text_is_padding, text_lower, text_prefix, text_shape, text_suffix,
 )

@@ -9,7 +9,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uintptr_t
 
 from .tables cimport Features, NodeC
 from .tuples cimport packed_find, packed_home
-from .strings cimport StringTable, strings_get
+from .hashing cimport strings_get
+from .strings cimport StringTable
 from .cells cimport FLAGGED, VIEW_EQUAL, VIEW_TEXT, View, has_separator
 
 from crfkit.errors import ModelFileError

@@ -23,7 +23,8 @@ from crfkit.data.dataset cimport largest
 from .tables cimport Features, NodeC, SlotC
 from .tuples cimport packed_home
 from crfkit.memory cimport Arena, BufferC, arena_reserve
-from .strings cimport StringTable, string_hash, strings_find
+from .hashing cimport string_hash, strings_find
+from .strings cimport StringTable
 from .cells cimport FLAGGED, UNKNOWN, VIEW_CELL, VIEW_EQUAL, VIEW_TEXT, View
 
 

@@ -11,6 +11,8 @@ is searched in place.
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from crfkit.memory cimport Arena, arena_reserve, memcpy, memset, vector
+from .hashed cimport StringSlotC
+from .hashing cimport string_hash, strings_find, strings_get
 
 from crfkit.errors import ModelFileError
 

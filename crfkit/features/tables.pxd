@@ -2,11 +2,11 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from .tuples cimport GramTableC
 from crfkit.memory cimport Arena, BufferC, buffer_reserve, memcpy
 from crfkit.template.patterns cimport Patterns
 from crfkit.text.table cimport TextC
-from .strings cimport StringTable, StringTableC, string_hash, strings_find
+from .hashed cimport GramTableC, StringTableC
+from .strings cimport StringTable
 
 
 cdef struct SlotC:
@@ -41,12 +41,6 @@ cdef struct SpaceC:
     int64_t n
     const StringTableC* literal     # strings of attributes identified by string
     const int32_t* literal_attr     # [literal.n]
-
-
-cdef inline int32_t find_literal(const SpaceC* space, const char* s, int64_t n) noexcept nogil:
-    """The attribute with this string among those identified by their strings, or -1."""
-    cdef int32_t i = strings_find(space.literal, s, n, string_hash(s, n))
-    return space.literal_attr[i] if i >= 0 and space.literal_attr[i] < space.n else -1
 
 
 cdef inline int append_text(BufferC* line, int64_t* n, const char* s, int64_t size) except -1 nogil:
@@ -88,6 +82,9 @@ cdef class Features(Arena):
     cdef bint values_of(self, const NodeC* node, int64_t g, int32_t* values) noexcept nogil
     cdef int64_t join(self, const NodeC* node, const SlotC* slot, const int32_t* values, BufferC* line) except -1 nogil
 
+
+# The attribute with this string among those identified by their strings, or -1.
+cdef int32_t find_literal(const SpaceC* space, const char* s, int64_t n) noexcept nogil
 
 # While tables grow. Room for the rows of n grams; new ones are without attributes.
 cdef int grow_rows(Features f, NodeC* node, int64_t n) except -1 nogil

@@ -7,9 +7,10 @@ import array
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from .tuples cimport GramC
+from .hashed cimport GramC
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, empty_buffer, memcpy, memset
-from .strings cimport StringTable, strings_get
+from .hashing cimport string_hash, strings_find, strings_get
+from .strings cimport StringTable
 from .cells cimport View
 
 cdef enum:
@@ -196,6 +197,11 @@ cdef int grow_rows(Features f, NodeC* node, int64_t n) except -1 nogil:
         node.row = <int32_t*>node.rows.data
         node.n = n
     return 0
+
+
+cdef int32_t find_literal(const SpaceC* space, const char* s, int64_t n) noexcept nogil:
+    cdef int32_t i = strings_find(space.literal, s, n, string_hash(s, n))
+    return space.literal_attr[i] if i >= 0 and space.literal_attr[i] < space.n else -1
 
 
 cdef int32_t learn_literal(Features f, const char* s, int64_t n, bint bigram, bint plain=False) except -2 nogil:

@@ -9,7 +9,8 @@ from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.memory cimport Arena, arena_reserve, memcmp, memcpy
 from crfkit.text.table cimport RowsC, rows_attr, rows_cell
 from .cells cimport FLAGGED, UNKNOWN, VIEW_CELL, VIEW_TEXT, View
-from .strings cimport StringTableC, string_hash, strings_find, strings_get
+from .hashing cimport string_hash, strings_find, strings_get
+from .hashed cimport StringTableC
 from .tables cimport Features, SpaceC
 
 from crfkit.errors import DataError

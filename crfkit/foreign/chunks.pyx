@@ -14,8 +14,8 @@ from cpython.array cimport array as array_t, clone
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from crfkit.memory cimport memchr, memcpy
-from crfkit.features.strings cimport StringTable, strings_get
-from crfkit.features.strings cimport string_hash as name_hash
+from crfkit.features.strings cimport StringTable
+from crfkit.features.hashing cimport string_hash as name_hash, strings_get
 from crfkit.loops.atomic cimport crfkit_prefetch
 from .little cimport number, put
 

@@ -11,7 +11,8 @@ from cpython.array cimport array as array_t, clone
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from crfkit.loops.numbers cimport isfinite, ldexp
-from crfkit.features.strings cimport StringTable, strings_get
+from crfkit.features.hashing cimport strings_get
+from crfkit.features.strings cimport StringTable
 from crfkit.memory cimport memchr, memcpy
 from crfkit.text.scanning cimport is_digit, is_exact
 

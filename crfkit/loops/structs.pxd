@@ -1,4 +1,4 @@
-"""The structures of loops/simd/crf.h for Cython. The fields are explained there."""
+"""The structures of loops/simd/crf.h for Cython, and the sequences of a data set. The fields are explained there."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
@@ -130,20 +130,6 @@ cdef extern from "crf.h" nogil:
         double reach
 
 
-cdef inline double weight_of(const DatasetC* data, int64_t s) noexcept nogil:
-    """The weight of sequence s."""
-    return data.seq_weight[s] if data.seq_weight != NULL else 1.0
-
-
-cdef inline SentenceC dataset_sentence(const DatasetC* data, int64_t s) noexcept nogil:
-    """A view of sequence s of a data set."""
-    cdef:
-        SentenceC sent
-        int64_t first = data.seq_ptr[s]
-    sent.T = <int32_t>(data.seq_ptr[s + 1] - first)
-    sent.u_ptr, sent.u_id, sent.u_val = data.u_ptr + first, data.u_id, data.u_val
-    sent.b_ptr = data.b_ptr + first if data.b_ptr != NULL else NULL
-    sent.b_id, sent.b_val = data.b_id, NULL
-    sent.label = data.label + first if data.label != NULL else NULL
-    sent.weight = weight_of(data, s)
-    return sent
+cdef extern from "sequences.h" nogil:
+    double weight_of "crfkit_weight_of"(const DatasetC*, int64_t) noexcept
+    SentenceC dataset_sentence "crfkit_dataset_sentence"(const DatasetC*, int64_t) noexcept

@@ -25,7 +25,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from crfkit.loops.numbers cimport isfinite
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, restore_vector, vector
-from crfkit.rng cimport RngC, rng_fraction, rng_seed, rng_shuffle
+from crfkit.rng cimport rng_fraction, rng_seed, rng_shuffle
 from .search cimport ActionChoiceC, Search
 from .states cimport LEFT, NOBODY, SHIFT, state_do, state_ended, state_undo
 from .statetables cimport MOST_CELLS, RowC, StateTables, has_feature
@@ -51,7 +51,7 @@ cdef class MarginPerceptron(Arena):
     cdef readonly int64_t passes, decisions
     cdef readonly int64_t n_features
     cdef Search search
-    cdef RngC rng
+    cdef uint64_t[4] rng
     cdef double margin
     cdef int32_t root_relation          # relation of the root in every parse
     cdef float* w                       # in the order of the tables' `action`
@@ -79,7 +79,7 @@ cdef class MarginPerceptron(Arena):
         self.root_relation = data.root_relation()
         if data.n_sequences > 0x7FFFFFFF:
             raise TrainingError("online trainers take at most 2,147,483,647 sequences")
-        rng_seed(&self.rng, <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF))
+        rng_seed(self.rng, <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF))
         self.order = <int32_t*>arena_zeros(self, data.n_sequences, sizeof(int32_t))
         self.waiting = <int32_t*>arena_zeros(self, data.longest, sizeof(int32_t))
         self.last_child = <int32_t*>arena_zeros(self, data.longest, sizeof(int32_t))
@@ -209,7 +209,7 @@ cdef class MarginPerceptron(Arena):
         """Learn from every sentence once, in a new random order. The pass ends early if `should_stop()`, called now and then, is true."""
         cdef int64_t k = 0, n = self.data.n_sequences, last
         cdef double loss = 0
-        rng_shuffle(&self.rng, self.order, n)
+        rng_shuffle(self.rng, self.order, n)
         while k < n:
             last = min(n, k + SENTENCES_BETWEEN_SIGNALS)
             with nogil:
@@ -261,14 +261,14 @@ cdef class MarginPerceptron(Arena):
         cdef int64_t i
         cdef double chance
         for t in range(T):
-            chance = rng_fraction(&self.rng)
+            chance = rng_fraction(self.rng)
             for v in range(self.data.width):
                 i = t * self.data.width + v
                 self.some_values[i] = values[i]
                 if v < self.tables.n_views and chance * (1 + self.count[v][1 + values[i]]) < 1:
                     self.some_values[i] = NOBODY
         for i in range(self.tables.n_lines):
-            self.search.left_out[i] = rng_fraction(&self.rng) < self.dropout
+            self.search.left_out[i] = rng_fraction(self.rng) < self.dropout
         return self.some_values
 
     cdef int32_t top(self) noexcept nogil:
@@ -330,12 +330,12 @@ cdef class MarginPerceptron(Arena):
     def course(self) -> dict:
         """The number of passes and decisions, the random state, and the order of the sentences. The arrays are views of the
         trainer's own."""
-        return {"rng": vector(self, "Q", &self.rng, 4), "order": vector(self, "i", self.order, self.data.n_sequences),
+        return {"rng": vector(self, "Q", self.rng, 4), "order": vector(self, "i", self.order, self.data.n_sequences),
                 "passes": self.passes, "decisions": self.decisions}
 
     def resume(self, dict state) -> None:
         """Continue with what `course` returned."""
-        restore_vector(state, "rng", "Q", &self.rng, 4)
+        restore_vector(state, "rng", "Q", self.rng, 4)
         restore_vector(state, "order", "i", self.order, self.data.n_sequences)
         if sorted(self.sentence_order()) != list(range(self.data.n_sequences)):
             raise ValueError("order: not one of the sentences")

@@ -4,7 +4,6 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from crfkit.loops.structs cimport SentenceC
 from crfkit.memory cimport Arena, BufferC
-from crfkit.rng cimport RngC
 
 
 cdef struct KeptC:      # the attributes that are left, of one kind
@@ -19,5 +18,5 @@ cdef class Dropout(Arena):
     cdef KeptC bigrams
 
     cdef int leave_out(self, SentenceC* sent, uint64_t seed) except -1 nogil
-    cdef int keep_some(self, KeptC* kept, RngC* rng, int32_t T, const int64_t** ptr, const int32_t** ids,
+    cdef int keep_some(self, KeptC* kept, uint64_t* rng, int32_t T, const int64_t** ptr, const int32_t** ids,
                        const float** values) except -1 nogil

@@ -19,14 +19,14 @@ cdef class Dropout(Arena):
 
     cdef int leave_out(self, SentenceC* sent, uint64_t seed) except -1 nogil:
         """Replace the attributes of a sequence by those that are left. They stay valid until the next call."""
-        cdef RngC rng
-        rng_seed(&rng, seed)
-        self.keep_some(&self.unigrams, &rng, sent.T, &sent.u_ptr, &sent.u_id, &sent.u_val)
+        cdef uint64_t[4] rng
+        rng_seed(rng, seed)
+        self.keep_some(&self.unigrams, rng, sent.T, &sent.u_ptr, &sent.u_id, &sent.u_val)
         if sent.b_ptr != NULL:
-            self.keep_some(&self.bigrams, &rng, sent.T, &sent.b_ptr, &sent.b_id, &sent.b_val)
+            self.keep_some(&self.bigrams, rng, sent.T, &sent.b_ptr, &sent.b_id, &sent.b_val)
         return 0
 
-    cdef int keep_some(self, KeptC* kept, RngC* rng, int32_t T, const int64_t** ptr, const int32_t** ids,
+    cdef int keep_some(self, KeptC* kept, uint64_t* rng, int32_t T, const int64_t** ptr, const int32_t** ids,
                        const float** values) except -1 nogil:
         cdef:
             const int64_t* every = ptr[0]

@@ -1,11 +1,10 @@
 """What all online trainers share."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from crfkit.data.ordered cimport Ordered
 from crfkit.lattice.lattice cimport Lattice
 from crfkit.loops.structs cimport SentenceC, weight_t
-from crfkit.rng cimport RngC
 from crfkit.threads cimport Threads
 from .base cimport Trainer
 from .dropout cimport Dropout
@@ -13,7 +12,7 @@ from .dropout cimport Dropout
 
 cdef class OnlineTrainer(Trainer):
     cdef Lattice lattice
-    cdef RngC rng
+    cdef uint64_t[4] rng            # rng.pxd
     cdef Ordered ordered            # the sequences in the order of this pass where they lie in files, else None
     cdef int32_t* sequences         # in that order
     cdef public int64_t passes

@@ -25,7 +25,7 @@ from crfkit.loops.atomic cimport crfkit_fetch_add, crfkit_prefetch, crfkit_prefe
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, LatticeC
 from crfkit.memory cimport arena_zeros, data_zeros, memcpy, memset, vector
-from crfkit.rng cimport RngC, rng_below, rng_seed, rng_shuffle
+from crfkit.rng cimport rng_below, rng_seed, rng_shuffle
 from crfkit.weights.cells cimport layout_row, pairs_row
 from crfkit.weights.layout cimport Layout
 from .base cimport Trainer, all_cells_finite
@@ -61,7 +61,7 @@ cdef class OnlineTrainer(Trainer):
             self.sequences, self.ordered = (<OnlineTrainer>leader).sequences, (<OnlineTrainer>leader).ordered
             self.out, self.threads = self.w, 1
             return
-        rng_seed(&self.rng, <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF))
+        rng_seed(self.rng, <uint64_t>(seed & 0xFFFFFFFFFFFFFFFF))
         self.sequences = <int32_t*>data_zeros(self, data.c.n_seq, sizeof(int32_t))
         for s in range(data.c.n_seq):
             self.sequences[s] = <int32_t>s
@@ -110,7 +110,7 @@ cdef class OnlineTrainer(Trainer):
             sent = sentence_at(self.ordered, self.data, which + k)
             self.lattice.reserve(&self.layout.c, &sent)
             if self.dropout is not None:
-                self.dropout.leave_out(&sent, self.rng.s[0] + <uint64_t>(self.steps * self.batch + k))
+                self.dropout.leave_out(&sent, self.rng[0] + <uint64_t>(self.steps * self.batch + k))
             self.step(&sent, loss)
             if not isfinite(loss[0]):
                 raise self.diverged(f" at sequence {which[k] + 1}")
@@ -173,13 +173,13 @@ cdef class OnlineTrainer(Trainer):
         """n random sequences from all parts of the data, in random order, always the same. They are written twice, so that from any
         of them on all the others follow. They are random, since every second document, say, might be of one class."""
         cdef:
-            RngC rng
+            uint64_t[4] rng
             int64_t k, first, total = self.data.c.n_seq
-        rng_seed(&rng, 0)
+        rng_seed(rng, 0)
         for k in range(n):
             first = total * k // n
-            sample[k] = <int32_t>(first + rng_below(&rng, total * (k + 1) // n - first))
-        rng_shuffle(&rng, sample, n)
+            sample[k] = <int32_t>(first + rng_below(rng, total * (k + 1) // n - first))
+        rng_shuffle(rng, sample, n)
         memcpy(sample + n, sample, n * sizeof(int32_t))
         if self.ordered is not None:
             self.ordered.gather(sample, 2 * n)
@@ -198,7 +198,7 @@ cdef class OnlineTrainer(Trainer):
         cdef:
             int64_t k = 0, n = self.data.c.n_seq, known, most
             double loss = 0
-        rng_shuffle(&self.rng, self.sequences, n)
+        rng_shuffle(self.rng, self.sequences, n)
         self.pairs_known = False        # so that a restored trainer computes the same
         self.begin_pass()
         if self.ordered is not None:
@@ -227,7 +227,7 @@ cdef class OnlineTrainer(Trainer):
 
     cdef dict vectors(self):
         return {
-            **Trainer.vectors(self), "rng": vector(self, "Q", &self.rng, 4), "order": vector(self, "i", self.sequences, self.data.c.n_seq),
+            **Trainer.vectors(self), "rng": vector(self, "Q", self.rng, 4), "order": vector(self, "i", self.sequences, self.data.c.n_seq),
         }
 
     def restore(self, dict state) -> None:

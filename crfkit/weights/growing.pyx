@@ -17,7 +17,8 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from libc.stdlib cimport qsort
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.features.tuples cimport GramTableC, grams_intern, grams_reserve
+from crfkit.features.tuples cimport grams_intern, grams_reserve
+from crfkit.features.hashed cimport GramTableC
 from .cells cimport is_hot, layout_cell, padded
 from .history cimport ANY, layout_history_cell
 from .layout cimport Layout

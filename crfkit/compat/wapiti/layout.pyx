@@ -10,7 +10,7 @@ from libc.stdio cimport snprintf
 
 from crfkit.decode.scratch cimport Scratch
 from crfkit.decode.nbest cimport search_nbest
-from crfkit.features.strings cimport string_hash, strings_find
+from crfkit.features.hashing cimport string_hash, strings_find
 from crfkit.lattice.lattice cimport Lattice
 from crfkit.loops.numbers cimport INFINITY, exp, fmax, log
 from crfkit.loops.kernels cimport K
