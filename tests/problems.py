@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -59,13 +60,18 @@ def close(value):
     return pytest.approx(value, rel=CLOSE, abs=CLOSE)
 
 
+def apart(found, expected, rel=CLOSE, abs=CLOSE):
+    """Which of many numbers, in lists however nested, pytest.approx would not take for equal; in a tenth of its time."""
+    ours, theirs = numpy.array(found, float), numpy.array(expected, float)
+    assert ours.shape == theirs.shape
+    with numpy.errstate(invalid="ignore"):  # the difference of two infinities
+        return (ours != theirs) & ~(numpy.abs(ours - theirs) <= numpy.maximum(rel * numpy.abs(theirs), abs))
+
+
 def check_expectations(lattice: OpenLattice, problem: Problem) -> None:
     """log Z and all marginals."""
     assert lattice.expect() == close(problem.log_z)
-    for row, wanted in zip(lattice.nodes(), problem.node_marginals(), strict=True):
-        assert row == close(wanted)
+    assert not apart(lattice.nodes(), problem.node_marginals()).any()
     for t in range(1, problem.length):
-        for row, wanted in zip(lattice.pair(t), problem.pair_marginals(t), strict=True):
-            assert row == close(wanted)
-    for row, wanted in zip(lattice.pair_sums(), problem.pair_sums(), strict=True):
-        assert row == close(wanted)
+        assert not apart(lattice.pair(t), problem.pair_marginals(t)).any()
+    assert not apart(lattice.pair_sums(), problem.pair_sums()).any()

@@ -37,6 +37,7 @@ def test_a_file_that_is_not_there_may_be_one_of_them():
 
 
 @pytest.mark.skipif(find_spec("Cython") is None or not (ROOT / "crfkit").exists(), reason="needs Cython and the sources")
+@pytest.mark.long
 def test_a_wheel_has_them(tmp_path):
     built = subprocess.run([sys.executable, "setup.py", "-q", "build_py", "-d", tmp_path], cwd=ROOT, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr

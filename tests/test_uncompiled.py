@@ -59,6 +59,7 @@ SETUP = Path(__file__).parents[1] / "setup.py"
 
 
 @pytest.mark.skipif(not SETUP.exists(), reason="needs setup.py")
+@pytest.mark.long
 def test_an_old_setuptools_is_named(tmp_path):
     """As --no-isolation of `build` and --no-build-isolation of pip leave it to the user."""
     pytest.importorskip("Cython")
@@ -124,6 +125,7 @@ build.remove_stale()
 
 
 @pytest.mark.skipif(not SETUP.with_name("crfkit").exists() or not SETUP.exists(), reason="needs the sources")
+@pytest.mark.long
 def test_python_h_is_compiled_once_if_the_compiler_can(tmp_path):
     """By nothing that setuptools wants to be without some day."""
     for tool in ("setuptools", "Cython"):
@@ -148,6 +150,7 @@ for compiler, expected in (("true", 1), ("false", 0), ("no-such-compiler", 0)):
 
 @pytest.mark.skipif(not SETUP.with_name("crfkit").exists() or not SETUP.exists(), reason="needs the sources")
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="a process has all cores here")
+@pytest.mark.long
 def test_as_many_compilers_as_cores_that_may_be_used():
     """And what imports setup.py, as Cython's processes do, builds nothing."""
     for tool in ("setuptools", "Cython"):

@@ -56,6 +56,7 @@ def test_learn_tag_and_dump(tmp_path):
     assert run("dump", "model").stdout == (tmp_path / "peer").read_text()
 
 
+@pytest.mark.long
 def test_nobody_reads_the_log():
     run("learn", "-m", "model", "train")
     assert commands.unheard("crfsuite", "learn", "-m", "unheard", "train") == 0

@@ -34,7 +34,10 @@ def files():
     Path("test").write_text(text_of(TEST), encoding="utf-8")
 
 
-def test_signals_to_the_program_are_its_own():
+@pytest.mark.parametrize(
+    ("number", "code", "said"), [(signal.SIGINT, 0, "True\n"), pytest.param(signal.SIGTERM, -signal.SIGTERM, "", marks=pytest.mark.long)]
+)
+def test_signals_to_the_program_are_its_own(number, code, said):
     """Ctrl-C ends training, as in libwapiti; SIGTERM ends the program, as without it."""
     program = """
 import logging, signal, sys
@@ -51,9 +54,8 @@ model = Model(patterns=open("patterns").read(), maxiter=10**6, objwin=0, stopwin
 model.train(open("train", encoding="utf-8").read().strip().split("\\n\\n"))
 print(len(model.label_sequence("the D")) > 0)
 """
-    for number, code, said in ((signal.SIGINT, 0, "True\n"), (signal.SIGTERM, -signal.SIGTERM, "")):
-        done = subprocess.run([sys.executable, "-c", program, str(int(number))], capture_output=True, text=True)
-        assert (done.returncode, done.stdout) == (code, said), done.stderr
+    done = subprocess.run([sys.executable, "-c", program, str(int(number))], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (code, said), done.stderr
 
 
 def model():

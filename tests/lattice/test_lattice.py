@@ -11,8 +11,7 @@ import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
-from problems import CLOSE, check_expectations, close, loaded, problems, thorough
+from problems import CLOSE, apart, check_expectations, close, loaded, problems, thorough
 from reference import Problem
 
 from crfkit.errors import TrainingError
@@ -97,11 +96,11 @@ def test_any_number_of_labels(labels, rich):
     assert lattice.expect() == close(log(share.sum()))
     share /= share.sum()
     for t, found in enumerate(lattice.nodes()):
-        assert_allclose(found, share.sum(axis=tuple({0, 1, 2} - {t})), CLOSE, CLOSE)
+        assert not apart(found, share.sum(axis=tuple({0, 1, 2} - {t}))).any()
     first, second = share.sum(axis=2), share.sum(axis=0)
-    assert_allclose(lattice.pair(1), first, CLOSE, CLOSE)
-    assert_allclose(lattice.pair(2), second, CLOSE, CLOSE)
-    assert_allclose(lattice.pair_sums(), first + second, CLOSE, CLOSE)
+    assert not apart(lattice.pair(1), first).any()
+    assert not apart(lattice.pair(2), second).any()
+    assert not apart(lattice.pair_sums(), first + second).any()
 
 
 def log_z_by_blocks(nodes, tau):

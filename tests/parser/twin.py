@@ -15,7 +15,6 @@ class State:
 
     def __init__(self, n, stack=(), start=0, arcs=()):
         self.n, self.stack, self.start, self.arcs = n, tuple(stack), start, tuple(arcs)
-        self.strings = None  # its features, once they were asked for
 
     @property
     def ended(self):
@@ -82,16 +81,18 @@ class Twin:
         self.template, self.relations, self.depth, self.margin = template, relations or [None], depth, margin
         self.oracle = oracle
         self.left_out = ()  # numbers of lines
+        self.known = {}  # the feature strings of states of the sentence: searches from one state after another meet the same ones
         self.w, self.late = defaultdict(float), defaultdict(float)
         self.decisions = 0
         self.loss = 0.0
 
     def features(self, rows, state):
         """The feature strings of a state."""
-        if state.strings is None:
+        key = state.stack, state.start, state.arcs
+        if key not in self.known:
             strings = (expand(line, rows, 0, places=state.place) for i, line in enumerate(self.template.lines) if i not in self.left_out)
-            state.strings = [text for text in strings if text is not None and GAP not in text]
-        return state.strings
+            self.known[key] = [text for text in strings if text is not None and GAP not in text]
+        return self.known[key]
 
     def score(self, rows, state, action):
         return sum(self.w.get((text, action), 0.0) for text in self.features(rows, state))
@@ -126,7 +127,7 @@ class Twin:
         return max(found.values(), key=lambda one: one[0]), found.get(correct)
 
     def learn(self, rows, tree):
-        state = State(len(rows))
+        state, self.known = State(len(rows)), {}
         while not state.ended:
             correct = correct_action(state, tree)
             best, right = self.choose(rows, state, correct, tree if self.oracle == "either" else ())
@@ -144,7 +145,7 @@ class Twin:
             state = state.after(correct)
 
     def parse(self, rows):
-        state = State(len(rows))
+        state, self.known = State(len(rows)), {}
         while not state.ended:
             state = state.after(self.choose(rows, state)[0][1][0])
         return state.heads()

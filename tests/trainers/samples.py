@@ -10,8 +10,8 @@ from itertools import groupby, islice, pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy
 import pytest
+from problems import apart
 from trainers.twins import Corpus, Sample, Weights, objective, problem, viterbi
 
 import crfkit.learning.corpus
@@ -108,8 +108,7 @@ def end(trainer: Any, most: int = 3000) -> list[float]:
 def assert_close(found: Weights, expected: Weights, rel: float, abs: float) -> None:
     """What pytest.approx says of these weights, in a tenth of its time: for many of them."""
     assert found.keys() == expected.keys()
-    theirs, ours = numpy.array([*expected.values()]), numpy.array([found[feature] for feature in expected])
-    wrong = ~(numpy.abs(ours - theirs) <= numpy.maximum(rel * numpy.abs(theirs), abs))
+    wrong = apart([found[feature] for feature in expected], [*expected.values()], rel, abs)
     assert not wrong.any(), [(feature, found[feature], expected[feature]) for feature, one in zip(expected, wrong, strict=True) if one][:9]
 
 

@@ -4,6 +4,7 @@ These hold in every run. How good the models are differs from run to run: benchm
 """
 
 import pytest
+from problems import apart
 from trainers.samples import ROOT, read, trainer_of
 from trainers.twins import Built, Corpus, Sample
 
@@ -50,7 +51,7 @@ def test_each_sequence_once_and_each_step_once(name, own):
     expected = weights(1, 1)
     assert expected[0] > 0 and (expected[-1] < 1.0001 * expected[0] if own else len({round(weight, 9) for weight in expected}) > 900)
     for seed in range(3):
-        assert weights(3, seed) == pytest.approx(expected, rel=1e-6)
+        assert not apart(weights(3, seed), expected, rel=1e-6, abs=1e-12).any()
 
 
 @pytest.mark.parametrize(("name", "own"), SCHEDULES)
