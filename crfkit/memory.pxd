@@ -39,10 +39,6 @@ cdef struct BufferC:
     BufferC* next       # the next one of its list
 
 
-cdef inline BufferC empty_buffer() noexcept nogil:
-    return BufferC(NULL, NULL, 0, NULL, 0, False, False, NULL)
-
-
 cdef class Arena:
     """An object that owns buffers: all that arena_reserve gave memory to are freed with it."""
     cdef BufferC* first
@@ -52,6 +48,7 @@ cdef class Arena:
     cdef void keep_data_in(self, bytes folder) noexcept
 
 
+cdef BufferC empty_buffer() noexcept nogil
 cdef int buffer_grow(BufferC* b, int64_t n, int64_t size) except -1 nogil
 cdef void buffer_free(BufferC* b) noexcept nogil
 cdef void buffer_swap(BufferC* a, BufferC* b) noexcept nogil
@@ -71,13 +68,7 @@ cdef inline int arena_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) 
     return buffer_reserve(b, n, size)
 
 
-cdef inline int data_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) except -1 nogil:
-    """arena_reserve for what grows with the corpus: in a file, if the arena has a folder."""
-    if b.capacity == 0:
-        b.folder = arena.path
-    return arena_reserve(arena, b, n, size)
-
-
+cdef int data_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) except -1 nogil
 cdef void* arena_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil
 cdef void* data_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil
 

@@ -99,6 +99,10 @@ cdef class Arena:
         self.path = <const char*>folder if folder is not None else NULL
 
 
+cdef BufferC empty_buffer() noexcept nogil:
+    return BufferC(NULL, NULL, 0, NULL, 0, False, False, NULL)
+
+
 cdef int buffer_grow(BufferC* b, int64_t n, int64_t size) except -1 nogil:
     """What buffer_reserve does where there is not room enough."""
     cdef int64_t old, wanted
@@ -153,6 +157,13 @@ cdef void* unnamed(Arena arena, int64_t n, int64_t size, const char* folder) exc
 cdef void* arena_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil:
     """A table of n items of `size` bytes, and one more, all zero, that is freed with the object `arena`."""
     return unnamed(arena, n, size, NULL)
+
+
+cdef int data_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) except -1 nogil:
+    """arena_reserve for what grows with the corpus: in a file, if the arena has a folder."""
+    if b.capacity == 0:
+        b.folder = arena.path
+    return arena_reserve(arena, b, n, size)
 
 
 cdef void* data_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil:

@@ -9,13 +9,11 @@ Features are stored in the rows of LayoutC's b_ptr in the order of their keys; w
 
 from libc.stdint cimport int32_t, int64_t
 
-from crfkit.features.reach cimport REACH_BEFORE, REACH_EDGE, REACH_NONE
-from crfkit.loops.structs cimport DatasetC, LayoutC
+from crfkit.loops.structs cimport LayoutC
 
 cdef enum:
     ANY = 0xFFFF
     MOST_HISTORY_LABELS = 0xFFFD    # three numbers of 16 bits are taken
-    NO_FEATURE = -1                 # B lines have none at the first token
 
 
 cdef inline int64_t key_of(int64_t before, int64_t previous, int64_t label) noexcept nogil:
@@ -25,14 +23,6 @@ cdef inline int64_t key_of(int64_t before, int64_t previous, int64_t label) noex
 cdef inline int64_t history_key(const LayoutC* layout, int64_t f) noexcept nogil:
     """The key of feature f of the rich rows; a row is sorted by keys."""
     return key_of(ANY if layout.b_prev2 == NULL else layout.b_prev2[f], layout.b_prev[f], layout.b_label[f])
-
-
-cdef inline bint history_exists(const LayoutC* layout, int64_t f) noexcept nogil:
-    """Whether the labels of feature f exist."""
-    if layout.b_prev2 == NULL:
-        return layout.b_prev[f] < layout.L and layout.b_label[f] < layout.L
-    return ((layout.b_prev2[f] < layout.L + 2 or layout.b_prev2[f] == ANY)
-            and (layout.b_prev[f] < layout.L + 1 or layout.b_prev[f] == ANY) and layout.b_label[f] < layout.L)
 
 
 cdef inline int64_t history_begin(const LayoutC* layout, int32_t b, int64_t key) noexcept nogil:
@@ -52,14 +42,3 @@ cdef inline int64_t layout_history_cell(const LayoutC* layout, int32_t b, int32_
     """The cell of a feature of attribute b, or -1 if there is no such feature."""
     cdef int64_t key = key_of(before, previous, label), f = history_begin(layout, b, key)
     return layout.rich0 + f if f < layout.b_ptr[b + 1] and history_key(layout, f) == key else -1
-
-
-cdef inline int64_t seen_at(const DatasetC* data, int64_t first, int64_t t, int64_t L, int reach) noexcept nogil:
-    """The key of the feature that a token of the sequence that begins at `first` is an example of."""
-    if reach == REACH_NONE:
-        return key_of(ANY, ANY, data.label[t])
-    if reach == REACH_EDGE and t == first:
-        return NO_FEATURE
-    cdef int64_t previous = data.label[t - 1] if t > first else L
-    cdef int64_t before = data.label[t - 2] if t > first + 1 else L + first + 1 - t
-    return key_of(before if reach & REACH_BEFORE else ANY, ANY if reach == REACH_BEFORE else previous, data.label[t])

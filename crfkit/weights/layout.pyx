@@ -13,7 +13,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.features.reach cimport RULE_ALL, RULE_DROPPED, RULE_OBSERVED
 from crfkit.memory cimport arena_zeros, memset
 from .cells cimport feature_cell, layout_cell, least_hot, padded, pairs_begin
-from .history cimport ANY, MOST_HISTORY_LABELS, history_exists, history_key, layout_history_cell
+from .history cimport ANY, MOST_HISTORY_LABELS, history_key, layout_history_cell
 from .evidence cimport Evidence
 from .observed cimport TOKENS_AT_ONCE, Observed
 from crfkit.errors import DataError, ModelFileError
@@ -49,6 +49,14 @@ cdef bint row_fits(const LayoutC* layout, int32_t a) noexcept nogil:
             return False
         before = label
     return before < layout.L
+
+
+cdef inline bint history_exists(const LayoutC* layout, int64_t f) noexcept nogil:
+    """Whether the labels of feature f exist."""
+    if layout.b_prev2 == NULL:
+        return layout.b_prev[f] < layout.L and layout.b_label[f] < layout.L
+    return ((layout.b_prev2[f] < layout.L + 2 or layout.b_prev2[f] == ANY)
+            and (layout.b_prev[f] < layout.L + 1 or layout.b_prev[f] == ANY) and layout.b_label[f] < layout.L)
 
 
 cdef bint rich_row_fits(const LayoutC* layout, int32_t b) noexcept nogil:

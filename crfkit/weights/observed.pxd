@@ -8,6 +8,7 @@ from .evidence cimport Evidence, FoundC
 
 cdef enum:
     TOKENS_AT_ONCE = 1 << 18
+    NO_FEATURE = -1     # B lines have none at the first token
 
 cdef struct SeenC:      # of an attribute
     int64_t last        # the key of its last feature met

@@ -8,8 +8,9 @@ merged in the same way.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 from crfkit.features.reach cimport REACH_BEFORE, REACH_EDGE, REACH_LAST, REACH_NONE, RULE_ALL, RULE_OBSERVED
+from crfkit.loops.structs cimport DatasetC
 from crfkit.memory cimport arena_reserve, arena_zeros, buffer_free, buffer_swap, memcpy, memset
-from .history cimport ANY, NO_FEATURE, key_of, seen_at
+from .history cimport ANY, key_of
 
 from crfkit.errors import DataError
 
@@ -210,6 +211,17 @@ cdef int reach_of(Observed observed, int64_t a) noexcept nogil:
     if observed.reach != NULL:
         return observed.reach[a]
     return REACH_EDGE if observed.bigram else REACH_NONE
+
+
+cdef inline int64_t seen_at(const DatasetC* data, int64_t first, int64_t t, int64_t L, int reach) noexcept nogil:
+    """The key of the feature that a token of the sequence that begins at `first` is an example of."""
+    if reach == REACH_NONE:
+        return key_of(ANY, ANY, data.label[t])
+    if reach == REACH_EDGE and t == first:
+        return NO_FEATURE
+    cdef int64_t previous = data.label[t - 1] if t > first else L
+    cdef int64_t before = data.label[t - 2] if t > first + 1 else L + first + 1 - t
+    return key_of(before if reach & REACH_BEFORE else ANY, ANY if reach == REACH_BEFORE else previous, data.label[t])
 
 
 cdef int64_t list_tokens(Observed observed, int reach, int64_t first, int64_t last) except -1 nogil:
