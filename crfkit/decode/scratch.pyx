@@ -16,7 +16,7 @@ from crfkit.weights.layout cimport layout_fits
 from .levels cimport level_rows, level_step
 from crfkit.memory cimport arena_reserve, arena_zeros, memchr, memcpy, memset
 from crfkit.features.hashing cimport string_hash, strings_find
-from crfkit.features.hashed cimport StringTableC
+from crfkit.features.structs cimport StringTableC
 from crfkit.loops.structs cimport LatticeC, SentenceC
 
 from crfkit.errors import DataError, ModelFileError

@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from crfkit.memory cimport memcpy
-from .hashed cimport StringTableC
+from .structs cimport StringTableC
 
 
 cdef inline uint64_t string_hash(const char* s, int64_t n) noexcept nogil:

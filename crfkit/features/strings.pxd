@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from crfkit.memory cimport Arena, BufferC
-from .hashed cimport StringTableC
+from .structs cimport StringTableC
 
 
 cdef class StringTable(Arena):

@@ -11,7 +11,7 @@ is searched in place.
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from crfkit.memory cimport Arena, arena_reserve, memcpy, memset, vector
-from .hashed cimport StringSlotC
+from .structs cimport StringSlotC
 from .hashing cimport string_hash, strings_find, strings_get
 
 from crfkit.errors import ModelFileError

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 from crfkit.memory cimport Arena, BufferC, buffer_reserve, memcpy
 from crfkit.template.patterns cimport Patterns
 from crfkit.text.table cimport TextC
-from .hashed cimport GramTableC, StringTableC
+from .structs cimport GramTableC, StringTableC
 from .strings cimport StringTable
 
 

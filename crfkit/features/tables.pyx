@@ -7,7 +7,7 @@ import array
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
-from .hashed cimport GramC
+from .structs cimport GramC
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, empty_buffer, memcpy, memset
 from .hashing cimport string_hash, strings_find, strings_get
 from .strings cimport StringTable

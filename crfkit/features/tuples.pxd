@@ -7,7 +7,7 @@ of its gram: what identifies the gram is then where its entry stands, and one ca
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, buffer_swap, empty_buffer, memset
-from .hashed cimport GramC, GramTableC
+from .structs cimport GramC, GramTableC
 
 
 cdef inline uint64_t gram_hash(uint32_t a, uint32_t b) noexcept nogil:

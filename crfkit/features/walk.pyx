@@ -24,7 +24,7 @@ from crfkit.template.patterns cimport BIGRAM, UNIGRAM
 from crfkit.text.table cimport FORM_CRFSUITE, RowsC, rows_attr, rows_cell
 from .cells cimport FLAGGED, NONE, UNKNOWN, View, has_separator
 from .hashing cimport string_hash, strings_find, strings_get
-from .hashed cimport StringTableC
+from .structs cimport StringTableC
 from .strings cimport StringTable
 from .tables cimport (
     Features, NodeC, SlotC, UseC, append_text, find_literal, grow_rows, learn_bigram, learn_literal, new_number

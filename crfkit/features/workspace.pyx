@@ -10,7 +10,7 @@ from crfkit.memory cimport Arena, arena_reserve, memcmp, memcpy
 from crfkit.text.table cimport RowsC, rows_attr, rows_cell
 from .cells cimport FLAGGED, UNKNOWN, VIEW_CELL, VIEW_TEXT, View
 from .hashing cimport string_hash, strings_find, strings_get
-from .hashed cimport StringTableC
+from .structs cimport StringTableC
 from .tables cimport Features, SpaceC
 
 from crfkit.errors import DataError

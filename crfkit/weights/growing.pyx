@@ -18,7 +18,7 @@ from libc.stdlib cimport qsort
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.tuples cimport grams_intern, grams_reserve
-from crfkit.features.hashed cimport GramTableC
+from crfkit.features.structs cimport GramTableC
 from .cells cimport is_hot, layout_cell, padded
 from .history cimport ANY, layout_history_cell
 from .layout cimport Layout
