@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import re
@@ -156,10 +157,32 @@ def _created(temporary: str) -> BinaryIO | None:
     return None
 
 
-def _keep_mode(target: str, file: BinaryIO) -> None:
-    """Give the new file the permissions of the file that it replaces."""
+def _keep_access(target: str, file: BinaryIO) -> None:
+    """Give the new file the owner, the group and the permissions of the file that it replaces, as far as this user may."""
     with suppress(OSError, AttributeError):  # nothing is replaced, or the system has no such modes
-        os.fchmod(file.fileno(), stat.S_IMODE(os.stat(target).st_mode))
+        kept = os.stat(target)
+        for owner in (-1, kept.st_uid):  # the group alone first: it may be one of this user's
+            with suppress(OSError):
+                os.fchown(file.fileno(), owner, kept.st_gid)
+        os.fchmod(file.fileno(), stat.S_IMODE(kept.st_mode))
+
+
+def _take_the_place(temporary: str, target: str) -> None:
+    """Put a finished file in the place of another one. Where the system keeps that one, as it does if it is mounted into a container or
+    another user's in a folder like /tmp, it takes the bytes."""
+    try:
+        os.replace(temporary, target)
+    except OSError as error:
+        if error.errno not in (errno.EBUSY, errno.EPERM):
+            raise
+        from shutil import copyfileobj
+
+        with open(temporary, "rb") as whole, open(target, "r+b") as file:
+            copyfileobj(whole, file, 1 << 20)
+            file.truncate()
+            file.flush()
+            os.fsync(file.fileno())
+        os.unlink(temporary)
 
 
 def _replacing(path: str | bytes | os.PathLike[Any], target: str) -> Iterator[BinaryIO]:
@@ -177,11 +200,11 @@ def _replacing(path: str | bytes | os.PathLike[Any], target: str) -> Iterator[Bi
                 " choose another place or change its permissions"
             ) from error
         with file:
-            _keep_mode(target, file)
+            _keep_access(target, file)
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, target)
+        _take_the_place(temporary, target)
     except BaseException:  # Ctrl-C too must leave nothing behind, and may come only now: Python hears of it in the next function of its own
         try:  # noqa: SIM105 (which has such functions)
             os.unlink(temporary)

@@ -176,6 +176,31 @@ def test_symbolic_links_are_kept(tmp_path):
         assert_only(real, which)
 
 
+@pytest.mark.parametrize("reason", [errno.EBUSY, errno.EPERM])
+@pytest.mark.parametrize("size", [0, 1 << 22])
+def test_what_cannot_be_replaced_is_overwritten(model, monkeypatch, reason, size):
+    """A file that is mounted into a container, or another user's in a folder like /tmp."""
+
+    def refuse(*_):
+        raise OSError(reason, os.strerror(reason))
+
+    modelfile.write(model, {"model": "old"}, {"w": bytes(1 << 20)})
+    number = os.stat(model).st_ino
+    monkeypatch.setattr(os, "replace", refuse)
+    assert modelfile.write(model, {"model": "new"}, {"w": bytes(size)}) == os.stat(model).st_size
+    assert os.stat(model).st_ino == number
+    assert_only(model, "new")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away")
+def test_owner_group_and_mode_are_kept(model):
+    os.chown(model, 1234, 5678)
+    os.chmod(model, 0o640)
+    modelfile.write(model, {"model": "new"}, {})
+    found = os.stat(model)
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234, 5678, 0o640)
+
+
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
 def test_mode_follows_the_umask(tmp_path, umask):
     before = os.umask(umask)
