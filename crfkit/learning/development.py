@@ -53,9 +53,20 @@ class DevSet:
         self.corpus, self.header, self.threads, self.comments = corpus, header, threads, comments
         self.scheme = "auto" if marks_chunks(header["labels"]) else "none"
 
-    def check(self) -> None:
-        """Raise an error for unsuitable data before the first pass: they are labelled once, with weights of zero."""
-        self.scores(array.array("f", [0.0]) * self.corpus.layout.n_cells)
+    def check(self) -> str | None:
+        """Raise an error for unsuitable data before the first pass: they are labelled once, with weights of zero. A warning about labels
+        that training data lack, or None."""
+        tagger = self._tagger(array.array("f", [0.0]) * self.corpus.layout.n_cells)
+        gold, predicted = self._labelled(tagger)
+        self._compared(tagger, gold, predicted)
+        known = set(self.header["labels"])
+        missing = [label for labels in gold for label in labels if label not in known]
+        if not missing:
+            return None
+        label = shown(missing[0])
+        if len(missing) == 1:
+            return f"one token of the development data has a label that no training data have, {label}: it counts as wrong"
+        return f"{len(missing):,} tokens of the development data have labels that no training data have, such as {label}: they count as wrong"
 
     def contents(self) -> Iterator[bytes]:
         """All of it as bytes."""
@@ -83,16 +94,25 @@ class DevSet:
     def scores(self, weights: array.array) -> dict[str, float]:
         """Scores of the weights, and under "score" the one to compare: the F-measure if labels form chunks, else the accuracy.
         """
-        from crfkit.tagging import Tagger
-
-        return self.scores_of(Tagger.of_parts(self.header, self.corpus.builder, self.corpus.layout, weights))
+        return self.scores_of(self._tagger(weights))
 
     def scores_of(self, tagger: Tagger) -> dict[str, float]:
         """The scores of a tagger."""
+        return self._compared(tagger, *self._labelled(tagger))
+
+    def _tagger(self, weights: array.array) -> Tagger:
+        from crfkit.tagging import Tagger
+
+        return Tagger.of_parts(self.header, self.corpus.builder, self.corpus.layout, weights)
+
+    def _labelled(self, tagger: Tagger) -> Any:
+        """The labels of the data, and those that the tagger gives."""
+        self._rewind()
+        return tagger.tag_with_gold(self.data, threads=self.threads, comments=self.comments)
+
+    def _compared(self, tagger: Tagger, gold: list[list[str]], predicted: list[list[str]]) -> dict[str, float]:
         from crfkit.evaluation.evaluate import evaluate
 
-        self._rewind()
-        gold, predicted = tagger.tag_with_gold(self.data, threads=self.threads, comments=self.comments)
         if tagger.loose:
             gold, predicted = (
                 [[as_bytes(label).decode(errors="backslashreplace") for label in labels] for labels in part]

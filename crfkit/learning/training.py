@@ -120,7 +120,7 @@ class Training:
         initial = None if self.initial is None else _taken_over(self.initial, corpus, progress)
         dev = None if run.dev is None else DevSet(run.dev, corpus, self._header(corpus, None), run.threads, run.comments)
         if dev is not None:
-            dev.check()
+            progress.warn(dev.check())
         if self.checkpoint is not None:
             self.checkpoint.identify(corpus.digest(), initial, None if dev is None else dev.contents())
         divergence = Divergence(options, corpus.dataset.weight, len(corpus.dataset.labels), corpus.dataset.largest_value)

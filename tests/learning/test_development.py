@@ -2,6 +2,7 @@
 
 import os
 import threading
+import warnings
 
 import pytest
 
@@ -27,6 +28,20 @@ def test_iterators_are_read_once():
     items = scores(ITEMS, ITEMS, None, format="crfsuite")
     assert items == expected
     assert scores([[(iter(names), label) for names, label in rows] for rows in ITEMS], ITEMS, None, format="crfsuite") == items
+
+
+@pytest.mark.parametrize(("labels", "said"), [("NN", None), ("XV", "one token of the development data has a label that no training data have, 'X': it counts as wrong"),
+    ("XY", "2 tokens of the development data have labels that no training data have, such as 'X': they count as wrong")])  # fmt: skip
+@pytest.mark.parametrize("form", ["columns", "crfsuite"])
+def test_labels_that_training_data_lack_are_mentioned(labels, said, form):
+    if form == "columns":
+        train, dev = (ROWS, TEMPLATE), [[[name, label] for name, label in zip(("the", "cat"), labels, strict=True)]]
+    else:
+        train, dev = (ITEMS, None), [[([name], label) for name, label in zip(("the", "cat"), labels, strict=True)]]
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        learn(*train, "perceptron", passes=1, dev=dev, format=form)
+    assert [str(one.message) for one in heard] == ([said] if said else [])
 
 
 def test_a_checkpoint_takes_what_training_takes(tmp_path):
