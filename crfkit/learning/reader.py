@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.errors import DataError
 from crfkit.header import misfits_column
 from crfkit.template.parsing import Template, line_fault
+from crfkit.template.regex_syntax import misread
 from crfkit.text.sources import label_column, parsed_blocks
 from crfkit.values import as_bytes, shown
 
@@ -81,6 +82,7 @@ class Reader:
         if self.template is not None:
             self.template = self._fitted(self.template)
             self.progress.warn(_id_warning(self.template, self.columns.names) if self.run.format == "conllu" else None)
+            self.progress.warn(_regex_warning(self.template))
         self.builder = IndexBuilder(
             self.template, crfsuite=self.run.format == "crfsuite", backward=self.backward, folder=self.run.data_dir
         )
@@ -171,4 +173,14 @@ def _id_warning(template: Template, names: Sequence[str]) -> str | None:
         for macro in line.macros:
             if macro.kind != "y" and macro.column == 0 and macro.column_name is None:
                 return f"{template.path or 'template'}:{line.number}: {macro.text} is the number of a token in CoNLL-U; words are in column 1, or form"
+    return None
+
+
+def _regex_warning(template: Template) -> str | None:
+    """What to say, if anything, of a regular expression that other programs would read in another way."""
+    for line in template.lines if template.dialect is None else ():
+        for macro in line.macros:
+            if (part := misread(macro.pattern)) is not None:
+                meant = f"the character {part[1]!r}" if len(part) == 2 else "no kind of characters"
+                return f"{template.path or 'template'}:{line.number}: {part} in {macro.text} is {meant} here; kinds are \\d \\a \\w \\l \\u \\p \\s"
     return None

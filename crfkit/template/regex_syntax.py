@@ -17,6 +17,7 @@ A tree is made of tuples: ("character", c), ("any",), ("set", kinds, ranges, neg
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import cache
 from typing import NoReturn
@@ -40,6 +41,15 @@ def compile_pattern(pattern: str) -> tuple[list[tuple[str, int, int]], list[tupl
         raise ValueError(f'regex "{shown}": {error}') from None
     program.instructions.append(("match", 0, 0))
     return program.instructions, program.sets
+
+
+def misread(pattern: str) -> str | None:
+    """The first part of a pattern that means something else in other programs, or None: \\b, \\x41, \\1, \\p{Lu}, [:alpha:]."""
+    for found in re.finditer(r"\\p\{\^?[a-z]\w*\}|\\(.)|\[:\^?[a-z]+:\]", pattern, re.DOTALL | re.IGNORECASE):
+        escaped = found[1]
+        if not escaped or (escaped.isascii() and escaped.isalnum() and escaped.lower() not in KINDS + "p"):
+            return found[0]
+    return None
 
 
 @cache

@@ -13,7 +13,7 @@ from problems import thorough
 
 from crfkit.template.meaning import _python_regex
 from crfkit.template.regex import Regex
-from crfkit.template.regex_syntax import MAX_DEPTH, MAX_PATTERN, MAX_PROGRAM
+from crfkit.template.regex_syntax import MAX_DEPTH, MAX_PATTERN, MAX_PROGRAM, misread
 from crfkit.testing import found_in
 
 LETTERS = "abB1.é日 -"
@@ -174,6 +174,19 @@ def test_examples(pattern, cell, found):
 def test_messages(pattern, message):
     with pytest.raises(ValueError, match=message):
         Regex(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "part"),
+    [
+        (r"\bdog", r"\b"), (r"^\d+\x41", r"\x"), (r"(a)\1", r"\1"), (r"\p{Lu}+", r"\p{Lu}"), (r"\P{^L}", r"\P{^L}"),
+        (r"[[:alpha:]_]", "[:alpha:]"), (r"x[^[:^Digit:]]", "[:^Digit:]"), (r"\\\t", r"\t"),
+        (r"\\b", None), (r"\d\D\a\w\l\u\p\S", None), (r"\p{2}\p{1,}", None), (r"\-\.\_\é\[:a", None), (r"[:a]|[a:]", None), ("", None),
+    ],
+)  # fmt: skip
+def test_what_other_programs_read_in_another_way(pattern, part):
+    Regex(pattern)
+    assert misread(pattern) == part
 
 
 def test_the_longest_program_runs():
