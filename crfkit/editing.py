@@ -90,7 +90,7 @@ class _Editor:
         """The edit in the fields of a line; ValueError says what is wrong with them."""
         if len(fields) != 4:
             raise ValueError(
-                f"found {len(fields)} field{'s' * (len(fields) != 1)}, expected four with tabs between, as crfkit dump prints them: "
+                f"found {len(fields)} field{'s' * (len(fields) != 1)}, expected four with tabs between, as crfkit dump --layout crfkit prints them: "
                 "attribute, previous label or #, label, weight"
             )
         attribute, before, label = attribute_of(fields[0]), self._before(fields[1]), self._number(unescaped(fields[2]))

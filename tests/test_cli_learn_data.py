@@ -58,18 +58,28 @@ def test_conllu_without_words(tmp_path):
     assert error("learn", "--format", "conllu", "--label", "upos", "template", "train", "m") == "train: no tokens to learn from"
 
 
-def test_conllu_words_are_learned_from(tmp_path):
+@pytest.mark.parametrize(("form", "label"), [("form", "upos"), ("FORM", "UPOS")])
+def test_conllu_words_are_learned_from(tmp_path, form, label):
     rows = [("1-2", "_", "_"), ("1", "the", "DET"), ("2", "dog", "NOUN"), ("2.1", "x", "X"), ("3", "barks", "VERB")]
     lines = ["# sent_id = 1", *("\t".join([i, form, "_", upos, *["_"] * 6]) for i, form, upos in rows)]
     (tmp_path / "train").write_text("\n".join(lines) + "\n\n")
-    (tmp_path / "template").write_text("U:%x[0,form]\nB\n")
-    learn("--format", "conllu", "--label", "upos")
+    (tmp_path / "template").write_text(f"U:%x[0,{form}]\nB\n")
+    learn("--format", "conllu", "--label", label)
     assert crfkit("dump", "--labels", "model").stdout.split() == ["DET", "NOUN", "VERB"]
     assert {line.split("\t")[0] for line in crfkit("dump", "model").stdout.splitlines()} == {"U:the", "U:dog", "U:barks", "*"}
     for text, warns in (("U:%x[0,form]\nU:%x[-1,0]\n", True), ("U:%x[0,id]\nU:%x[0,1]\n", False)):
         (tmp_path / "template").write_text(text)
         said = learn("--format", "conllu", "--label", "upos").stderr
         assert ("template:2: %x[-1,0] is the number of a token in CoNLL-U; words are in column 1, or form" in said) == warns
+
+
+def test_a_regular_expression_of_another_language_is_mentioned(train):
+    for line, said in (
+        (r'U:%t[0,0,"\bThe\b"]', r"""\b in %t[0,0,"\bThe\b"] is the character 'b' here; kinds are \d \a \w \l \u \p \s"""),
+        ('B:%m[-1,1,"[[:upper:]]+"]', r"""[:upper:] in %m[-1,1,"[[:upper:]]+"] is no kind of characters here; kinds are \d \a \w \l \u \p \s"""),
+    ):
+        (train.parent / "template").write_text(f"U:%x[0,0]\n{line}\n")
+        assert f"crfkit: warning: template:2: {said}\n" in learn("--max-iter", 1).stderr
 
 
 def test_a_column_by_name(train):

@@ -273,8 +273,8 @@ def test_columns_by_name(files, tmp_path):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("U0:a\t#\tB-X", "found 3 fields, expected four with tabs between, as crfkit dump prints them: attribute, previous label or #, label, weight"),
-        ("U0:a # B-X 1", "found 1 field, expected four with tabs between, as crfkit dump prints them: attribute, previous label or #, label, weight"),
+        ("U0:a\t#\tB-X", "found 3 fields, expected four with tabs between, as crfkit dump --layout crfkit prints them: attribute, previous label or #, label, weight"),
+        ("U0:a # B-X 1", "found 1 field, expected four with tabs between, as crfkit dump --layout crfkit prints them: attribute, previous label or #, label, weight"),
         ("U0:a\t#\tB-Y\t1", "the model has no label 'B-Y'; did you mean B-X?"),
         ("B0:a\tQQQ\tB-X\t1", "the model has no label 'QQQ'"),
         ("U0:a\t#\tB-X\tmuch", "expected a weight, found 'much'"),

@@ -26,7 +26,7 @@ from .common import HELP_FLAGS, PATH, debug_option, refuse_dash, usage_errors
     type=click.Choice(WEIGHTS),
     help="Number format of the weights of a crfkit model: float16 takes half the space, int8 a quarter.",
 )
-@click.option("--edit", type=PATH, metavar="FILE", help="Weights to change, in lines as crfkit dump prints them.")
+@click.option("--edit", type=PATH, metavar="FILE", help="Weights to change, in lines as crfkit dump --layout crfkit prints them.")
 @debug_option
 @click.pass_context
 def convert_command(ctx: click.Context, source: str, target: str, to: str, template: str | None, weights: str | None, edit: str | None) -> None:

@@ -175,10 +175,10 @@ class Template:
         def number(macro: Macro, name: str | None, column: int) -> int:
             if name is None:
                 return column
-            if name not in columns:
+            if (found := columns.get(name, columns.get(name.lower()))) is None:
                 known = ", ".join(columns) or "none"
                 raise line_fault(self, line, f"{macro.text} names column '{name}'; the named columns of the data are: {known}")
-            return columns[name]
+            return found
 
         macros = tuple(
             macro._replace(

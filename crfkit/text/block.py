@@ -22,11 +22,12 @@ class Columns(NamedTuple):
 
 
 def places_of(wanted: Sequence[str], names: Sequence[str], path: str | None) -> list[int]:
-    """The numbers of the columns with the wanted names; DataError for one that is not there."""
-    for name in wanted:
-        if name not in names:
+    """The numbers of the columns with the wanted names, those of CoNLL-U in capitals, too; DataError for one that is not there."""
+    known = [name if name in names else name.lower() for name in wanted]
+    for name, found in zip(wanted, known, strict=True):
+        if found not in names:
             raise DataError(f"there is no column {shown(name)}: the columns are {' '.join(names)}", path, 1)
-    return [names.index(name) for name in wanted]
+    return [names.index(found) for found in known]
 
 
 class Marks:
