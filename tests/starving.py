@@ -137,10 +137,20 @@ def libraries(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "append and train", lambda: partial(append, trainer(), 5)
     append(trainer(), 5)
     yield "tag attributes", lambda: asked(lambda tagger, items: tagger.tag(items), opened(), ITEMS, ITEMS * 40)
+    yield "tag what is set", lambda: asked(set_and_tag, opened(), ITEMS, ITEMS * 40)
     yield "marginal of attributes", lambda: asked(lambda tagger, items: (tagger.set(items), tagger.marginal("B", 0))[1], opened(), ITEMS, ITEMS * 40)
     yield "items", lambda: lambda: list(map(dict, pycrfsuite.ItemSequence(ITEMS * 40).items()))
     X, y = [[row[:2] for row in rows] for rows in ROWS], [[row[2] for row in rows] for rows in ROWS]
     yield "fit", lambda: partial(lambda estimator: estimator.fit(X, y).predict(X), crfkit.CRF(template=TEMPLATE, max_iter=3))
+
+
+def set_and_tag(tagger: Any, items: Any) -> Any:
+    """A sequence that could not be set has no labels."""
+    try:
+        tagger.set(items)
+    finally:
+        found = tagger.tag()
+    return found
 
 
 def asked(ask: Callable[[Any, Any], Any], tagger: Any, short: Any = SENTENCE, long: Any = LONG) -> Callable[[], Any]:

@@ -125,12 +125,16 @@ cdef class OneSentence(Scratch):
     cdef int look_at(self, Rows rows, int64_t sentence) except -1:
         self.source, self.taken, self.expected = None, sentence, False
         self.lattice.c.T, self.level = 0, 0
-        if self.is_short(rows.c.seq_ptr[sentence + 1] - rows.c.seq_ptr[sentence]):
-            self.score_one(rows, sentence)
-        else:
-            with nogil:
+        try:
+            if self.is_short(rows.c.seq_ptr[sentence + 1] - rows.c.seq_ptr[sentence]):
                 self.score_one(rows, sentence)
-        self.source = rows
+            else:
+                with nogil:
+                    self.score_one(rows, sentence)
+            self.source = rows
+        finally:
+            if self.source is None:     # half done: there may be no room for its labels
+                self.lattice.c.T = 0
         return 0
 
     cdef bint is_short(self, int64_t length) noexcept:

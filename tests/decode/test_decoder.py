@@ -19,7 +19,7 @@ from crfkit.decode.decoder import Decoder
 from crfkit.decode.printing import Printer
 from crfkit.decode.scratch import gold_labels
 from crfkit.decode.sentence import OneSentence
-from crfkit.errors import DataError
+from crfkit.errors import DataError, ModelFileError
 from crfkit.template.parsing import Template
 from crfkit.text.rows import Rows
 
@@ -52,6 +52,18 @@ def test_parts_that_do_not_belong_together():
     for cls in (Decoder, OneSentence):
         with pytest.raises(TypeError):
             cls()
+
+
+def test_a_sentence_that_cannot_be_scored_is_none():
+    """There is no room for its labels: to write them nevertheless would spoil memory."""
+    trained = model("segmentation")
+    damaged = array.array("f", trained.weights)
+    damaged[trained.layout.cell(0, 0)] = inf
+    scratch = OneSentence(Decoder(trained.index, trained.layout, damaged, trained.labels, verified=False))
+    with pytest.raises(ModelFileError, match="not a finite number"):
+        for rows in sentences("segmentation"):
+            scratch.read([row[:-1] for row in rows])
+    assert (scratch.length, scratch.best_labels(), scratch.log_z()) == (0, [], 0.0)
 
 
 def test_set_up_once():
