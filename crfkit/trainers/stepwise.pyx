@@ -225,6 +225,9 @@ cdef class OnlineTrainer(Trainer):
         self.passes += 1
         return {"loss": loss}
 
+    def finish(self):
+        self.workers, self.pool = [], None      # workers refer to this trainer: it would wait for the garbage collector
+
     cdef dict vectors(self):
         return {
             **Trainer.vectors(self), "rng": vector(self, "Q", self.rng, 4), "order": vector(self, "i", self.sequences, self.data.c.n_seq),

@@ -3,6 +3,9 @@
 These hold in every run. How good the models are differs from run to run: benchmarks/bench_threads.py looks at that.
 """
 
+import gc
+import weakref
+
 import pytest
 from problems import apart
 from trainers.samples import ROOT, read, trainer_of
@@ -84,6 +87,21 @@ def test_one_thread_unless_asked():
 def test_batches_are_for_one_thread():
     with pytest.raises(crfkit.CrfkitError, match="batch_size"):
         crfkit.learn(ROOT / "data/chunking.train.txt", ROOT / "templates/chunking.txt", "sgd", batch_size=4, threads=2)
+
+
+@pytest.mark.parametrize("name", LOCK_FREE)
+def test_a_trainer_that_has_finished_is_freed_at_once(name):
+    """The model is built in its memory: it does not wait for the garbage collector."""
+    trainer = trainer_of(name, read("chunking", sentences=400), threads=2, rate=0.1)
+    options = weakref.ref(trainer.options)
+    gc.disable()
+    try:
+        trainer.run_pass()
+        trainer.finish()
+        del trainer
+        assert options() is None
+    finally:
+        gc.enable()
 
 
 def test_a_loss_that_grows_without_bounds_ends_all_threads():
