@@ -221,6 +221,11 @@ cdef class OpenSearch(NBest):
             search_beam(self, &lattice.c, n, width, ratio, 1.0)
         return self.results()
 
+    @property
+    def extended(self) -> bool:
+        """Whether any search has extended partial paths: Viterbi's tables were not enough."""
+        return self.trail.capacity > 0
+
 
 def attributes_of(Extractor extractor not None, Rows rows not None) -> list[tuple[list[int], list[int]]]:
     """The attributes of each token of a parsed block: (unigram ids, bigram ids)."""

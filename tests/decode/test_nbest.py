@@ -196,6 +196,15 @@ def test_longer_sequences_in_a_beam(labels, length, width, spread):
         assert SEARCH.beam(loaded(problem), 3, width, ratio) == beam_of(problem, 3, width, ratio)
 
 
+def test_two_paths_that_stay_in_the_beam_need_no_beam():
+    """They are known from Viterbi's tables, which must still be there when it is counted how many prefixes come before theirs."""
+    rng = random.Random(1)
+    lattice, search = OpenLattice(9), OpenSearch()
+    nodes = [[rng.gauss(0, 2) + 9 * (j == t % 9) for j in range(9)] for t in range(25)]
+    lattice.load(nodes, [[rng.gauss(0, 1) for _ in range(9)] for _ in range(9)])
+    assert search.beam(lattice, 2) == search.nbest(lattice, 2) and not search.extended
+
+
 def test_a_beam_that_runs_into_a_dead_end():
     """The best partial paths cannot go on: the exact search answers."""
     lattice = OpenLattice(2)

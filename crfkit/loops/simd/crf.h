@@ -318,7 +318,7 @@ typedef struct {
     /* the label before j on the best path that ends in label j at position t, after viterbi; the first of several */
     int32_t (*came_from)(const LatticeC *, int32_t t, int32_t j);
     /* the second best path, after viterbi found `best`, where steps are matrices; its score, -inf if there is none. The order of equal
-     * ones: see decode/nbest.pyx. Overwrites beta */
+     * ones: see decode/nbest.pyx. Overwrites right */
     double (*second_path)(LatticeC *, const uint16_t *best, uint16_t *labels);
     /* the places of those of n numbers that are at least `least`, in order; how many */
     int32_t (*at_least)(int32_t n, const double *x, double least, int32_t *which);
