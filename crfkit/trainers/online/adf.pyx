@@ -135,7 +135,7 @@ cdef class Adf(CalibratedTrainer):
         """The first rate of row r; `rate` is for values up to 1."""
         return rate if self.shares == NULL else self.shares[r] * rate
 
-    cdef void fall_to(self, double rate) noexcept:
+    cdef void fall_to(self, double rate) noexcept nogil:
         if self.long_window:
             self.part = rate / self.tried
 

@@ -17,7 +17,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef BufferC u_values, b_values
 
     cdef int begin_trial(self, double rate, int64_t updates) except -1
-    cdef void fall_to(self, double rate) noexcept
+    cdef void fall_to(self, double rate) noexcept nogil
     cdef double end_trial(self) noexcept
     cdef double penalties(self, double scale) noexcept nogil
     cdef double scale_of(self, int64_t r) noexcept nogil

@@ -41,6 +41,7 @@ cdef enum:
     ROUNDS = 3              # passes over the sample, before a last one
     ENOUGH = 1000           # held-out tokens to judge a rate by
     FEW = 200               # sequences: with at most so many, the rate of a trainer that learns from the best paths is at least 1
+    BETWEEN_SIGNALS = 64    # sequences
     AHEAD = 16              # rows are prefetched so many attributes ahead
 
 cdef double SMALL = constants.SMALLEST_VALUE
@@ -78,7 +79,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
         """Start training at this rate, with so many updates a pass; the weights are set already."""
         raise TypeError("a calibrated trainer without trials")
 
-    cdef void fall_to(self, double rate) noexcept:
+    cdef void fall_to(self, double rate) noexcept nogil:
         """Set the rate of the next update, in the last pass of a trial. Nothing to do for rates that fall by themselves."""
 
     cdef double end_trial(self) noexcept:
@@ -274,15 +275,18 @@ cdef double train_at(CalibratedTrainer trainer, start, const int32_t* which, int
     that a high rate leaves in the weights disappears again, and should not count against it. Returns the scale of the weights."""
     cdef:
         int round
-        int64_t k
+        int64_t k, end
         double own = 0
     trainer.start_trial(start, rate, trainer.updates_of(n))
     for round in range(rounds, -1 if rate > 0 else rounds, -1):
         k = 0
         while k < n:
             PyErr_CheckSignals()
-            if round < falling:
-                trainer.fall_to(rate * (n * (round + 1) - k) / (n * falling))
-            trainer.update(which + k, min(trainer.batch, n - k), &own)
-            k += trainer.batch
+            end = min(k + BETWEEN_SIGNALS, n)
+            with nogil:
+                while k < end:
+                    if round < falling:
+                        trainer.fall_to(rate * (n * (round + 1) - k) / (n * falling))
+                    trainer.update(which + k, min(trainer.batch, n - k), &own)
+                    k += trainer.batch
     return trainer.end_trial()

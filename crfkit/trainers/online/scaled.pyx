@@ -172,7 +172,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
         self.scale, self.age = 1, 0
         return 0
 
-    cdef void fall_to(self, double rate) noexcept:
+    cdef void fall_to(self, double rate) noexcept nogil:
         self.rate0 = self.rate = rate
 
     cdef double end_trial(self) noexcept:
