@@ -181,12 +181,13 @@ cdef class DualAscent(OnlineTrainer):
             SentenceC sent
             double* marginal = <double*>arena_zeros(room, 2 * self.layout.c.P, sizeof(double))
             int32_t* likely = <int32_t*>arena_zeros(room, 2 * self.layout.c.P, sizeof(int32_t))
-        for s in range(self.data.c.n_seq):
-            sent = dataset_sentence(&self.data.c, s)
-            add_curvature_of(self, &sent, self.dual_of(s).node, marginal, likely, curvature)
-            if self.data.possible is not None:
-                sent.weight = -sent.weight
-                add_curvature_of(self, &sent, self.dual_of(s, observed=True).node, marginal, likely, curvature)
+        with nogil:
+            for s in range(self.data.c.n_seq):
+                sent = dataset_sentence(&self.data.c, s)
+                add_curvature_of(self, &sent, self.dual_of(s).node, marginal, likely, curvature)
+                if self.data.possible is not None:
+                    sent.weight = -sent.weight
+                    add_curvature_of(self, &sent, self.dual_of(s, observed=True).node, marginal, likely, curvature)
         return 0
 
     cdef int begin_pass(self) except -1:
