@@ -93,20 +93,22 @@ class _Editor:
                 f"found {len(fields)} field{'s' * (len(fields) != 1)}, expected four with tabs between, as crfkit dump --layout crfkit prints them: "
                 "attribute, previous label or #, label, weight"
             )
-        attribute, before, label = attribute_of(fields[0]), self._before(fields[1]), self._number(unescaped(fields[2]))
+        attribute = attribute_of(fields[0])
+        before, label = self._before(fields[1], attribute is None), self._number(unescaped(fields[2]))
         if attribute is None and not (before and before[-1] < len(self._numbers) and {*before[:-1]} <= {ANY}):
             raise ValueError(f"expected a previous label, found {fields[1]}: the features of * are pairs of labels")
         name = as_bytes(attribute or "")
         return Edit(bool(before), attribute and name.decode(errors="backslashreplace"), (*before, label), _weight(fields[3]), name, line)
 
-    def _before(self, text: str) -> Labels:
-        """The previous labels of a feature, as many as the arrays have; none if it looks at none."""
+    def _before(self, text: str, plain: bool) -> Labels:
+        """The previous labels of a feature, as many as the arrays have; none if it looks at none. `plain`: there is one label, which may
+        have a blank."""
         if text == NO_LABEL:
             return ()
         two = text.split(" ")
         if "b_prev2" not in self._arrays:
             return (self._number(unescaped(text)),)
-        if len(two) != 2 or text in map(escaped, self._numbers):
+        if len(two) != 2 or (plain and text in map(escaped, self._numbers)):
             return ANY, self._number(unescaped(text))
         return self._earlier(earlier_of(two[0])), self._earlier(earlier_of(two[1]))
 

@@ -223,6 +223,16 @@ def test_labels_before_the_last_one(folder):
                 apply(trained, {feature: 1.0}, folder)
 
 
+def test_two_labels_that_look_like_one(folder):
+    """Of pairs, as a label before that has a blank; as two labels otherwise."""
+    labels = ["X", "Y", "X Y"]
+    text = [[["a", label] for label in (first, second, third)] for first in labels for second in labels for third in labels]
+    trained = crfkit.learn(text, "U:%x[0,0]\nT\nB\n", "lookahead", passes=3)
+    changes = {feature: 1.0 + number for number, feature in enumerate(weights_of(trained))}
+    assert {(name, before) for name, before, _ in changes} >= {(None, "X Y"), ("T", ("X", "Y"))}
+    assert weights_of(apply(trained, changes, folder)) == changes
+
+
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
