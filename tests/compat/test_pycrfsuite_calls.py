@@ -166,6 +166,16 @@ def test_an_open_model_is_not_what_gets_its_name_later(library):
 
 
 @BOTH
+def test_an_open_model_is_not_what_is_written_over_its_file(library):
+    """python-crfsuite truncates a file and writes into it."""
+    learned(pycrfsuite, "m", "ab", "AB")
+    tagger = library.Tagger()
+    tagger.open("m")
+    learned(pycrfsuite, "m", "cd", "PQ")
+    assert set(tagger.info().labels) == {"A", "B"} and set(tagger.info().attributes) == {"a", "b"}
+
+
+@BOTH
 def test_a_temporary_file_that_is_open_gets_the_model(library, tmp_path):
     with tempfile.NamedTemporaryFile() as file:
         learned(library, file.name, "ab", "AB")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import CrfkitError
-from crfkit.modelbytes import Held, mapped
+from crfkit.modelbytes import held
 from crfkit.replacing import write_lines
 from crfkit.values import as_text
 
@@ -58,7 +58,7 @@ class Tagger:
         """Open a model file; the result closes it again at the end of a `with` block."""
         name = os.fsdecode(name)
         with open(name, "rb") as file:  # FileNotFoundError and other OSErrors pass through
-            source = Held(name, mapped(file))
+            source = held(file)  # a copy: CRFsuite and python-crfsuite write a new model into the file of the old one
         opened = self._open(source, f"Invalid model file {name!r}")
         self._content = source.data
         return opened
