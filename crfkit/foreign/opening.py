@@ -130,7 +130,7 @@ def _parts_of(opened: Model) -> Parts:
     return parts_of(opened)
 
 
-def load(path_or_bytes: str | os.PathLike[str] | Buffer, verify: bool = True, exact: bool = False) -> Model:
+def load(path_or_bytes: str | os.PathLike[str] | Buffer | Held, verify: bool = True, exact: bool = False) -> Model:
     """Open a model of crfkit or of another program, from a file or its bytes. `verify` is for crfkit's own models, `exact` for
     those of others: scores then use their weights in double precision."""
     source, foreign = _opened(path_or_bytes)

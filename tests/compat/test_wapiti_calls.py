@@ -104,6 +104,17 @@ def test_labels_are_those_of_the_command(given, options):
     assert Path("again").read_bytes() == Path("model").read_bytes()
 
 
+def test_what_is_saved_is_the_model_that_was_opened():
+    """Its file may be another one by now, or gone."""
+    expected = model().read_bytes()
+    opened = Model(model="model")
+    Path("model").write_text("another")
+    opened.save("again")
+    Path("model").unlink()
+    opened.save("more")
+    assert Path("again").read_bytes() == Path("more").read_bytes() == expected
+
+
 def test_options_may_change():
     opened = Model(model=str(model()))
     assert opened.options.nbest == 1 and not opened.options.lblpost

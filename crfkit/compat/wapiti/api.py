@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import DataError, OptionError
+from crfkit.modelbytes import held
 from crfkit.text.opening import contents
 from crfkit.values import as_bytes, as_text, nearest, shown
 
@@ -45,16 +46,17 @@ class Model:
         except LookupError:
             raise OptionError(f"encoding: Python does not know {encoding!r}") from None
         self.encoding, self.patterns, self._sequences = encoding, patterns, list[bytes]()
-        self._trained: bytes | None = None
+        self._content: bytes | None = None  # of the file of the model: the one that was opened may change
         self._tagger: Tagger | None = None
         self.options = _all_options(options)
         if self.options.model:
             from .labelling import by_lines, tagger_of
 
-            path = os.fspath(self.options.model)
-            self._tagger = tagger_of(path, self._exact())
+            source = held(os.fspath(self.options.model))
+            self._content = bytes(source.data)
+            self._tagger = tagger_of(source, self._exact())
             if by_lines(self._tagger):
-                raise OptionError(f"{path}: a model for single lines is for `crfkit-wapiti label`")
+                raise OptionError(f"{source.name}: a model for single lines is for `crfkit-wapiti label`")
         elif self.options.pattern:
             self.patterns = as_text(contents(self.options.pattern)[0])
 
@@ -78,8 +80,8 @@ class Model:
         given = {**_understood(vars(self.options), "train"), "pattern": pattern}
         if given["algo"] == "auto":
             given["algo"] = "l-bfgs"
-        self._trained = train(given, _file(b"\n\n".join(self._sequences) + b"\n", "training sequences"), logger.info)
-        self._tagger = load(self._trained, exact=self._exact()).tagger()
+        self._content = train(given, _file(b"\n\n".join(self._sequences) + b"\n", "training sequences"), logger.info)
+        self._tagger = load(self._content, exact=self._exact()).tagger()
 
     def save(self, filename: str | os.PathLike[str]) -> None:
         """Write the model to a file."""
@@ -87,13 +89,10 @@ class Model:
 
         if not isinstance(filename, (str, os.PathLike)):
             raise TypeError("The file name must be unicode type")
-        content = self._trained
-        if content is None:
-            if not self.options.model:
-                raise OptionError("nothing to save: train the model first")
-            content = contents(self.options.model)[0]
+        if self._content is None:
+            raise OptionError("nothing to save: train the model first")
         with replacing(filename) as file:
-            file.write(content)
+            file.write(self._content)
 
     def label_sequence(self, lines: str | bytes, include_input: bool = False) -> bytes:
         """The labels of one sequence of lines, one per line; with `include_input` appended to the input lines. Blank lines are

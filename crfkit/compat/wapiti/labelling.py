@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,9 +10,9 @@ from crfkit.constants import WITH_HISTORY
 from crfkit.errors import UnsupportedError
 from crfkit.foreign import load, wapiti
 from crfkit.foreign.parts import model_of
+from crfkit.modelbytes import Held, held
 from crfkit.tagfiles import block_size
 from crfkit.tagging import Tagger
-from crfkit.text.opening import beginning, contents
 from crfkit.text.reading import Source
 from crfkit.values import as_bytes
 
@@ -24,14 +23,15 @@ from .layout import LinePrinter
 Say = Callable[[str], None]
 
 
-def tagger_of(path: str, exact: bool) -> Tagger:
+def tagger_of(model: str | Held, exact: bool) -> Tagger:
     """The tagger of a model whose data are columns; `exact`: scores in double precision, for printing them."""
-    if os.path.isfile(path) and beginning(path, 16).startswith(wapiti.START):
-        tagger = Tagger(model_of(wapiti.read_file(*contents(path)), path, exact))
+    source = held(model)
+    if source.start.startswith(wapiti.START):
+        tagger = Tagger(model_of(wapiti.read_file(bytes(source.data), source.name), source.name, exact))
     else:
-        tagger = Tagger(load(path, exact=exact))
+        tagger = Tagger(load(source, exact=exact))
     if tagger.header["format"] != "columns" and not by_lines(tagger):
-        raise UnsupportedError(f"{path}: the data name their observations here; label such data with `crfkit tag`")
+        raise UnsupportedError(f"{source.name}: the data name their observations here; label such data with `crfkit tag`")
     return tagger
 
 
