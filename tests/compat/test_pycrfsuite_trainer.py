@@ -192,6 +192,26 @@ def test_training_without_data_or_with_one_label(tmp_path):
     assert tagger.labels() == ["A"] and tagger.tag([["x"], ["y"]]) == ["A", "A"]
 
 
+@BOTH
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_sequences_that_come_during_training_wait_for_the_next(library, algorithm, tmp_path):
+    class Trainer(library.BaseTrainer):
+        later = ("C", "D")
+
+        def message(self, message):
+            if message.startswith("type") and self.later:
+                self.append([["c"], ["d"]], self.later)
+                self.later = ()
+
+    trainer, tagger = Trainer(algorithm), library.Tagger()
+    for _ in range(3):
+        trainer.append([["a"], ["b"]], ["A", "B"])
+    for labels in ["A", "B"], ["A", "B", "C", "D"]:
+        trainer.train(str(tmp_path / "m"))
+        tagger.open(str(tmp_path / "m"))
+        assert tagger.labels() == labels
+
+
 def test_what_is_changed_after_append_does_not_matter(tmp_path):
     trainer, items, labels = compat.Trainer(verbose=False), [{"a": 1}, {"b": 1}], ["A", "B"]
     trainer.append(items, labels)

@@ -68,6 +68,7 @@ class Features(NamedTuple):
     corpus: Corpus
     names: Any  # of all attributes, in the order in which they were first seen
     numbers: Any  # of these, in the corpus; -1: no feature
+    order: array.array[int]  # of the training sequences
 
 
 def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> Features:
@@ -83,6 +84,7 @@ def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> F
     with sequences.lock:
         for held, first, n in sequences.runs(holdout):
             (builder.meet if held else builder.add)(sequences.rows, first, n)
+        order = sequences.first_order(holdout)
     dataset, names = builder.finish(as_seen=True), builder.literals[0]
     states, pairs = (RULES["all" if values[f"feature.possible_{what}"] else "observed"] for what in ("states", "transitions"))
     layout, *new = Layout.build(dataset, len(dataset.labels), pairs, builder.rules(False, states), builder.rules(True, states))
@@ -95,7 +97,7 @@ def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> F
         numbers = numpy.where(numbers < 0, -1, numpy.array([*new[0], -1])[numbers])
     dataset.nesting = builder.nesting()
     header = {"algorithm": "crfsuite", "columns": 1, "column_names": None, "format": "crfsuite", "label_column": None, "labels": dataset.labels}
-    return Features(Corpus(dataset, builder, layout, header, {}), names, numbers)
+    return Features(Corpus(dataset, builder, layout, header, {}), names, numbers, order)
 
 
 def parts_of(features: Features, weights: array.array) -> Parts:

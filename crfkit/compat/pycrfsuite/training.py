@@ -122,7 +122,7 @@ class Training:
         corpus = features.corpus
         trainer, online = trainer_of(self.algorithm, self.values, corpus), self.algorithm != "lbfgs"
         if online:
-            trainer.take_order(self.sequences.first_order(self.holdout), self.sequences.drawn or 0)
+            trainer.take_order(features.order, self.sequences.drawn or 0)
         begun = time.perf_counter()
         for _ in trainer.prepare(lambda: False):
             pass
