@@ -45,7 +45,7 @@ class Described:
 
     @property
     def labels(self) -> list[str]:
-        """The labels, in bytewise order; their places are their numbers. A copy."""
+        """The labels, in bytewise order, or as in the model of another program; their places are their numbers. A copy."""
         return list(self._header["labels"])
 
     @property
