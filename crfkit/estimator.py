@@ -264,12 +264,13 @@ class CRF(Estimator):
         """An estimator from a model file: its path, an open file, or its bytes. The parameters are those that the model was trained with,
         and those given. A model from a path of l1 has one of its values, as `l1`."""
         from .foreign import load
+        from .model import precision_of
 
         model = load(file)
         header = model.header
         options = {"algorithm": header["algorithm"], **header["options"]} if header["algorithm"] in TRAINERS else {}
         options.pop("path", None)  # of which the model is one step: its l1 says which
-        options["template"] = model.template
+        options |= {"template": model.template, "weights": precision_of(model)}
         kept = {name: value for name, value in options.items() if name in CRF._defaults() and value is not None}
         self = cls(**{**{name: value for name, value in kept.items() if name in cls._defaults()}, **given})
         self.__dict__.update({name: value for name, value in kept.items() if name not in cls._defaults()})

@@ -26,6 +26,7 @@ from crfkit.errors import (
     OptionError,
     UnsupportedError,
 )
+from crfkit.model import precision_of
 from crfkit.options import TRAINERS, declared
 
 TEMPLATE = Template.parse("U00:%x[0,0]\nU01:%x[-1,0]/%x[0,0]\nU02:%x[0,1]\nB\n")
@@ -274,6 +275,13 @@ def test_pickles_that_are_damaged():
     for bad in ([], {"model_": "text"}, {"model_": b""}, {"model_": state["model_"][:-1]}):
         with pytest.raises(ModelFileError):
             CRF().__setstate__(bad)
+
+
+def test_a_loaded_estimator_goes_on_in_the_same_precision(tmp_path):
+    for weights in ("float32", "int8"):
+        CRF("perceptron", passes=2, weights=weights).fit(ITEMS, LABELS).save(tmp_path / "m")
+        again = CRF.load(tmp_path / "m")
+        assert again.weights == weights == precision_of(again.fit(ITEMS, LABELS).model_)
 
 
 def test_save_and_load(tmp_path):
