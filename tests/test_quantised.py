@@ -15,6 +15,7 @@ from trainers.samples import ROOT
 import crfkit as library
 from crfkit import modelfile
 from crfkit.errors import CrfkitError, ModelFileError
+from crfkit.model import precision_of
 from crfkit.weights import precision
 
 weights = st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), max_size=300).map(lambda values: array.array("f", values))
@@ -106,6 +107,15 @@ def test_rounded_weights_survive_saving_and_conversion(work):
     rows = [["the", "DT"], ["cat", "NN"]]
     assert library.load("back").tag(rows) == library.load("model").tag(rows)
     crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "--init", "model", "template", "train", "next")
+
+
+def test_a_model_that_gets_a_template_keeps_its_weights_as_they_are(work):
+    (work / "items").write_text("X\tUa\nY\tUb\n\n" * 3)
+    (work / "words").write_text("U%x[0,0]\nB\n")
+    crfkit("learn", "-q", "-a", "perceptron", "--format", "crfsuite", "--weights", "int8", "items", "model")
+    crfkit("convert", "--template", "words", "model", "small")
+    crfkit("convert", "--template", "words", "--weights", "float32", "model", "large")
+    assert [precision_of(library.load(name).model) for name in ("model", "small", "large")] == ["int8", "int8", "float32"]
 
 
 def test_impossible_weight_formats_are_refused(work):

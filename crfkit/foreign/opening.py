@@ -195,17 +195,17 @@ def convert(
     """
     check_weights(weights, to)
     own, foreign = _opened(source)
-    changed = None
+    opened = changed = model.load(own) if foreign is None else None
     if edit is not None:
         from crfkit.editing import edited
 
-        opened = model.load(own) if foreign is None else foreign.model()
-        changed = edited(opened, edit)
-        weights = weights or (model.precision_of(opened) if to == CRFKIT else None)
-    if template is None and to == CRFKIT and (changed or not foreign):
-        data = (changed or model.load(own)).to_bytes()
+        changed = edited(opened or load(own), edit)
+    if opened and to == CRFKIT and (edit is not None or template is not None):
+        weights = weights or model.precision_of(opened)
+    if template is None and to == CRFKIT and changed:
+        data = changed.to_bytes()
     else:
-        parts = _parts(own, foreign) if changed is None else _parts_of(changed)  # its errors name the file themselves
+        parts = _parts_of(changed) if changed else _parts(own, foreign)  # its errors name the file themselves
         try:
             data = model_bytes(_with_template(parts, template), to)
         except UnsupportedError as error:
