@@ -5,6 +5,8 @@ from math import hypot
 import pytest
 from trainers.samples import read, trainer_of
 
+import crfkit
+
 ALGORITHMS = ["lbfgs", "owlqn", "sbcd"]
 
 
@@ -66,3 +68,12 @@ def test_sbcd_ends_when_the_gradient_is_small(corpus, epsilon):
 def test_it_ends_where_numbers_get_no_lower(algorithm, corpus):
     trainer, _ = trained(algorithm, corpus, epsilon=0.0, delta=0.0)
     assert trainer.converged == "no step lowers the objective any more"
+
+
+def test_it_ends_where_large_values_leave_steps_without_a_gain():
+    """The gradient stays above zero there: its terms are as large as the years."""
+    words = [("w", 1987, "X"), ("v", 2013, "Y"), ("w", 1950, "Y"), ("v", 1999, "Y"), ("z", 1987, "X"), ("v", 2003, "Z")]
+    tokens = [({word: 1.0, "year": float(year)}, label) for word, year, label in words]
+    passes = []
+    crfkit.learn([tokens[:2], tokens[2:4], tokens[4:]], format="crfsuite", l2=2.0, epsilon=0.0, delta=0.0, progress=passes.append)
+    assert len(passes) < 100

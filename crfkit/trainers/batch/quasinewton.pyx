@@ -142,7 +142,7 @@ cdef class QuasiNewton(Trainer):
     def run_pass(self, should_stop=None) -> dict:
         """One iteration: a direction, and a step along it."""
         cdef:
-            double slope, step
+            double before, slope, step
             bint fresh
         if self.history is None:
             raise TypeError("a pass after the end")
@@ -163,7 +163,8 @@ cdef class QuasiNewton(Trainer):
                 return self.report()
             step = self.history.first_step() if fresh else 1.0
             self.exchange()
-            if slope < 0 and self.search(step, slope):
+            before = self.f
+            if slope < 0 and self.search(step, slope) and self.f < before:  # an equal one would be found for ever
                 break
             self.exchange()
             self.history.forget()
