@@ -120,10 +120,10 @@ class Tagger:
 
     def set_model(self, model: Model) -> bool:
         """Switch to another model; the sentence is cleared."""
-        self._model = model._tagger
+        self._model, self._factor_in_use = model._tagger, self._cost_factor
         self._sentence: OneSentence | None = None
-        self._factor_in_use = self._cost_factor
-        self._labels, self._xsize = self._model.labels, self._model.header["columns"] - 1
+        header, used = self._model.header, self._model.decoders.needs.columns
+        self._labels, self._xsize = header["labels"], used if used and header["algorithm"] != "crf++" else header["columns"] - 1
         self._numbers = {label: number for number, label in enumerate(self._labels)}
         return self.clear()
 

@@ -186,6 +186,15 @@ def test_texts_are_answered_as_by_crf_test(model, tmp_path, options):
     assert tagger.parse("one\n") is None and tagger.what()
 
 
+def test_a_token_of_crfkits_models_has_the_columns_that_the_template_uses(tmp_path):
+    """As for crf_test, and as in the same model for CRF++."""
+    crfkit.learn([[["a", "p", "q", "X"], ["b", "p", "q", "Y"]]], "U0:%x[0,1]/%x[0,0]\n", "perceptron", passes=2).save(tmp_path / "m")
+    foreign.convert(tmp_path / "m", tmp_path / "theirs", "crfpp")
+    for name in ("m", "theirs"):
+        tagger = CRFPP.Tagger(f"-m {tmp_path / name}")
+        assert (tagger.xsize(), tagger.add("a"), tagger.add("b p"), tagger.parse(), tagger.y2(0)) == (2, False, True, True, "Y")
+
+
 def test_a_sentence_is_made_of_tokens(model):
     tagger = CRFPP.Tagger(f"-m {model}")
     assert tagger.empty() and tagger.size() == 0 and tagger.parse() and not tagger.next() and tagger.parse("") == "\n"
