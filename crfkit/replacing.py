@@ -204,7 +204,7 @@ def _replacing(path: str | bytes | os.PathLike[Any], target: str) -> Iterator[Bi
             yield file
             file.flush()
             os.fsync(file.fileno())
-        _take_the_place(temporary, target)
+            _take_the_place(temporary, target)  # while its lock is held: without it, another process takes it for a leftover
     except BaseException:  # Ctrl-C too must leave nothing behind, and may come only now: Python hears of it in the next function of its own
         try:  # noqa: SIM105 (which has such functions)
             os.unlink(temporary)

@@ -366,6 +366,19 @@ def test_a_new_file_that_was_taken_for_a_leftover(model, monkeypatch):
     assert_only(model, "new")
 
 
+def test_a_whole_file_is_not_taken_for_a_leftover(model, monkeypatch):
+    """Another process looks for leftovers at the last moment, just before the file gets its name."""
+    replace = os.replace
+
+    def late(temporary, target):
+        replacing.remove_leftovers(str(model.parent))
+        replace(temporary, target)
+
+    monkeypatch.setattr(os, "replace", late)
+    modelfile.write(model, {"model": "new"}, {})
+    assert_only(model, "new")
+
+
 def test_paths_that_are_empty(tmp_path):
     for task in (lambda: crfkit.load(""), lambda: crfkit.load("", verify=False), lambda: crfkit.learn("", "U:%x[0,0]")):
         with pytest.raises(FileError, match=r"^the path to read from is empty; give the name of a file$"):
