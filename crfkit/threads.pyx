@@ -91,21 +91,22 @@ cdef class Threads:
         """work(*share) for each share, the first one by the caller, as are those for which there is no thread. An error of theirs is
         raised when all are done, the caller's first."""
         cdef _Seat seat
-        cdef list asked = []
+        cdef int asked = 0, k
         if not 1 <= len(shares) <= self.others + 1:
             raise ValueError(f"{len(shares)} shares for {self.others + 1} threads")
         if self.process != getpid():    # a child of the process that started them has none
             self.start()
         error = None
-        for seat, share in zip(self.seats, shares[1:]):
-            asked.append(seat)
-            seat.ask(work, share)
         try:
-            for share in shares[:1] + shares[1 + len(asked):]:
+            for seat, share in zip(self.seats, shares[1:]):
+                seat.ask(work, share)
+                asked += 1
+            for share in shares[:1] + shares[1 + asked:]:
                 work(*share)
         except BaseException as found:
             error = found
-        for seat in asked:
+        for k in range(asked):
+            seat = self.seats[k]
             with nogil:
                 PyThread_acquire_lock(seat.done, WAIT_LOCK)
             error = error if error is not None else seat.error

@@ -73,6 +73,20 @@ def test_the_first_error_comes_when_all_are_done(failing):
     assert sorted(done) == [0, 0, 1, 1, 2, 2]
 
 
+def test_a_share_that_cannot_be_handed_out_leaves_nobody_at_work():
+    threads, done = Threads(2), []
+
+    def work(k):
+        time.sleep(0.2)  # the caller would be gone meanwhile
+        done.append(k)
+
+    with pytest.raises(TypeError, match="tuple"):
+        threads.run(work, [(0,), (1,), 2])
+    assert done == [1]
+    threads.run(work, [(0,), (1,), (2,)])
+    assert sorted(done[1:]) == [0, 1, 2]
+
+
 @pytest.mark.parametrize("signalled_by", [0, 1])
 def test_a_handler_that_raises_leaves_nobody_at_work(signalled_by):
     threads, done = Threads(1), []
