@@ -81,7 +81,7 @@ class Stream:
                     break
                 stop.disarm()
         except KeyboardInterrupt:
-            if self.growing is None and not held:
+            if stop.signal is None or (self.growing is None and not held):  # from a handler of the program's own, or nothing to keep
                 raise
         stop.arm()
         if held:

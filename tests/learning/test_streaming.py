@@ -302,6 +302,20 @@ def test_a_signal_while_the_stream_is_silent(window):
     assert getattr(nothing.value, "model", None) is None
 
 
+def test_a_handler_of_the_program_interrupts():
+    """What it raises is not taken for the end of the stream."""
+
+    def handler(*_):
+        raise KeyboardInterrupt("of the program")
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        with pytest.raises(KeyboardInterrupt, match=r"^of the program$"):
+            crfkit.learn(Silent(20), template("chunking"), "adf", passes=1, window=7)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_what_was_learned_from_is_counted_where_training_stops():
     asked = iter([False, False, True])
     found = sentences("chunking", limit=100)
