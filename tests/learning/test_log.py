@@ -1,19 +1,22 @@
 """The log beside a checkpoint: one record for each pass of the run, however often it is resumed."""
 
 import errno
+import io
 import json
 import os
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from commands import crfkit, error
-from trainers.samples import sentences, template
+from trainers.samples import ROOT, sentences, template
 
 from crfkit.errors import FileError
 from crfkit.learning import log
 from crfkit.learning.learn import learn
 from crfkit.learning.log import PassLog
+from crfkit.options import TRAINERS
 
 
 def logged():
@@ -70,3 +73,22 @@ def test_a_log_that_fails_keeps_what_it_held(train, monkeypatch, fails):
     assert calls
     crfkit(*command, "--passes", 4, "--resume", *files)
     assert logged() == ([1, 2, 3, 4] if fails == "fsync" else [1, 2, 4])
+
+
+BATCH = ("lbfgs", "owlqn", "sbcd")
+
+
+def documented():
+    """The fields of docs/files.md, with what it says of when they are present."""
+    rows = re.findall(r"^\| (`.*?) \| (.*?) \|", (ROOT / "docs/files.md").read_text().split("## Scores")[0], re.MULTILINE)
+    return {name: present for names, present in rows for name in re.findall(r"`(\w+)`", names)}
+
+
+@pytest.mark.parametrize("algorithm", TRAINERS)
+def test_all_fields_are_documented(algorithm):
+    """Those of a run with default options, whose penalties, rates and passes are chosen."""
+    written, fields = io.BytesIO(), documented()
+    learn(sentences("chunking", limit=20), template("chunking"), algorithm, log=written, **({"max_iter": 1} if algorithm in BATCH else {}))
+    for name in json.loads(written.getvalue().splitlines()[0]):
+        present = fields[name]
+        assert present == "always" or f"`{algorithm}`" in present or present.startswith("batch" if algorithm in BATCH else "online"), name
