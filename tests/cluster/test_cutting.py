@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from crfkit import errors
-from crfkit.learning.shards.files import cut, look, matching
+from crfkit.learning.shards.files import count, cut, look, matching
 from crfkit.learning.shards.sums import add_rounded, add_scaled, merge, picked, quantum_of
+from crfkit.text.block import Columns
+from crfkit.text.opening import Stretch
 
 MB = 1 << 20
 
@@ -57,6 +59,14 @@ def test_what_cannot_be_read_twice_is_refused(tmp_path):
     for name in ("folder", "pipe"):  # who opened the pipe would wait for ever
         with pytest.raises(errors.FileError, match="expected a file, which can be read again"):
             look([str(tmp_path / name)], "columns", False)
+
+
+def test_faults_are_at_lines_of_the_file(tmp_path):
+    """Also behind a comment that is no row of the columns that are named."""
+    path = tmp_path / "a"
+    path.write_text("# columns = word label\n#a\n" + "a X\n\n" * 9 + "a\n")
+    with pytest.raises(errors.DataError, match=r"a:21: found 1 column, expected 2$"):
+        count(Stretch(str(path), 40), "columns", "label", True, Columns(2, ("word", "label")), 100)
 
 
 def test_sums_are_the_same_in_any_order():

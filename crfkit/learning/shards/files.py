@@ -124,7 +124,7 @@ def lines_counted(stretch: Stretch) -> Iterator[None]:
     except DataError as error:
         if error.line is None or not stretch.start or error.path != stretch.path:
             raise
-        before = sum(block.data.count(b"\n") for block in Source([Stretch(stretch.path, 0, stretch.start)], allow_empty=True))
+        before = sum(block.data.count(b"\n") for block in Source([Stretch(stretch.path, 0, stretch.start)], allow_empty=True, delimited=True))
         raise type(error)(error.reason, error.path, error.line + before) from None
 
 
