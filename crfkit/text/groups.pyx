@@ -5,7 +5,7 @@ anything is copied. So neither an error nor Ctrl-C leaves half a sequence, or a 
 """
 
 from cpython cimport array
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from crfkit.memory cimport memchr
 from .items cimport PlaceC, fill_sentence, label_of, plain_text
@@ -88,7 +88,7 @@ cdef list checked(Rows rows, Rows source, int64_t s, labels):
         taken = list(labels)
         for label in taken:
             place.token += 1
-            if not plain_text(label, &text) or memchr(text.s, 0, text.n) != NULL:
+            if not plain_text(label, &text) or text.n > INT32_MAX or memchr(text.s, 0, text.n) != NULL:
                 taken[place.token - 1] = label_of(label, &place, True)
         if len(taken) != c.seq_ptr[s + 1] - c.seq_ptr[s]:
             raise DataError(f"The numbers of items and labels differ: |x| = {c.seq_ptr[s + 1] - c.seq_ptr[s]}, |y| = {len(taken)}")

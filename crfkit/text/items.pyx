@@ -164,6 +164,8 @@ cdef bytes label_of(label, const PlaceC* place, bint free):
         text = label.encode() if isinstance(label, str) else label
     except UnicodeEncodeError:
         text = bytes_behind(label, free, place.sentence, place.token)
+    if len(text) > INT32_MAX:
+        raise fault(place, f"a label of {len(text)} bytes", "at most 2,147,483,647")
     for c in text:
         if c == 0 or (not free and (c == b"\t" or c == b"\n" or c == b"\r")):
             break

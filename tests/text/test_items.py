@@ -158,6 +158,16 @@ def test_exceptions_of_the_callers_objects_pass_through(place):
         found([[["x"], place(Closed())]])
 
 
+@pytest.mark.long
+def test_a_label_of_two_gigabytes():
+    """Its length has 32 bits in the rows."""
+    label, rows = "X" * (2**31), Rows("crfsuite")
+    fill_items(rows, [[["a"]]])
+    for task in (lambda: fill_items(Rows("crfsuite"), [[(["a"], label)]], True), lambda: append_sequence(Rows("crfsuite"), rows, 0, [label])):
+        with pytest.raises(DataError, match=r"^sentence 1, token 1: found a label of 2147483648 bytes, expected at most 2,147,483,647$"):
+            task()
+
+
 class Text(str):
     """A subclass of str."""
 
