@@ -238,7 +238,7 @@ cdef class Names:
 
     cdef Features f
     cdef bint bigram
-    cdef object nodes, grams            # int32 arrays; node -1: the gram is a string of the table
+    cdef object nodes, grams            # int64 and int32 arrays; node -1: the gram is a string of the table
     cdef int32_t longest                # values of a gram
 
     def __init__(self, Features features not None, bint bigram):
@@ -249,9 +249,9 @@ cdef class Names:
             raise TypeError("features that were not set up")
         self.f, self.bigram = features, bigram
         features.list_keys()
-        # Of each attribute the node and the slot (both are few, so that one number holds them) and the gram.
-        self.nodes, self.grams = array.array("i", bytes(4 * n)), array.array("i", [-1]) * n
-        cdef int32_t[::1] its_node = self.nodes
+        # Of each attribute the node and the slot (one number holds both) and the gram.
+        self.nodes, self.grams = array.array("q", [0]) * n, array.array("i", [-1]) * n
+        cdef int64_t[::1] its_node = self.nodes
         cdef int32_t[::1] its_gram = self.grams
         for i in range(<int32_t>features.space[bigram].literal.n):
             a = features.space[bigram].literal_attr[i]
@@ -265,7 +265,7 @@ cdef class Names:
                     for g in range(node.n):
                         a = node.row[g * node.stride + slot]
                         if 0 <= a < n and its_gram[a] < 0:
-                            its_node[a], its_gram[a] = slot * features.n_nodes + i, <int32_t>g
+                            its_node[a], its_gram[a] = <int64_t>slot * features.n_nodes + i, <int32_t>g
         self.longest = longest
 
     def __len__(self):
@@ -278,7 +278,8 @@ cdef class Names:
         cdef BufferC values = empty_buffer(), line = empty_buffer()     # of this call: threads may ask at once
         if not 0 <= a < len(self.grams):
             raise IndexError(f"attribute {a} of {len(self.grams)}")
-        cdef int32_t place = self.nodes[a], gram = self.grams[a]
+        cdef int64_t place = self.nodes[a]
+        cdef int32_t gram = self.grams[a]
         if place < 0:
             n = strings_get(self.f.space[self.bigram].literal, gram, &s)
             return s[:n]

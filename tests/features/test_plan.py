@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import crfkit
 from crfkit.features.plan import Plan
 from crfkit.template.parsing import Template
 
@@ -65,3 +67,12 @@ def test_beginnings_are_compared_once_for_each_line():
     lines = [line._replace(literals=tuple(map(Counted, line.literals))) for line in template.lines]
     Plan(replace(template, lines=tuple(lines)))
     assert Counted.compared <= 2 * len(lines)
+
+
+@pytest.mark.long
+def test_names_of_very_many_lines():
+    """The product of nodes and slots has more than 32 bits."""
+    names = [f"U{k}:" for k in range(46_400)]
+    template = "\n".join([*(f"{name}%x[0,0]" for name in names), *(f"U:%x[0,{i}]/%x[0,{j}]" for i in range(217) for j in range(217))])
+    model = crfkit.learn([[[*"a" * 217, label] for label in "XY"]], template, "perceptron", passes=1)
+    assert {attribute for attribute, *_ in model.features()} == {"U:a/a", *(name + "a" for name in names)}
