@@ -32,6 +32,9 @@ class PassLog:
                     raise FileError(
                         f"{self.path}: the log has {size} bytes, at the checkpoint it had {keep}; give another name to --log"
                     )
+                self.file.seek(keep - 1)
+                if self.file.read(1) != b"\n":
+                    raise FileError(f"{self.path}: is not the log of this run: no record ends where that one ended; give another name to --log")
                 os.ftruncate(self.file.fileno(), keep)  # unlike the method of files, it goes on when it is interrupted
                 self.file.seek(keep)
         except FileError:

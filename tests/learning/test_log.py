@@ -29,6 +29,9 @@ def test_logs_that_have_changed(train):
     crfkit(*command, "--passes", 2)
     os.truncate("log", 5)
     assert "log: the log has 5 bytes, at the checkpoint it had " in error(*command, "--passes", 3, "--resume")
+    Path("log").write_text("x" * 10_000)
+    assert "log: is not the log of this run" in error(*command, "--passes", 3, "--resume")
+    assert Path("log").read_text() == "x" * 10_000
     os.unlink("log")
     crfkit(*command, "--passes", 3, "--resume")
     assert logged() == [3]
