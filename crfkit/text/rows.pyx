@@ -62,12 +62,14 @@ def first_row(bytes data not None, form, int64_t skip, bint comments=False, bint
     """About the first row after a header of `skip` bytes: (lines before it, number of columns, whether it contains a carriage
     return). None if there is no row."""
     cdef const char* text = data
-    cdef int64_t pos = skip, n = len(data), stop, next_line
+    cdef int64_t pos = skip, n = len(data), start, stop, next_line
     aside = {"columns": b"", "conllu": b"#", "crfsuite": b"@"}[form] + b"#" * comments
     while pos < n:
-        if not blank_line(text, pos, n, &stop, &next_line) and text[pos:pos + 1] not in aside:
-            columns = 1 if form == "crfsuite" else split(text, pos, stop, 0, NULL, NULL, loose)
-            return data.count(b"\n", 0, pos), columns, find(text, b"\r", pos, stop) < stop
+        if not blank_line(text, pos, n, &stop, &next_line):
+            start = pos if loose else pos + mark_at(text, pos, stop)
+            if text[start:start + 1] not in aside:
+                columns = 1 if form == "crfsuite" else split(text, start, stop, 0, NULL, NULL, loose)
+                return data.count(b"\n", 0, pos), columns, find(text, b"\r", pos, stop) < stop
         pos = next_line
     return None
 
