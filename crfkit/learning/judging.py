@@ -10,6 +10,7 @@ from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.errors import OptionError
 from crfkit.options import RUN_FIELDS, Owlqn, Run, declared, make, named, taken
 from crfkit.replacing import refuse_overwriting
+from crfkit.text.opening import check_readable
 from crfkit.text.sources import is_rows
 from crfkit.values import flag, name_of
 
@@ -120,6 +121,13 @@ def refuse_losses(run: Run, train: Any, *others: Any, models: Sequence[str] = ()
     log = run.log if isinstance(run.log, str) else None
     refuse_overwriting("--log", read, log)
     refuse_overwriting("--checkpoint", [*read, log], run.checkpoint)
+
+
+def check_files(data: Any) -> None:
+    """FileError if one of the files of the data cannot be read."""
+    for path in _files(data):
+        if isinstance(path, (str, bytes, os.PathLike)) and os.fsdecode(path) != "-":
+            check_readable(os.fsdecode(path))
 
 
 def _files(data: Any) -> Any:

@@ -25,7 +25,6 @@ from crfkit.parallel import threads_of
 from crfkit.replacing import check_writable, empty_folders_removed, refuse_overwriting
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
-from crfkit.text.opening import check_readable
 from crfkit.text.sources import Weighted, listed
 from crfkit.trainers import trainer_class
 from crfkit.values import shown
@@ -36,7 +35,7 @@ from .corpus import Corpus, read_corpus
 from .development import DevSet
 from .divergence import Divergence, value_warning
 from .fitting import chooses_penalty, fitted, reasons
-from .judging import check_stream, not_default
+from .judging import check_files, check_stream, not_default
 from .memory import check_data_dir, check_memory, expected_memory
 from .passes import Passes
 from .progress import Progress, StopRequest
@@ -56,8 +55,7 @@ class Training:
         self.train, self.algorithm, self.options, self.progress, self.stop = listed(train), algorithm, options, progress, stop
         if isinstance(run.log, str):
             check_writable(run.log)
-        if isinstance(run.dev, (str, bytes, os.PathLike)):
-            check_readable(os.fsdecode(run.dev))
+        check_files(run.dev)
         self.template = _template(template, run.format)
         self.run = run
         self.parser: ParserTraining | None = None
@@ -79,6 +77,8 @@ class Training:
             check_stream(options, run, self.template)
         check_data_dir(run.data_dir)
         self.checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, options)
+        if not run.distributed:  # workers look for theirs
+            check_files(self.train)
 
     def models(self) -> Generator[Any, None, None]:
         """The models, as they are trained: one, or one for each value of l1 on the path. Closing it ends the run."""

@@ -193,6 +193,14 @@ def test_faulty_data_and_templates_are_refused(train, rules, given, error, messa
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize("given", [{}, {"dev": ["bad", "absent"]}])
+def test_files_that_are_not_there_are_missed_before_others_are_read(tmp_path, monkeypatch, given):
+    monkeypatch.chdir(tmp_path)
+    Path("bad").write_text("a X\nb\n")
+    with pytest.raises(FileError, match=r"^absent: cannot be read"):
+        learn("bad" if given else ["bad", "absent"], TEMPLATE, **given)
+
+
 def test_a_text_in_the_place_of_a_path_is_not_repeated_in_full(tmp_path):
     text = "word X\n" * 20_000
     for ask in (lambda: learn(text, TEMPLATE), lambda: learn(ROWS, text.encode()), lambda: load(text), lambda: Tagger(learn(ROWS, TEMPLATE, max_iter=1), Path(text))):
