@@ -54,6 +54,8 @@ def encode(values: Any) -> list[Any]:
 
 def size_of(head: bytes) -> int:
     """The number of bytes that follow the header of a message."""
+    if len(head) != HEAD.size:
+        raise MessageError("this is not a message")
     magic, text, arrays, _ = HEAD.unpack(head)
     if magic != MAGIC or text > MOST or arrays > MOST:
         raise MessageError("this is not a message")
@@ -62,8 +64,9 @@ def size_of(head: bytes) -> int:
 
 def decode(head: bytes, body: bytearray | bytes | memoryview) -> Any:
     """The values of a message; its arrays are views of `body`."""
+    expected = size_of(head)
     _, length, arrays, checksum = HEAD.unpack(head)
-    if size_of(head) != len(body) or xxh3_64(body).intdigest() != checksum:
+    if expected != len(body) or xxh3_64(body).intdigest() != checksum:
         raise MessageError("a message was damaged in transit")
     data = memoryview(body)[length:]
 

@@ -79,6 +79,8 @@ def test_nonsense_is_refused(data):
     if data:
         with pytest.raises(MessageError):
             receive(stream(data))
+    with pytest.raises(MessageError):
+        decode(data[: HEAD.size], data[HEAD.size :])  # as what dask brings
 
 
 @pytest.mark.parametrize("place", [["i", 0, 8], ["i", 16, 4], ["x", 0, 4], ["i", 0, 3], ["i", -16, 4], ["i", 1, 4], [], 7, ["i", "0", 4]])
