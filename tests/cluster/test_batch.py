@@ -12,7 +12,7 @@ from workers import TEMPLATE, LocalWorkers, corpus, items, on_one_machine, use_l
 import crfkit
 from crfkit import errors
 from crfkit.learning.shards import batch
-from crfkit.learning.shards.service import READ
+from crfkit.learning.shards.service import READ, Service
 from crfkit.template.parsing import Template
 
 CASES = [
@@ -143,6 +143,14 @@ def test_tables_that_contradict_themselves_end_the_run(tmp_path, monkeypatch):
     tables = {"value": {**dict.fromkeys(READ, 0), "tables": {"columns": [], "views": []}}}
     with pytest.raises(errors.TrainingError, match=r"^what a worker tells of shard 1 contradicts itself: .*; start the run again$"):
         with_workers(monkeypatch, train, TEMPLATE, "owlqn", 1, answers("read", {1: tables}), max_iter=2)
+
+
+@pytest.mark.parametrize("wrong", [{"n_tokens": None}, {"n_tokens": float("inf")}, {"pairs": [0]}, {"pairs": [0, 99]}, {"attributes": 3}])
+def test_what_is_wrong_beside_tables_ends_the_run(tmp_path, monkeypatch, wrong):
+    read, train = Service.read, corpus(tmp_path / "train.txt", 200)
+    monkeypatch.setattr(Service, "read", lambda self, shard, *given, **named: {**read(self, shard, *given, **named), **(wrong if shard == 1 else {})})
+    with pytest.raises(errors.TrainingError, match=r"^what a worker tells of shard 2 contradicts itself: .*; start the run again$"):
+        with_workers(monkeypatch, train, TEMPLATE, "owlqn", 2, max_iter=2)
 
 
 def test_one_that_has_forgotten_everything_begins_anew(tmp_path, monkeypatch):

@@ -177,16 +177,16 @@ class DistributedCorpus:
                         evidence.add(numbers[kind], numbers["labels"], *found[kind])
                     for label, n in zip(numbers["labels"], found["label_counts"], strict=True):
                         self.data.label_counts[label] += n
+                    seen = [numbers["labels"][label] for label in found["pairs"]]
+                    pairs.update(zip(seen[::2], seen[1::2], strict=True))
+                    for path, n in found["attributes"]:
+                        attributes[path] += n
+                    self.data.note(found)
                 except CrfkitError:
                     raise
-                except (LookupError, TypeError, ValueError) as error:
+                except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
                     # What was added before the fault cannot be taken back, and would give other numbers to all that follows.
                     raise TrainingError(f"what a worker tells of shard {len(self.numbers) + 1} contradicts itself: {error}; start the run again") from error
-                seen = [numbers["labels"][label] for label in found["pairs"]]
-                pairs.update(zip(seen[::2], seen[1::2], strict=True))
-                for path, n in found["attributes"]:
-                    attributes[path] += n
-                self.data.note(found)
                 self.data.as_read[len(self.numbers)] = str(found["checksum"])
                 self.numbers.append(numbers)
                 reader.progress.reading(self.data.tokens[-1], self.data.sequences[-1])
