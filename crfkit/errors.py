@@ -5,6 +5,7 @@ Messages are written for the command line, where options are `--min-freq N`. Who
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -110,6 +111,12 @@ class FileError(CrfkitError, OSError):
 
     def _start(self) -> int:
         return self.message.rfind(": ") + 1
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """A file to read is not there."""
+
+    errno = errno.ENOENT
 
 
 class TrainingError(CrfkitError, ArithmeticError):

@@ -1,8 +1,10 @@
 """Models that are written into open files and read from them, and what no file can hold."""
 
+import errno
 import io
 import mmap
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -256,3 +258,17 @@ def test_headers_that_no_model_has(template, changes, message):
     model = crfkit.learn([[["a", "b", "X"], ["c", "d", "Y"]]], template, "perceptron", passes=1)
     with pytest.raises(ModelFileError, match=message):
         crfkit.load(modelfile.dumps({**model.header, **changes}, model.sections))
+
+
+@pytest.mark.parametrize(
+    "use", [crfkit.load, crfkit.Template.load, lambda path: crfkit.learn(path, "U:%x[0,0]\n"), lambda path: crfkit.learn([[["a", "x"], ["b", "y"]]], path)]
+)
+def test_a_file_that_is_not_there_is_what_python_calls_it(use):
+    with pytest.raises(FileNotFoundError, match=r"^missing: cannot ") as caught:
+        use("missing")
+    assert isinstance(caught.value, FileError) and caught.value.errno == errno.ENOENT
+    with pytest.raises(FileError) as folder:
+        use(".")
+    assert not isinstance(folder.value, FileNotFoundError)
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert (type(copy), str(copy)) == (type(caught.value), str(caught.value))

@@ -11,7 +11,6 @@ a token. The compiled index yields the same features without building the string
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import reprlib
@@ -19,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from crfkit.errors import FileError, OptionError, TemplateError
+from crfkit.errors import FileError, MissingFileError, OptionError, TemplateError
 from crfkit.values import as_text, named, shown
 
 from .macros import PLACE, Line, Macro
@@ -79,13 +78,14 @@ def read_text(path: str, loose: bool = False) -> str:
     except OSError as error:
         if "\n" in path:
             raise FileError(f"{shown(path)}: not a file name; Template.parse takes the text of a template") from None
-        hint = ""
-        if error.errno == errno.ENOENT:
+        hint, kind = "", FileError
+        if isinstance(error, FileNotFoundError):
+            kind = MissingFileError
             # Not before it is needed: it takes pathlib, which is a twentieth of the start of a command.
             from .shipped import command_for
 
             hint = command_for(path)
-        raise FileError(f"{named(path)}: cannot read the template: {error.strerror}{hint}") from None
+        raise kind(f"{named(path)}: cannot read the template: {error.strerror}{hint}") from None
     except ValueError:  # a zero byte
         raise FileError(f"{shown(path)}: not a file name") from None
     if len(data) > _LONGEST:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 
-from crfkit.errors import DataError, FileError
+from crfkit.errors import DataError, FileError, MissingFileError
 from crfkit.values import name_of, named, shown
 
 from .scanning import first_cut
@@ -125,7 +125,8 @@ def open_file(path: str) -> BinaryIO:
     try:
         return open(path, "rb", buffering=0)
     except OSError as error:
-        raise FileError(f"{named(path)}: cannot be read: {error.strerror}") from error
+        kind = MissingFileError if isinstance(error, FileNotFoundError) else FileError
+        raise kind(f"{named(path)}: cannot be read: {error.strerror}") from error
     except ValueError as error:  # a zero byte
         raise FileError(f"{shown(path)}: not a file name") from error
 
