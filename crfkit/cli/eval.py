@@ -84,7 +84,7 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
     with usage_errors(ctx):
         refuse_overwriting("output", (*inputs, options["gold"], options["lexicon"]), "-")
     if options["heads"]:
-        _check_heads(ctx, inputs, options)
+        _check_heads(ctx, options)
         _heads(inputs, options)
         return
     _check_options(ctx, inputs, options)
@@ -103,7 +103,7 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
     write_output(_as_json(outputs.scores, comparisons) if options["as_json"] else _as_text(outputs.scores, comparisons, options))
 
 
-def _check_heads(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> None:
+def _check_heads(ctx: click.Context, options: dict[str, Any]) -> None:
     """Refuse what trees have no use for."""
     labels = [name for name in options if name not in ("heads", "gold", "format", "as_json")]
     refuse(
