@@ -183,6 +183,18 @@ def test_no_feature_is_left(train):
     assert error("learn", "--min-freq", 10**6, "template", "train", "model") == "train: no feature is left: lower --min-freq"
 
 
+@pytest.mark.parametrize(("template", "options", "why"), [
+    ("U:%x[0,0]\nB\n", ("--min-freq", 10**6), "lower --min-freq"),
+    ("U:%x[0,0] @minfreq=999999\nB\n", (), "the lines of the template find nothing in these data, or too rarely (@minfreq)"),
+    ("U:%x[0,0]\nB\n", (), None),
+    ("B\n", (), None),
+])  # fmt: skip
+def test_no_attribute_is_left(train, template, options, why):
+    (train.parent / "template").write_text(template)
+    said = [line for line in learn("--max-iter", 1, *options).stderr.splitlines() if "attribute is left" in line]
+    assert said == ([f"crfkit: warning: no attribute is left: {why}; labels will depend on their neighbours alone"] if why else [])
+
+
 # --- models to start from -----------------------------------------------------------------------------------------
 
 

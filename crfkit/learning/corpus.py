@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from crfkit.features.tables import Names
     from crfkit.model import Model
     from crfkit.options import Run
+    from crfkit.template.parsing import Template
 
 
 @dataclass
@@ -112,8 +113,18 @@ def _keep(builder: Any, rules: tuple[bytearray, bytearray], known: Known, path: 
 
 def no_feature(run: Run, path: str | None) -> DataError:
     """The error to raise if no feature is left to train."""
-    how = "lower --min-freq" if run.min_freq > 1 else "the lines of the template find nothing in these data, or too rarely (@minfreq)"
-    return DataError(f"no feature is left: {how}", path)
+    return DataError(f"no feature is left: {_why_none(run)}", path)
+
+
+def no_attribute(corpus: Corpus, template: Template | None, run: Run) -> str | None:
+    """A warning if nothing but label pairs is left of a template that looks at tokens, or None."""
+    if corpus.summary["attributes"] or (template is not None and not any(line.macros for line in template.lines)):
+        return None
+    return f"no attribute is left: {_why_none(run)}; labels will depend on their neighbours alone"
+
+
+def _why_none(run: Run) -> str:
+    return "lower --min-freq" if run.min_freq > 1 else "the lines of the template find nothing in these data, or too rarely (@minfreq)"
 
 
 def read_corpus(reader: Reader, known: Known | None = None, *, ambiguity: bool = True) -> Corpus:

@@ -31,7 +31,7 @@ from crfkit.values import shown
 
 from . import streaming
 from .checkpoint import Checkpoint
-from .corpus import Corpus, read_corpus
+from .corpus import Corpus, no_attribute, read_corpus
 from .development import DevSet
 from .divergence import Divergence, value_warning
 from .fitting import chooses_penalty, fitted, reasons
@@ -111,6 +111,7 @@ class Training:
         progress.summary({**corpus.summary, "memory": expected})
         if run.partial:
             progress.note(f"{corpus.dataset.n_given:,} tokens have one label, {corpus.dataset.n_tokens - corpus.dataset.n_given:,} a choice")
+        progress.warn(no_attribute(corpus, reader.template, run))
         progress.warn(value_warning(corpus.dataset.largest_value, self.algorithm, options))
         progress.warn(_labels_warning(corpus, run))
         progress.warn(_slow_warning(self.algorithm, corpus, run))
