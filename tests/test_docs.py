@@ -154,6 +154,8 @@ def test_what_is_named_exists(page):
         pytest.param("crfkit learn --search a", ["astar"], marks=pytest.mark.long),
         pytest.param("crfkit learn -a s", ["sbcd", "sgd", "sapo"], marks=pytest.mark.long),
         ("crfkit templates ner", ["ner", "ner-words"]),
+        pytest.param("crfkit tag --constraints io", ["iob1", "ioe1", "ioe2", "iobes"], marks=pytest.mark.long),
+        pytest.param("crfkit tag --constraints my", ["my"], marks=pytest.mark.long),  # the shell looks for files
     ],
 )
 def test_shells_complete(words, offered, workshop):

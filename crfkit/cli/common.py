@@ -55,9 +55,15 @@ class Text(click.ParamType):
         return value
 
 
-def offer(names: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
-    """What a shell completes a value to."""
-    return lambda _ctx, _param, begun: [name for name in names() if name.startswith(begun)]
+def offer(names: Callable[[], Iterable[str]], files: bool = False) -> Callable[..., list[Any]]:
+    """What a shell completes a value to: one of the names, or a file if it begins like none of them."""
+
+    def offered(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
+
+        return [name for name in names() if name.startswith(begun)] or [CompletionItem(begun, type="file")] * files
+
+    return offered
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from .common import (
     debug_option,
     is_given,
     note,
+    offer,
     opened,
     refuse,
     usage_errors,
@@ -48,6 +49,12 @@ class LabelBias(click.ParamType):
             return name, float(number)
         except ValueError:
             self.fail(f"found {shown(number)} for the label {shown(name)}, expected a number", param, ctx)
+
+
+def _schemes() -> tuple[str, ...]:
+    from crfkit.decode.constraints import STRICT_SCHEMES
+
+    return ("auto", *STRICT_SCHEMES)
 
 
 def _by_label(ctx: click.Context, param: click.Parameter, given: tuple[tuple[str, float], ...]) -> dict[str, float] | None:
@@ -99,7 +106,7 @@ def _by_label(ctx: click.Context, param: click.Parameter, given: tuple[tuple[str
     help="Choose the most probable label of each token, not the most probable sequence. With --constraints: of all "
     "allowed sequences, the one with the greatest sum of these probabilities.",
 )
-@click.option("--constraints", metavar="SCHEME|FILE",
+@click.option("--constraints", metavar="SCHEME|FILE", shell_complete=offer(_schemes, files=True),
               help="Forbid impossible sequences of labels: by a scheme (bio, iobes, iob1, ioe1, ioe2, bilou), by that of "
               "the model's labels (auto), or by a file of allowed pairs.")  # fmt: skip
 @click.option("--bias", type=LabelBias(), multiple=True, callback=_by_label, metavar="LABEL=NUMBER",
