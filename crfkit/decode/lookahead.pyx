@@ -41,7 +41,7 @@ cdef class LookaheadSearch:
     """The scratch of one thread; it reads weights that others may change."""
 
     def __init__(self, Layout layout not None, Lattice lattice not None, int32_t depth, shared):
-        """`shared`: bigram attributes that every token has."""
+        """`shared`: bigram attributes that every token has; one that it has twice is listed twice."""
         cdef int64_t k, L = layout.c.L, P = layout.c.P
         if self.layout is not None:
             raise TypeError("a LookaheadSearch is set up once")
@@ -55,7 +55,7 @@ cdef class LookaheadSearch:
         self.rows, self.sums = <double*>arena_zeros(self, 2 * P * (depth + 1), sizeof(double)), <double*>arena_zeros(self, P, sizeof(double))
         if self.second:
             self.memo = <MemoC*>arena_zeros(self, (depth + 1) * (L + 2) * L, sizeof(MemoC))
-        shared = sorted({b for b in shared if b >= 0})
+        shared = [b for b in shared if b >= 0]
         self.n_shared = len(shared)
         self.shared = <int32_t*>arena_zeros(self, self.n_shared, sizeof(int32_t))
         for k in range(self.n_shared):
@@ -142,10 +142,11 @@ cdef class LookaheadSearch:
     cdef void note_history(self, int32_t b, int32_t before, int32_t previous, int32_t label, double by) noexcept nogil:
         """The weight of a feature of an attribute has changed. A bound on the features after several labels may stay
         too high until the next sentence."""
-        cdef int64_t i, L = self.layout.c.L, P = self.layout.c.P
+        cdef int64_t i, L = self.layout.c.L, P = self.layout.c.P, times = times_shared(self, b)
         cdef double* row = self.pairs + label * P
-        if not is_shared(self, b):
+        if times == 0:
             return
+        by *= times
         self.stale |= before != ANY or previous == ANY
         if previous == ANY:
             for i in range(L):
@@ -179,15 +180,10 @@ cdef class LookaheadSearch:
 
     cdef int refresh(self) except -1 nogil:
         """Compute the bounds of steps between labels from the current weights."""
-        cdef:
-            LatticeC* lat = &self.lattice.c
-            int64_t i, j, k, P = lat.P
-            double* pairs = self.pairs
-        for i in range(P):
-            for j in range(lat.L):
-                pairs[j * P + i] = lat.shared.score[i * P + j] if i < lat.L else 0
+        cdef int64_t k
+        copy_tau(&self.lattice.c, self.pairs)
         for k in range(self.n_shared):
-            add_bounds(self, self.shared[k], pairs)
+            add_bounds(self, self.shared[k], self.pairs)
         self.stale = False
         return 0
 
@@ -232,12 +228,20 @@ cdef void fill_row(LookaheadSearch search, int32_t t, int32_t before, int32_t pr
                 add_features(layout, search.w, sent.b_id[u], before, ANY, row)
 
 
-cdef bint is_shared(LookaheadSearch search, int32_t b) noexcept nogil:
-    cdef int64_t k
+cdef int64_t times_shared(LookaheadSearch search, int32_t b) noexcept nogil:
+    """How often every token has attribute b."""
+    cdef int64_t k, n = 0
     for k in range(search.n_shared):
-        if search.shared[k] == b:
-            return True
-    return False
+        n += search.shared[k] == b
+    return n
+
+
+cdef void copy_tau(const LatticeC* lat, double* matrix) noexcept nogil:
+    """matrix[j][i] = the score of the plain pair i, j."""
+    cdef int64_t i, j, P = lat.P
+    for i in range(P):
+        for j in range(lat.L):
+            matrix[j * P + i] = lat.shared.score[i * P + j] if i < lat.L else 0
 
 
 cdef void add_bounds(LookaheadSearch search, int32_t b, double* matrix) noexcept nogil:
@@ -290,25 +294,31 @@ cdef int score_to(LookaheadSearch search, int32_t last) except -1 nogil:
 
 
 cdef int bound_to(LookaheadSearch search, int32_t last) except -1 nogil:
-    """Steps into the tokens up to `last`, where they have bigram attributes that not all tokens have."""
+    """Steps into the tokens up to `last`, where they have bigram attributes that not all tokens have, or lack some that the others have
+    (--dropout)."""
     cdef:
         const SentenceC* sent = search.sent
-        int64_t u, size = <int64_t>search.layout.c.L * search.layout.c.P
+        int64_t u, left, size = <int64_t>search.layout.c.L * search.layout.c.P
         int32_t t
         bint own
         double* matrix
     for t in range(search.bounded, last + 1):
-        own = False
+        left, own = 0, False
         if sent.b_ptr != NULL and search.depth:
+            left = search.n_shared
             for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                own = own or not is_shared(search, sent.b_id[u])
+                left -= times_shared(search, sent.b_id[u]) > 0
+            own = left or sent.b_ptr[t + 1] - sent.b_ptr[t] > search.n_shared
         (<uint8_t*>search.has_own.data)[t] = own
         if own:
             arena_reserve(search, &search.own, search.ring * size, sizeof(double))
             matrix = <double*>search.own.data + (t % search.ring) * size
-            memcpy(matrix, search.pairs, size * sizeof(double))
+            if left:
+                copy_tau(&search.lattice.c, matrix)
+            else:
+                memcpy(matrix, search.pairs, size * sizeof(double))
             for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                if not is_shared(search, sent.b_id[u]):
+                if left or times_shared(search, sent.b_id[u]) == 0:
                     add_bounds(search, sent.b_id[u], matrix)
     search.bounded = max(search.bounded, last + 1)
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from random import Random
 
 import pytest
@@ -12,6 +13,7 @@ from trainers.samples import accuracy
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, weighted
 from trainers.twins_lookahead import Lookahead
 
+import crfkit
 from crfkit import options
 from crfkit.trainers.online.lookahead import Lookahead as Trainer
 
@@ -20,27 +22,26 @@ FEW_LABELS = st.integers(1, 4)
 
 @st.composite
 def histories(draw, labels=FEW_LABELS):
-    """Corpora with attributes that look at one or two labels before; the last attribute may be that of all tokens."""
+    """Corpora with attributes that look at one or two labels before; all tokens may have the last one, or have it twice, or some may lack it."""
     corpus = draw(corpora(labels=labels))
     if corpus.n_b and draw(st.booleans()):
         corpus.reach = draw(st.lists(st.integers(0, 3), min_size=corpus.n_b, max_size=corpus.n_b))
         if draw(st.booleans()):
             corpus.reach.append(draw(st.integers(1, 3)))
+            own, gap = [(corpus.n_b, 1.0)] * draw(st.integers(1, 2)), draw(st.sampled_from([0, 3]))
             for sample in corpus.samples:
-                for items in sample.bigrams:
-                    items.append((corpus.n_b, 1.0))
+                for t, items in enumerate(sample.bigrams):
+                    items += own if gap == 0 or t % gap else []
             corpus.n_b += 1
     assume(corpus.features())
     return corpus
 
 
 def shared(built):
-    """The attribute of all tokens, if there is one."""
-    corpus = built.corpus
-    last = corpus.n_b - 1
-    everywhere = corpus.reach is not None and all((last, 1.0) in items for s in corpus.samples for items in s.bigrams)
-    once = everywhere and all([b for b, _ in items].count(last) == 1 for s in corpus.samples for items in s.bigrams)
-    return [built.b_new[last]] if once and corpus.reach[last] else []
+    """The last attribute, as often as tokens have it that do not lack it."""
+    last, reach = built.corpus.n_b - 1, built.corpus.reach
+    counts = {[b for b, _ in items].count(last) for s in built.corpus.samples for items in s.bigrams} | {0}
+    return [built.b_new[last]] * max(counts) if reach is not None and reach[last] and len(counts) <= 2 else []
 
 
 @thorough
@@ -68,19 +69,32 @@ def test_more_labels_than_a_vector_holds(corpus, depth, seed):
         assert [loss, weights] == expected
 
 
+@pytest.mark.parametrize("times", [[1], [2], [0, 1, 1]], ids=["once", "twice", "not always"])
 @pytest.mark.parametrize("depth", [1, 3])
-@pytest.mark.parametrize("reach", [2, 3])
-def test_bounds_hold_while_weights_fall(reach, depth):
+@pytest.mark.parametrize("reach", [1, 2, 3])
+def test_bounds_hold_while_weights_fall(reach, depth, times):
     """Within a long sequence the weights of an attribute of all tokens change again and again. Where one falls, that of another label before
-    may not have, and it bounds the value of both."""
+    may not have, and it bounds the value of both. Tokens lack such an attribute with --dropout, and have it twice where a line of the template
+    stands twice."""
     random = Random(reach)
     labels = [random.randrange(3) for _ in range(60)]
-    corpus = Corpus([Sample(labels, [[(random.randrange(2), 1.0)] for _ in labels], [[(0, 1.0)] for _ in labels])], 3, 2, n_b=1, reach=[reach])
+    corpus = Corpus([Sample(labels, [[(random.randrange(2), 1.0)] for _ in labels], [[(0, 1.0)] * n for n in times * (60 // len(times))])], 3, 2, n_b=1, reach=[reach])
     built = Built(corpus)
     trainer = Trainer(built.dataset, built.layout, options.Lookahead(depth=depth, margin=1.0, average=False), shared=shared(built))
     twin = Lookahead(corpus, dict.fromkeys(corpus.features(), 0.0), depth, 1.0)
     for loss, weights, *expected in passes_of_both(built, trainer, twin, 3):
         assert [loss, weights] == expected
+
+
+@pytest.mark.parametrize("line", ["U1:%y[-1]", "T"])
+def test_a_line_that_stands_twice_counts_twice_in_tagging(line):
+    """With enough depth the labels found are the best of all."""
+    random = Random(1)
+    data = [[[random.choice("abc"), random.choice("XYZ")] for _ in range(4)] for _ in range(40)]
+    tagger = crfkit.learn(data, template=f"U0:%x[0,0]\n{line}\n{line}\n", algorithm="lookahead", depth=3, passes=3, margin=1, average=False).tagger()
+    for sentence in data:
+        rows = [row[:1] for row in sentence]
+        assert tagger.score(rows, tagger.tag(rows)) == max(tagger.score(rows, labels) for labels in product("XYZ", repeat=4))
 
 
 @pytest.mark.parametrize("margin", [0.0, 5.0])
