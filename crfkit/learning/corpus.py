@@ -146,7 +146,7 @@ def read_corpus(reader: Reader, known: Known | None = None, *, ambiguity: bool =
     if known is not None:
         _keep(builder, rules, known, reader.columns.path)
     if run.n_selected is not None:
-        _select(dataset, rules, run.n_selected)
+        _select(dataset, rules, run.n_selected, builder.shared())
     layout, *new = Layout.build(dataset, len(dataset.labels), builder.plain_rule(usual), *rules, builder.reaches())
     if not layout.n_features:
         raise no_feature(run, reader.columns.path)
@@ -155,8 +155,14 @@ def read_corpus(reader: Reader, known: Known | None = None, *, ambiguity: bool =
     return Corpus.of(reader, dataset, layout, dataset.n_sequences, time.perf_counter() - started, ambiguous)
 
 
-def _select(dataset: Any, rules: tuple[bytearray, bytearray], n: int) -> None:
-    """Drop all attributes but the n of the highest mutual information with the label."""
+def _select(dataset: Any, rules: tuple[bytearray, bytearray], n: int, shared: list[int]) -> None:
+    """Drop all attributes but the n of the highest mutual information with the label. Those that every token has (`shared`) stay beside
+    these, as plain label pairs do: that a token has them tells nothing, but the labels before it do."""
     from crfkit.data.selection import keep_best, mutual_information
 
+    labels_alone = {number: rules[1][number] for number in shared}
+    for number in labels_alone:
+        rules[1][number] = 0
     keep_best((mutual_information(dataset, False, rules[0]), mutual_information(dataset, True, rules[1])), rules, n)
+    for number, rule in labels_alone.items():
+        rules[1][number] = rule

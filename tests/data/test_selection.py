@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trainers.twins import Built, Corpus, Sample, corpora
 
+import crfkit
 from crfkit.data.selection import keep_best, mutual_information
 
 
@@ -76,3 +77,10 @@ def test_dropped_attributes_are_not_scored():
         assert list(mutual_information(built.dataset, rules=rules)) == pytest.approx(expected)
     with pytest.raises(ValueError, match="rules for 1 attributes, expected 2"):
         mutual_information(built.dataset, rules=b"\1")
+
+
+def test_attributes_of_the_labels_before_stay():
+    """Every token has them, so that they tell nothing by themselves."""
+    data = [[["a", "X"], ["b", "Y"], ["c", "X"]], [["b", "Y"], ["a", "X"], ["a", "X"]]]
+    model = crfkit.learn(data, template="U:%x[0,0]\nU1:%y[-1]\nT\nB\n", algorithm="lookahead", select="mi:1", min_freq=2, average=False)
+    assert {attribute for attribute, *_ in model.features()} == {"U:b", "U1:%y[-1]", "T", None}
