@@ -141,9 +141,10 @@ class Progress:
             self.note(f"training will take about {counts['memory'] / 2**20:,.0f} MB of memory")
 
     def chosen(self, options: dict[str, Any], reasons: Mapping[str, str] | None = None) -> None:
-        """What was found for these data where nothing was given, and how: on a sample, if there is no other reason."""
+        """What was found for these data where nothing was given, and how: on a sample, if there is no other reason. With all digits: given as
+        an option, what is printed makes the same model."""
         for name, value in options.items():
-            self.note(f"--{name} {value:g}, {(reasons or {}).get(name, 'the best one on a sample')}")
+            self.note(f"--{name} {str(value).removesuffix('.0')}, {(reasons or {}).get(name, 'the best one on a sample')}")
 
     def taken_over(self, n: int, model: Any) -> None:
         """Training starts from so many weights of a model."""

@@ -82,6 +82,13 @@ def test_what_was_asked_for_is_shown():
     assert "pass    7  objective 12.35  crf loss 3.14  train accuracy 98.77%  0.50 s\n" in said(train_accuracy=0.98765, crf_loss=3.14159)
 
 
+@pytest.mark.parametrize(("value", "text"), [(20, "20"), (57.0, "57"), (0.17, "0.17"), (2.0**-10, "0.0009765625"), (1 / 3, "0.3333333333333333")])
+def test_what_was_chosen_is_printed_exactly(value, text):
+    stream = io.StringIO()
+    Progress(stream=stream).chosen({"rate": value})
+    assert stream.getvalue() == f"--rate {text}, the best one on a sample\n"
+
+
 def test_no_estimate_where_the_system_gives_none():
     stream = io.StringIO()
     Progress(stream=stream).summary({**COUNTS, "memory": 0})
