@@ -56,8 +56,8 @@ def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterat
         yield from map(work, first)
     else:
         yield from _in_threads(work, chain(first, coming), threads)
-    for error in failures:
-        raise error
+    if failures:
+        raise failures.pop()  # this frame, to which it leads, does not keep it
 
 
 class _Job:
@@ -79,11 +79,15 @@ class _Job:
         self.running.release()
 
     def result(self) -> Any:
-        """What the work gave, once it is done."""
+        """What the work gave, once it is done. An error leads to its frames, and these to the job, which does not keep it: what they hold, such
+        as a model and open files, would wait for the garbage collector."""
         self.running.acquire()
-        if self.error is not None:
+        if self.error is None:
+            return self.found
+        try:
             raise self.error
-        return self.found
+        finally:
+            self.error = None
 
 
 def _serve(jobs: SimpleQueue[_Job | None], at_work: Any) -> None:
@@ -122,6 +126,8 @@ def _in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Ite
             jobs.put(None)
         for lock in at_work:
             lock.acquire()
+        for job in waiting:
+            job.error = None
 
 
 def _start(jobs: SimpleQueue[_Job | None], at_work: list[Any]) -> None:

@@ -18,6 +18,7 @@ import crfkit
 import crfkit.compat.CRFPP
 import crfkit.compat.pycrfsuite
 from crfkit.decode.printing import Printer
+from crfkit.text import reading
 from crfkit.text.reading import Source
 
 pytestmark = pytest.mark.steady
@@ -165,6 +166,24 @@ def test_the_memory_of_a_tagger_is_freed_with_it():
             assert decoders() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("fault", [b"the\n\n" * 20, b"x" * (1 << 12)], ids=["of threads", "of the input"])
+def test_an_error_of_several_threads_holds_nothing_once_it_is_caught(fault, monkeypatch):
+    """It leads to the frames of all that was at work, with the model and the file that is read."""
+    monkeypatch.setattr(reading, "LONGEST_LINE", 1 << 10)
+    text = b"the DT\n\n" * 20 + fault
+    for first in (True, False):  # the first time modules are loaded
+        gc.disable()
+        try:
+            used = model("chunking").tagger()
+            with pytest.raises(crfkit.CrfkitError):
+                list(used.text(Source(io.BytesIO(text), "columns", block_size=16), Printer(), threads=3))
+            decoders = weakref.ref(used.decoders)
+            del used
+            assert first or decoders() is None
+        finally:
+            gc.enable()
 
 
 @pytest.fixture
