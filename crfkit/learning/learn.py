@@ -93,14 +93,16 @@ def learn_path(
 def _until_ctrl_c(models: Generator[Model, None, None], stop: StopRequest) -> Iterator[Model]:
     """The models; Ctrl-C meanwhile is Interrupted, with the model it cut short. Who holds the exception does not hold the run, and
     its workers."""
+    last = None
     with closing(models):
         while True:
             with stop.on_ctrl_c():
                 model = next(models, None)
+            if stop.signal is not None:  # maybe while the memory of a run that was over was given back
+                raise Interrupted(last if model is None else model)
             if model is None:
                 return
-            if stop.signal is not None:
-                raise Interrupted(model)
+            last = model
             yield model
 
 

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import signal
+from contextlib import contextmanager
 
 import numpy
 import pytest
@@ -16,6 +17,7 @@ from workers import corpus, use_local_workers
 
 from crfkit import CRF, errors, learn, learn_path, load, options
 from crfkit.errors import CrfkitWarning, FileError, Interrupted, OptionError, in_python
+from crfkit.learning import training
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
 
@@ -202,6 +204,21 @@ def test_ctrl_c_keeps_what_was_learned():
     assert caught.value.model.to_bytes()[64:] and caught.value.model.labels == ["X", "Y"]
     assert [*caught.value.model.features()] == [*short(passes=3).features()]
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_after_the_last_pass_is_heard(tmp_path, monkeypatch):
+    """As the memory of all that was read is given back, which may take long."""
+
+    @contextmanager
+    def removed(path):
+        yield
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(training, "empty_folders_removed", removed)
+    with pytest.raises(Interrupted) as caught:
+        short()
+    monkeypatch.undo()
+    assert caught.value.model.to_bytes() == short().to_bytes()
 
 
 def test_ctrl_c_ends_the_workers(tmp_path, monkeypatch):
