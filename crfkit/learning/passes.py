@@ -158,8 +158,8 @@ class Passes:
         if self.checkpoint is None or not self.whole or self.trainer.interrupted:
             return
         if over or self.stop.requested() or self.checkpoint.due(self.standing.passes):
-            if self.log is not None or self.run.log is None:  # else it has failed: --resume keeps what it held before
-                self.standing.log_size = 0 if self.log is None else self.log.synced()
+            if self.log is not None:  # else it has failed, or this part of the run has none: --resume keeps what it held before
+                self.standing.log_size = self.log.synced() or self.standing.log_size
             try:
                 self.checkpoint.write(self.trainer, self.standing, over)
             except FileError as error:  # what is learned matters more

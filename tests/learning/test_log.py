@@ -52,6 +52,18 @@ def test_records_behind_the_checkpoint_are_removed():
     assert logged() == [1, 2, 3, 4]
 
 
+@pytest.mark.parametrize("between", [None, io.StringIO(), os.devnull], ids=["none", "an open file", "a device"])
+def test_a_part_of_the_run_that_is_not_logged_keeps_the_log(train, between):
+    def run(passes, log, resume=True):
+        learn("train", "template", "perceptron", passes=passes, checkpoint="state", resume=resume, log=log)
+
+    run(2, "log", resume=False)
+    run(3, between)
+    assert logged() == [1, 2]
+    run(4, "log")
+    assert logged() == [1, 2, 4]
+
+
 @pytest.mark.parametrize("fails", ["fsync", "write"])
 def test_a_log_that_fails_keeps_what_it_held(train, monkeypatch, fails):
     """A run that is resumed removes no records of passes before the failure."""
