@@ -105,6 +105,7 @@ def _in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Ite
     jobs: SimpleQueue[_Job | None] = SimpleQueue()
     waiting: deque[_Job] = deque()
     at_work: list[Any] = []
+    process = os.getpid()
     try:
         for item in items:
             if len(at_work) < threads:
@@ -124,6 +125,8 @@ def _in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Ite
                 job.work = None
         finally:
             jobs.put(None)
+        if sys.is_finalizing() or process != os.getpid():
+            at_work = []  # nobody comes back: not where an interpreter ends, nor in a child of the process
         for lock in at_work:
             lock.acquire()
         for job in waiting:

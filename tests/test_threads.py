@@ -215,6 +215,23 @@ def test_labelling_after_the_main_thread_has_ended():
 # Results in order
 
 
+@pytest.mark.parametrize("end", ["", "results.itself = results", "os.fork() or results.results.close()"], ids=["in time", "as garbage", "in a child"])
+def test_results_that_nobody_takes_hold_up_no_program_that_ends(end):
+    program = f"""
+import itertools, os
+from crfkit.parallel import in_order
+
+class Results:
+    results = in_order(abs, itertools.count(), 2)
+
+results = Results()
+print(next(results.results), flush=True)
+{end}
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
+
+
 @by_their_numbers
 @pytest.mark.parametrize("raising", ["work", "items", "handler"])
 def test_nobody_is_left_when_an_exception_ends_the_work(raising):
