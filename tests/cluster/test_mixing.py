@@ -40,6 +40,24 @@ def test_same_bytes_for_any_number_of_workers(tmp_path, monkeypatch, algorithm, 
     assert workers.verbs.count("learn") >= 4  # of two passes, so that there are several shards
 
 
+@pytest.mark.parametrize("wrong", [lambda n: ["x"] * n, lambda n: [[1.0, 2.0]] * n], ids=["texts", "rows"])
+def test_of_an_answer_that_is_wrong_in_part_nothing_is_added(tmp_path, monkeypatch, wrong):
+    learn, train, answers = service.Service.learn, corpus(tmp_path / "train.txt", 80), []
+
+    def flawed(self, *given, **named):
+        answer = learn(self, *given, **named)
+        answers.append(answer)
+        if len(answers) == 1:
+            answer["sums"]["average"] = wrong(len(answer["sums"]["average"]))
+        return answer
+
+    one, _ = with_workers(monkeypatch, train, TEMPLATE, "perceptron", 2, passes=2)
+    monkeypatch.setattr(service.Service, "learn", flawed)
+    again, workers = with_workers(monkeypatch, train, TEMPLATE, "perceptron", 2, passes=2)
+    assert again == one
+    assert workers.started > 2
+
+
 @pytest.mark.parametrize("algorithm", ["sgd", "perceptron", "adf", "mira"])
 @pytest.mark.filterwarnings("ignore:(values of the features reach|the loss)")
 def test_values_and_weights(tmp_path, monkeypatch, algorithm):

@@ -137,10 +137,11 @@ class Mixing:
             if answer["shards"] != own or set(answer["sums"]) != set(sums) or len(answer["records"]) != len(own):
                 raise ValueError("another pass")
             found = [{name: float(value) for name, value in record.items()} for record in answer["records"]]
-            if any(len(answer["sums"][name]) != len(total) for name, total in sums.items()):
+            parts = {name: np.asarray(answer["sums"][name], np.float64) for name in sums}
+            if any(parts[name].shape != (len(total),) for name, total in sums.items()):
                 raise ValueError("weights of another layout")
-            for name, total in sums.items():
-                add_scaled(total, answer["sums"][name], 1.0)
+            for name, total in sums.items():  # no fault from here on: another worker's answer would be added to half of this one
+                add_scaled(total, parts[name], 1.0)
             records.update(zip(own, found, strict=True))
 
         self.corpus.crew.run(range(self.n), steps, accept, grouped=True)
