@@ -153,6 +153,42 @@ def test_garbage_that_is_collected_in_a_call_may_call_again():
         assert len(seen) == 7 * 12 and all(labels == expected[k] for k, labels in seen)
 
 
+@pytest.mark.parametrize("verbose", [0, 2])
+def test_garbage_that_is_collected_may_have_another_sentence_read(tmp_path, verbose):
+    """In the middle of what is told of the sentence before: its best labellings, or its marginals."""
+    model("chunking").save(tmp_path / "model")
+    tagger, rows, before = crfkit.compat.CRFPP.Tagger(f"-m {tmp_path / 'model'} -v {verbose}"), ["the DT", "dog NN"] * 60, gc.get_threshold()
+
+    def read(rows):
+        tagger.clear()
+        for row in rows:
+            tagger.add(row)
+        tagger.parse()
+
+    def told():
+        """At once, and where a collection comes after so many more objects."""
+        return tagger._look().marginals() if verbose else tagger._look().best_paths(8)
+
+    read(rows)
+    expected, seen = told(), []
+    gc.freeze()
+    try:
+        for more in range(30):
+            read(rows)
+            gc.disable()
+            gc.collect()
+            Garbage(lambda: seen.append(read(rows * 40)))
+            gc.set_threshold(max(gc.get_count()[0] + more, 1), 1, 1)
+            gc.enable()
+            found = told()
+            assert found == expected or len(found[0][1] if not verbose else found) == 4800
+            gc.set_threshold(*before)
+            gc.collect()
+    finally:
+        gc.set_threshold(*before)
+    assert len(seen) == 30
+
+
 def test_the_memory_of_a_tagger_is_freed_with_it():
     """Scratches hold matrices of labels by labels, which must not wait for the next collection of garbage."""
     rows = [row[:-1] for row in sentences("chunking")[0]]

@@ -19,6 +19,10 @@ from .scratch cimport Scratch, reverse
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
 from crfkit.threads cimport PyErr_CheckSignals
 
+cdef extern from "Python.h":
+    int PyGC_Disable()
+    int PyGC_Enable()
+
 cdef enum:
     SHORT = 256     # tokens times labels
 
@@ -210,16 +214,22 @@ cdef class OneSentence(Scratch):
         return self.as_text(labels, self.lattice.c.T)
 
     def best_paths(self, int n):
-        """The n best paths of the sentence: (score, labels)."""
+        """The n best paths of the sentence: (score, labels). Garbage collection is off while they are read (scratch.pyx, as_text)."""
         cdef int64_t k
+        cdef int collecting
         if self.lattice.c.T == 0:
             return [(0.0, [])]
         self.expected = False
         with nogil:
             if search_nbest(self.search, &self.lattice.c, n, 0.0, 1.0) == 0:
                 self.impossible(self.source, self.taken)
-        return [(self.search.scores[k], self.as_text(self.search.labels + k * self.lattice.c.T, self.lattice.c.T))
-                for k in range(self.search.found)]
+        collecting = PyGC_Disable()
+        try:
+            return [(self.search.scores[k], self.as_text(self.search.labels + k * self.lattice.c.T, self.lattice.c.T))
+                    for k in range(self.search.found)]
+        finally:
+            if collecting:
+                PyGC_Enable()
 
     def explain(self, int top):
         """Why each token has its label, by at most so many reasons, as Rivals.token says it."""
@@ -238,8 +248,9 @@ cdef class OneSentence(Scratch):
     def score_of(self, labels):
         """The score of the labels (numbers) of the sentence."""
         cdef int64_t t
-        cdef uint16_t* path = <uint16_t*>self.labels.data
+        cdef uint16_t* path
         labels = tuple(labels)
+        path = <uint16_t*>self.labels.data      # not sooner: garbage that is collected here may have a longer sentence read
         if len(labels) != self.lattice.c.T:
             raise ValueError("labels of another sentence")
         for t in range(self.lattice.c.T):
@@ -278,16 +289,23 @@ cdef class OneSentence(Scratch):
         return self.lattice.c.node[t * self.lattice.c.P + j]
 
     def marginals(self):
-        """The probability of each label at each position, as dicts."""
+        """The probability of each label at each position, as dicts. Garbage collection is off while they are read."""
         cdef int64_t t, j
         cdef list names = self.decoder.labels, found = []
         cdef dict row, blank = dict.fromkeys(names)  # copies of it have their final size
-        for t in range(self.lattice.c.T):
+        cdef int collecting
+        if self.lattice.c.T:
             self.expect_once()
-            row = blank.copy()
-            for j in range(self.lattice.c.L):
-                row[names[j]] = self.lattice.c.node[t * self.lattice.c.P + j]
-            found.append(row)
+        collecting = PyGC_Disable()
+        try:
+            for t in range(self.lattice.c.T):
+                row = blank.copy()
+                for j in range(self.lattice.c.L):
+                    row[names[j]] = self.lattice.c.node[t * self.lattice.c.P + j]
+                found.append(row)
+        finally:
+            if collecting:
+                PyGC_Enable()
         return found
 
     def fill_nodes(self, double[:, ::1] out not None):
