@@ -24,12 +24,13 @@ cdef class Groups:
     """Sequences in the order of their arrival, and the group of each."""
 
     cdef readonly Rows rows
-    cdef readonly object lock           # held while both grow, and while they are read
+    cdef readonly object lock           # held while both grow, and while they are read, where a thread itself may append more:
+                                        # in a handler of a signal, or as garbage is collected
     cdef public array.array groups
     cdef Rows spare                     # rows into which a sequence is read, reused
 
     def __cinit__(self):
-        self.rows, self.groups, self.lock = Rows("crfsuite"), array.array("i"), threading.Lock()
+        self.rows, self.groups, self.lock = Rows("crfsuite"), array.array("i"), threading.RLock()
 
     def add(self, sentence, labels, int group):
         """Append a list of items and their labels."""

@@ -2,6 +2,7 @@
 
 import re
 import sys
+import threading
 
 import pycrfsuite
 import pytest
@@ -9,6 +10,7 @@ from compat.pycrfsuite_runs import ALGORITHMS, BOTH, sentences, trained
 from pycrfsuite._logparser import TrainLogParser as PeerParser
 
 from crfkit.compat import pycrfsuite as compat
+from crfkit.compat.pycrfsuite import features
 from crfkit.compat.pycrfsuite._logparser import TrainLogParser
 
 
@@ -220,6 +222,27 @@ def test_what_is_changed_after_append_does_not_matter(tmp_path):
     tagger = compat.Tagger()
     tagger.open(tmp_path / "m")
     assert set(tagger.info().attributes) == {"a", "b"} and set(tagger.labels()) == {"A", "B"}
+
+
+@pytest.mark.parametrize("algorithm", ["lbfgs", "ap"])
+def test_what_is_appended_while_sequences_are_read_counts_in_the_next_run(tmp_path, monkeypatch, algorithm):
+    """By the thread that reads them: in the handler of a signal, or as garbage is collected."""
+    trainer, runs = compat.Trainer(algorithm, {"max_iterations": 3}, verbose=False), features._runs
+    for group in (0, 1, 0):
+        trainer.append([["a"], ["b"]], ["A", "B"], group)
+    trainer.train(tmp_path / "expected", 1)
+
+    def appending(*given):
+        for run in runs(*given):
+            trainer.append([["a"], ["c"]], ["A", "C"])
+            yield run
+
+    monkeypatch.setattr(features, "_runs", appending)
+    thread = threading.Thread(target=trainer.train, args=(tmp_path / "found", 1), daemon=True)
+    thread.start()
+    thread.join(60)  # it would wait for itself
+    assert (tmp_path / "found").read_bytes() == (tmp_path / "expected").read_bytes()
+    assert len(trainer.sequences.groups) == len(trainer.sequences.rows) == 6
 
 
 def test_texts_of_whole_numbers_may_have_a_decimal_point():

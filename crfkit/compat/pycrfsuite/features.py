@@ -29,9 +29,9 @@ class Sequences(Groups):
         for place, sequence in enumerate(self.order):
             self.groups[sequence] = place % n
 
-    def first_order(self, holdout: int) -> array.array[int]:
+    def first_order(self, groups: array.array[int], holdout: int) -> array.array[int]:
         """CRFsuite's order of the sequences that are not held out, each by its number among them."""
-        learned = [sequence for sequence, group in enumerate(self.groups) if not 0 <= holdout == group]
+        learned = [sequence for sequence, group in enumerate(groups) if not 0 <= holdout == group]
         numbers = {sequence: number for number, sequence in enumerate(learned)}
         return array.array("i", (numbers[sequence] for sequence in self.order or learned if sequence in numbers))
 
@@ -44,14 +44,6 @@ class Sequences(Groups):
             builder.meet(self.rows, 0, len(self.groups))
         return builder.n_attributes[0]
 
-    def runs(self, holdout: int) -> Iterator[tuple[bool, int, int]]:
-        """Runs of consecutive sequences with the same role: (held out or not, the first, how many)."""
-        first = 0
-        for held, run in groupby(self.groups, lambda group: 0 <= holdout == group):
-            n = sum(1 for _ in run)
-            yield held, first, n
-            first += n
-
     def held(self, holdout: int) -> Rows:
         """The sequences of a group."""
         found = Rows("crfsuite")
@@ -60,6 +52,15 @@ class Sequences(Groups):
                 if 0 <= holdout == group:
                     append_sequence(found, self.rows, place)
         return found
+
+
+def _runs(groups: array.array[int], holdout: int) -> Iterator[tuple[bool, int, int]]:
+    """Runs of consecutive sequences with the same role: (held out or not, the first, how many)."""
+    first = 0
+    for held, run in groupby(groups, lambda group: 0 <= holdout == group):
+        n = sum(1 for _ in run)
+        yield held, first, n
+        first += n
 
 
 class Features(NamedTuple):
@@ -82,9 +83,10 @@ def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> F
 
     builder = IndexBuilder(None, crfsuite=True)
     with sequences.lock:
-        for held, first, n in sequences.runs(holdout):
+        groups = sequences.groups[:]
+        for held, first, n in _runs(groups, holdout):
             (builder.meet if held else builder.add)(sequences.rows, first, n)
-        order = sequences.first_order(holdout)
+        order = sequences.first_order(groups, holdout)
     dataset, names = builder.finish(as_seen=True), builder.literals[0]
     states, pairs = (RULES["all" if values[f"feature.possible_{what}"] else "observed"] for what in ("states", "transitions"))
     layout, *new = Layout.build(dataset, len(dataset.labels), pairs, builder.rules(False, states), builder.rules(True, states))
