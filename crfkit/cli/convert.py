@@ -43,7 +43,7 @@ def convert_command(ctx: click.Context, source: str, target: str, to: str, templ
     templates.
 
     Each line of the file of --edit gives a feature a weight. 0 drops the feature; one that the model does not have is added.
-    All other weights stay as they are.
+    All other weights stay as they are; those kept as int8 are rounded anew.
     """
     with usage_errors(ctx):
         refuse_dash("TARGET", target)
