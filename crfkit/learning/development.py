@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError
 from crfkit.evaluation.schemes import marks_chunks
+from crfkit.text.faults import plural
 from crfkit.text.items import fill_items
 from crfkit.text.opening import contents
 from crfkit.text.rows import Rows
@@ -31,15 +32,19 @@ class _InMemory(io.BytesIO):
         super().__init__(data)
 
 
-def _parsed(sentences: Any, form: str) -> Rows:
-    """Sentences from Python, read once, unless they are Rows: there may be iterators among them, and they may change."""
+def _parsed(sentences: Any, header: dict[str, Any]) -> Rows:
+    """Sentences from Python, read once, unless they are Rows: there may be iterators among them, and they may change. They have the columns
+    of the training data."""
     if isinstance(sentences[0], Rows):
         return sentences[0]
-    rows = Rows(form, LAST)
+    form, label = header["format"], header["label_column"]
+    rows = Rows(form, LAST if label is None else label)
     if form == "crfsuite":
         fill_items(rows, sentences, labelled=True)
     else:
         rows.fill(sentences)
+    if label is not None and rows.n_columns not in (0, header["columns"]):
+        raise DataError(f"found {plural(rows.n_columns, 'column')} in the development data, expected {header['columns']} as in the training data")
     return rows
 
 
@@ -49,7 +54,7 @@ class DevSet:
     def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int, comments: bool = False):
         data = listed(data)
         entries = data if isinstance(data, (list, tuple)) else [data]
-        self.data: list[Any] = [_parsed(data, header["format"])] if is_rows(data) else [_InMemory(entry) for entry in entries]
+        self.data: list[Any] = [_parsed(data, header)] if is_rows(data) else [_InMemory(entry) for entry in entries]
         self.corpus, self.header, self.threads, self.comments = corpus, header, threads, comments
         self.scheme = "auto" if marks_chunks(header["labels"]) else "none"
 

@@ -329,6 +329,8 @@ cdef int add_row(Rows rows, row, int64_t sentence, int64_t token) except -1:
         rows.c.n_cols = <int32_t> n
     if n != rows.c.n_cols or n == 0:
         raise misfit(sentence, token, plural(n, "column"), rows.c.n_cols or "one or more")
+    if rows.label >= n:
+        raise misfit(sentence, token, plural(n, "column"), f"at least {rows.label + 1}, of which this is the label")
     cell = rows.c.n_tok * rows.c.n_cols
     if rows.c.n_tok >= rows.cap_tok or cell + rows.c.n_cols > rows.cap_cell:
         rows.grow_tokens()

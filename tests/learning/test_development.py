@@ -30,6 +30,21 @@ def test_iterators_are_read_once():
     assert scores([[(iter(names), label) for names, label in rows] for rows in ITEMS], ITEMS, None, format="crfsuite") == items
 
 
+@pytest.mark.parametrize("form", ["columns", "conllu"])
+def test_rows_from_python_have_the_columns_of_the_training_data(tmp_path, form):
+    """The label, too, stands where it does in the file."""
+    path, wide = tmp_path / "train", "_" * 6
+    rows = [[[str(t), word, "x", label, *wide] if form == "conllu" else [label, word, "x"] for t, (word, label) in enumerate(sentence, 1)] for sentence in ROWS]
+    names = "" if form == "conllu" else "# columns = upos form last\n"
+    path.write_text(names + "".join("".join("\t".join(row) + "\n" for row in sentence) + "\n" for sentence in rows))
+    given = {"template": "U:%x[0,form]\n", "rows": str(path), "format": form, "label": "upos"}
+    assert scores(rows, **given) == scores(str(path), **given) == [1.0] * 3
+    short = {"columns": "found 2 columns in the development data, expected 3 as in the training data",
+             "conllu": "sentence 1, token 1: found 2 columns, expected at least 4, of which this is the label"}  # fmt: skip
+    with pytest.raises(DataError, match=f"^{short[form]}$"):
+        scores([[["the", "D"]]], **given)
+
+
 @pytest.mark.parametrize(("labels", "said"), [("NN", None), ("XV", "one token of the development data has a label that no training data have, 'X': it counts as wrong"),
     ("XY", "2 tokens of the development data have labels that no training data have, such as 'X': they count as wrong")])  # fmt: skip
 @pytest.mark.parametrize("form", ["columns", "crfsuite"])
