@@ -85,6 +85,14 @@ def test_faults_in_choices(tmp_path, text, said):
     assert error("learn", "--partial", "template", "train", "model") == said
 
 
+def test_faults_of_several_files_name_none_of_them(tmp_path):
+    """The label may be in any of them."""
+    for name, text in {"other": "a X\n\n", "train": "a X|\nb Y\n\n"}.items():
+        (tmp_path / name).write_text(text)
+    assert error("learn", "--partial", "template", "other", "train", "model").startswith("the label 'X|' lists an empty one")
+    assert error("learn", "template", "other", "other", "model") == "only one label, 'X': there is nothing to learn"
+
+
 @pytest.mark.parametrize("label", ["?", "X|Y"])
 def test_development_data_need_all_labels(tmp_path, label):
     """A label that is open would count as wrong."""

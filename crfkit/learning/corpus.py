@@ -144,12 +144,12 @@ def read_corpus(reader: Reader, known: Known | None = None, *, ambiguity: bool =
     ambiguous = dataset.ambiguity() if ambiguity else (0, 0)
     rules = builder.rules(False, usual, run.min_freq), builder.rules(True, usual, run.min_freq)
     if known is not None:
-        _keep(builder, rules, known, reader.columns.path)
+        _keep(builder, rules, known, reader.path)
     if run.n_selected is not None:
         _select(dataset, rules, run.n_selected, builder.shared())
     layout, *new = Layout.build(dataset, len(dataset.labels), builder.plain_rule(usual), *rules, builder.reaches())
     if not layout.n_features:
-        raise no_feature(run, reader.columns.path)
+        raise no_feature(run, reader.path)
     builder.renumber(*new)
     dataset.nesting = builder.nesting()
     return Corpus.of(reader, dataset, layout, dataset.n_sequences, time.perf_counter() - started, ambiguous)

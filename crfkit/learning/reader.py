@@ -104,9 +104,18 @@ class Reader:
         template.check(columns.n_cols - (label is None), columns.names, label)
         return template
 
+    @property
+    def n_files(self) -> int:
+        return len(self.train) if isinstance(self.train, (list, tuple)) else 1
+
+    @property
+    def path(self) -> str | None:
+        """What messages on all data name: the file, if it is the only one."""
+        return self.columns.path if self.n_files == 1 else None
+
     def finish(self) -> Any:
         """The data set of all that the builder holds, with labels that a model can have."""
-        dataset, path = self.builder.finish(self.as_seen), self.columns.path
+        dataset, path = self.builder.finish(self.as_seen), self.path
         if self.run.partial:
             _divide(dataset, unknown_labels(self.run.format), path)
         for label in dataset.labels:
@@ -125,8 +134,7 @@ class Reader:
         if path is None or self.run.format != "columns" or self.columns.names is not None or self.backward or dialect:
             return None
         label, times, rare = dataset.first_label()
-        files = len(self.train) if isinstance(self.train, (list, tuple)) else 1
-        if times not in (1, files) or 100 * rare > dataset.n_tokens:
+        if times not in (1, self.n_files) or 100 * rare > dataset.n_tokens:
             return None
         where = "nowhere else" if times == 1 else "once for each file"
         return f"{path}:{line}: the label {shown(label)} of this line occurs {where}: if the line names the columns, begin it with '# columns ='"

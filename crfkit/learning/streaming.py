@@ -114,7 +114,7 @@ class Stream:
         dataset, self.reader.tokens = self.reader.finish(), self.tokens  # those that were learned from
         layout, weights = self.growing.finish(self.labels, dataset.labels)
         if not layout.n_features:
-            raise DataError("the template gives no feature", self.reader.columns.path)
+            raise DataError("the template gives no feature", self.reader.path)
         return Corpus.of(self.reader, dataset, layout, self.growing.sequences), weights
 
 
