@@ -17,6 +17,9 @@ class Finite(click.FloatRange):
         found = super().convert(value, param, ctx)
         return found if math.isfinite(found) else self.fail(f"{value!r} is not a finite number.", param, ctx)
 
+    def _describe_range(self) -> str:
+        return "" if self.min is self.max is None else super()._describe_range()  # else --help had `x<=None`
+
 
 class Whole(click.IntRange):
     """A whole number, which may also be written as `5.0`."""

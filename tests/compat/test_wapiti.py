@@ -350,6 +350,11 @@ def test_usage_errors():
             assert f"'{value}' is not a finite number." in run("train", option, value, code=2).stderr
 
 
+def test_help_names_no_range_where_there_is_none():
+    shown = run("train", "--help").stdout
+    assert "x>=0]" in shown and "None" not in shown
+
+
 def test_whole_numbers_may_have_a_decimal_point():
     """Wapiti reads 5.0 as 5. It also reads 1e3 as 1 and 0.9 as 0, which nobody means: those are errors."""
     logs = [TIMES.sub("", trained(*words.split())) for words in ("-i 3", "-i 3.0 -t 1. -o +5")]
