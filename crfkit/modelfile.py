@@ -152,7 +152,7 @@ def check_header(header: dict[str, Any]) -> None:
     size = len(canonical.dumps(header))
     if size > MAX_HEADER - MAX_TABLE:
         what = f"{MAX_HEADER - MAX_TABLE:,} bytes of labels, names of columns and template"
-        raise UnsupportedError(f"a model has room for {what}, and these take {size:,}; is the last column the label?")
+        raise UnsupportedError(f"a model has room for {what}, and these take {size:,}; is another column the label?")
 
 
 def dumps(header: dict[str, Any], sections: Mapping[str, Buffer]) -> bytes:

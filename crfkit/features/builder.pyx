@@ -237,7 +237,7 @@ cdef int add_labels(TableBuilder builder, const RowsC* rows, int64_t first, int6
         s = rows_label(rows, t, &size)
         label = builder.label_table.intern(s, size)
         if label >= MOST_LABELS:
-            raise DataError(f"more than {MOST_LABELS} different labels; is the last column the label?")
+            raise DataError(f"more than {MOST_LABELS} different labels; is another column the label?")
         (<uint16_t*>builder.dataset.label.data)[n + (last - 1 - t if builder.backward else t - first)] = <uint16_t>label
     return 0
 

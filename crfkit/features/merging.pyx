@@ -70,7 +70,7 @@ def add_tables(TableBuilder builder not None, dict part not None) -> dict:
         grams.append(add_grams(builder, v, given, grams, values))
     labels = add_strings(builder.label_table, part["labels"])
     if len(builder.label_table) > MOST_LABELS:
-        raise DataError(f"more than {MOST_LABELS} different labels; is the last column the label?")
+        raise DataError(f"more than {MOST_LABELS} different labels; is another column the label?")
     of_u, of_b = [add_attributes(builder, bigram, part, grams) for bigram in (False, True)]
     builder.find_constants()
     return {"labels": labels, "u": of_u, "b": of_b}
