@@ -18,6 +18,7 @@ class Sentence(NamedTuple):
     """What is scored of each word."""
     path: str
     line: int
+    """0 where it is not known."""
 
 
 def aligned(found: Iterable[Sentence], right: Iterable[Sentence], path: str) -> Iterator[tuple[Sentence, Sentence]]:
@@ -39,7 +40,7 @@ def _check(sentence: Sentence, gold: Sentence) -> None:
     """DataError unless the words of both are the same."""
     if sentence.forms == gold.forms or not gold.forms:
         return
-    place = f"as in {gold.path}:{gold.line}"
+    place = f"as in {gold.path}" + f":{gold.line}" * bool(gold.line)
     for number, forms in enumerate(zip(sentence.forms, gold.forms, strict=False), 1):
         if forms[0] != forms[1] and None not in forms:
             shown, expected = (form.decode(errors="replace") for form in forms if form is not None)

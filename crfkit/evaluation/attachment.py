@@ -244,4 +244,4 @@ def _carried(line: bytes, tree: Sentence) -> Sentence:
                 tree.line,
             )
         words.append(Word(number, relation if colon else None, False))
-    return Sentence([None] * len(words), words, "the comment with its gold tree", tree.line)
+    return Sentence([None] * len(words), words, "the comment with its gold tree", 0)

@@ -106,7 +106,7 @@ def test_gold_trees_behind_the_last_sentence():
     [
         ([RIGHT], "found 1 gold tree for 2 sentences"),
         (["# gold", "# gold 2:nsubj\t0:root\t9:x\t2:punct"], r":6: the gold tree of this sentence has the head '9', expected a number from 0 to 4$"),
-        (["# gold", "# gold 2:nsubj\t0:root"], ":6: the sentence has 4 words, expected 2 as in the comment with its gold tree:6"),
+        (["# gold", "# gold 2:nsubj\t0:root"], ":6: the sentence has 4 words, expected 2 as in the comment with its gold tree$"),
         (["# golden"], "the gold trees are not known"),
     ],
 )
