@@ -39,8 +39,9 @@ def dump_command(ctx: click.Context, model: str, header: bool, labels: bool, tem
     """Print the nonzero weights of MODEL, or other parts of it.
 
     A line has four columns separated by tabs: the attribute (* for plain label pairs), the previous label (# if the
-    weight does not depend on it), the label, and the weight with all its digits. A feature that sees two labels back
-    has both as its previous label, separated by a blank. _B-1 and _B-2 are places before the sentence.
+    weight does not depend on it), the label, and the weight with all its digits. A feature that sees two labels back,
+    or a place before the sentence, has two previous labels, separated by a blank. # is one of them that does not matter,
+    _B-1 and _B-2 are places before the sentence.
 
     Backslashes escape special characters: \\t is a tab in an attribute, \\n and \\r are line ends, \\\\ is a backslash,
     \\s is a blank in one of two previous labels. An attribute * is written \\*, a label # is written \\#, and a label
