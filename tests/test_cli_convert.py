@@ -31,7 +31,7 @@ def test_templates_are_kept(to):
     [
         (["--to", "crfpp"], "ahead", "trained by lookahead, whose search for labels no other program has"),
         (["--to", "crfsuite"], "plain", "a CRFsuite model has no template: only models of attribute lines (--format crfsuite) can become one"),
-        (["--to", "wapiti"], "shaped", "line 1 of the template: %S[0,0] has another meaning in Wapiti; only %x[row,column] is the same"),
+        (["--to", "wapiti"], "shaped", "line 1 of the template: %S[0,0] has another meaning in Wapiti, or none; only %x[row,column] is the same"),
         (["--template", "template"], "plain", "the model has a template already"),
         ([], "rows", "not a crfkit model: a text file; the model is what crfkit learn writes"),
         ([], "absent", "cannot be read: No such file or directory"),

@@ -54,7 +54,7 @@ def _check(line: Line, to: str) -> None:
     where, program = f"line {line.number} of the template", {dialects.WAPITI: "Wapiti", dialects.CRFPP: "CRF++"}[to]
     for macro in line.macros:
         if macro.kind != "x" or macro.lower or "@" in macro.text:
-            raise UnsupportedError(f"{where}: {macro.text} has another meaning in {program}; only %x[row,column] is the same")
+            raise UnsupportedError(f"{where}: {macro.text} has another meaning in {program}, or none; only %x[row,column] is the same")
         if not -FARTHEST <= macro.row <= FARTHEST:
             raise UnsupportedError(f"{where}: {macro.text} looks further than {FARTHEST} tokens, where {program} has other names for cells beyond the sentence")
     if b"%" in b"".join(line.literals):
