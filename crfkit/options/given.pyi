@@ -87,7 +87,7 @@ class OfEstimator(TypedDict, total=False):
     'In each pass, report the share of right labels, and of sentences without an error, on the training data.'
 
     warm_up: int | None
-    'Maximum number of passes of dual coordinate ascent before the first iteration. They save many iterations. 0: none. With l2=0: none. With owlqn: maximum number of passes of dual coordinate ascent for each value of l1. They find the optimum many times as fast. 0: none. With fewer than 30000 tokens, or l1=0: none.'
+    'Maximum number of passes of dual coordinate ascent before the first iteration. They save many iterations. 0: none. With l2=0 or init: none. With owlqn: maximum number of passes of dual coordinate ascent for each value of l1. They find the optimum many times as fast. 0: none. With fewer than 30000 tokens, l1=0 or init: none.'
 
     l1: float | None
     'Weight of the L1 penalty: l1 |w|_1 is added to the objective; many weights become zero. By default one that fits the data, from 0.1 (attributes with one label each) to 0.4; less where values are below 1.'

@@ -124,7 +124,7 @@ class Lbfgs(_QuasiNewton):
 
     warm_up: int = option(
         100,
-        "Maximum number of passes of dual coordinate ascent before the first iteration. They save many iterations. 0: none. With --l2 0: none.",
+        "Maximum number of passes of dual coordinate ascent before the first iteration. They save many iterations. 0: none. With --l2 0 or --init: none.",
         low=0,
     )  # fmt: skip
 
@@ -139,7 +139,7 @@ class Owlqn(_QuasiNewton):
     path: tuple[float, ...] | None = _path()
     warm_up: int = option(
         400,
-        "Maximum number of passes of dual coordinate ascent for each value of --l1. They find the optimum many times as fast. 0: none. With fewer than 30000 tokens, or --l1 0: none.",
+        "Maximum number of passes of dual coordinate ascent for each value of --l1. They find the optimum many times as fast. 0: none. With fewer than 30000 tokens, --l1 0 or --init: none.",
         low=0,
     )  # fmt: skip
 
