@@ -1,6 +1,7 @@
 """crfkit.compat.pycrfsuite beside python-crfsuite itself: the same calls, the same answers."""
 
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -159,13 +160,23 @@ def test_nobody_appends_while_features_are_made(tmp_path, monkeypatch):
     """Another thread would move the sequences away from below those who read them."""
     trainer, free = compat.Trainer(verbose=False), []
 
+    def try_it():
+        free.append(trainer.sequences.lock.acquire(blocking=False))
+        if free[-1]:
+            trainer.sequences.lock.release()
+
+    def in_another_thread():
+        thread = threading.Thread(target=try_it)
+        thread.start()
+        thread.join()
+
     class Watched(indexing.IndexBuilder):
         def add(self, *arguments):
-            free.append(trainer.sequences.lock.acquire(blocking=False))
+            in_another_thread()
             return super().add(*arguments)
 
         def meet(self, *arguments):
-            free.append(trainer.sequences.lock.acquire(blocking=False))
+            in_another_thread()
             return super().meet(*arguments)
 
     monkeypatch.setattr(indexing, "IndexBuilder", Watched)
