@@ -2,6 +2,7 @@
 and what is refused."""
 
 import math
+import os
 from types import MappingProxyType
 
 import pytest
@@ -159,6 +160,7 @@ def test_exceptions_of_the_callers_objects_pass_through(place):
 
 
 @pytest.mark.long
+@pytest.mark.skipif(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") < 10**10, reason="takes 4 GB, and more where memory is checked")
 def test_a_label_of_two_gigabytes():
     """Its length has 32 bits in the rows."""
     label, rows = "X" * (2**31), Rows("crfsuite")
