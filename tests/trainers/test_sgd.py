@@ -135,6 +135,15 @@ def test_a_rate_that_overflows_is_said_to():
             trainer.run_pass()
 
 
+@pytest.mark.parametrize("l2, rate", [(1e300, 1.0), (0.0, 1e30)])
+def test_an_l1_penalty_that_overflows_is_said_to(l2, rate):
+    """All weights are zero then, but no checkpoint can hold the penalty that they could have received."""
+    built = Built(Corpus([Sample([s % 2], [[(0, 1.0)]], [[]]) for s in range(4)], 2, 1))
+    trainer = Trainer(built.dataset, built.layout, options.Sgd(l1=1e300, l2=l2, rate=rate))
+    with pytest.raises(TrainingError, match="training diverged at the end of pass 1"):
+        trainer.run_pass()
+
+
 # --- end to end ---------------------------------------------------------------------------------------------------
 
 

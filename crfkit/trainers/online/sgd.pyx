@@ -15,7 +15,7 @@ shrink alike, so with w = s v all of them are kept in units of s.
 from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.loops.numbers cimport fabs
+from crfkit.loops.numbers cimport fabs, isfinite
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_load_weights
 from crfkit.weights.cells cimport layout_row, pairs_row
@@ -101,6 +101,12 @@ cdef class Sgd(ScaledTrainer):
             self.due *= fabs(scale)
             for k in range(self.layout.c.n_cells):
                 self.received[k] *= scale
+
+    cdef int end_pass(self) except -1:
+        ScaledTrainer.end_pass(self)
+        if not isfinite(self.due):      # weights are, as they became zero; a checkpoint holds no such number
+            raise self.diverged(" at the end")
+        return 0
 
     cdef double penalties(self, double scale) noexcept nogil:
         cdef int64_t k
