@@ -249,6 +249,8 @@ def write(parts: Parts) -> bytes:
         names[name] = None
         lines += [f"{at + previous * n + label}={weight.hex()}\n" for previous, label, weight in features if weight]
         at += n * n if bigram else n
+    if not names:
+        names[b"u"] = None  # Wapiti opens no model without observations; this one weighs nothing
     head = b"#mdl#%d#%d\n#rdr#%d/%d/%d\n" % (kind, len(lines), len(patterns), max(parts.columns - 2, 0), LINE_BY_LINE in parts.options) + _strings(patterns)
     return b"".join([head, _counted([as_bytes(label) for label in parts.labels]), _counted(list(names)), as_c_prints("".join(lines)).encode()])
 

@@ -3,6 +3,8 @@
 import os
 import random
 import re
+import subprocess
+import sys
 import tracemalloc
 from itertools import islice, product
 from pathlib import Path
@@ -166,6 +168,16 @@ def test_crfkit_s_models_for_wapiti():
         assert read.tag(rows) == expected
         assert read.score(rows, expected) == pytest.approx(ours.score(rows, expected), abs=1e-6)
         assert model.label_sequence("\n".join(" ".join(row) for row in rows)).decode().split() == expected
+
+
+def test_a_model_without_weights_for_wapiti():
+    """Wapiti ends the program where it opens a model without observations."""
+    pytest.importorskip("wapiti")
+    crfkit.learn([[["a", "A"], ["b", "B"]]], template="U:%x[0,0]\n", prune=1e30).save("ours")
+    foreign.convert("ours", "theirs", "wapiti")
+    label_all = "import wapiti; print(wapiti.Model(model='theirs').label_sequence('a\\nb').decode())"
+    done = subprocess.run([sys.executable, "-c", label_all], capture_output=True, text=True)
+    assert done.stdout.split() == crfkit.load("ours").tag([["a"], ["b"]]) == crfkit.load("theirs").tag([["a"], ["b"]]), done.stderr
 
 
 def test_wapiti_s_models_for_crfpp():
