@@ -73,15 +73,27 @@ def _texts(line: Line, to: str) -> Iterator[bytes]:
 
 def _renamed(parts: Parts, bigram: bool, to: str) -> FeatureRows:
     """The features of one kind under their names in the other language."""
-    assert parts.template is not None
-    beginnings = _Beginnings(line for line in parts.template.lines if "UB"[bigram] in line.kinds)
+    template = parts.template
+    assert template is not None
+    lines = [line for line in template.lines if "UB"[bigram] in line.kinds]
+    beginnings, letters = _Beginnings(lines), {line.literals[0][:1] for line in lines}
     old = parts.bigrams if bigram else parts.unigrams
     made: dict[bytes, int] = {}
+
+    def others(name: bytes) -> set[bytes]:
+        """Its names in the other language."""
+        return {renamed for line in beginnings.of(name) for renamed in _names(name, line, bigram, template.dialect, to)}
+
     for number, name in enumerate(old.names):
-        for other in sorted({renamed for line in beginnings.of(name) for renamed in _names(name, line, bigram, parts.template.dialect, to)}):
+        found = others(name)
+        # Lines that there begin with the same letter may make a name of the model of tokens that here have a name which the model lacks.
+        twins = (letter + name[1:] for letter in letters if letter != name[:1])
+        clash = any(old.names.find(twin) < 0 and found & others(twin) for twin in twins)
+        for other in sorted(found):
             first = made.setdefault(other, number)
-            if first != number and old.features(first) != old.features(number):
-                raise UnsupportedError(f"{name.decode(errors='replace')!r} and another feature would get the same name")
+            clash = clash or (first != number and old.features(first) != old.features(number))
+        if clash:
+            raise UnsupportedError(f"{name.decode(errors='replace')!r} and another feature would get the same name")
     return old.renamed(made)
 
 

@@ -202,6 +202,7 @@ def test_wapiti_s_models_for_crfpp():
         ("U:%x[5,0]", "looks further than 4 tokens"),
         ("U:100%%%x[0,0]", "Wapiti has no way to write a percent sign"),
         ("U1:%x[0,0]\nu1:%x[1,0]", "and another feature would get the same name"),
+        ("U1:%x[0,0]\nu1:%x[1,0] @minfreq=999", "and another feature would get the same name"),
     ],
 )
 def test_what_wapiti_has_no_room_for(line, message):
