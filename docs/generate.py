@@ -90,6 +90,7 @@ crfkit.evaluate([["B-PER", "O"]], [tagger.tag(rows)]).f1
 * A **sentence** is a list of rows. A **row** is a list of columns (str). Training rows have the label last.
 * Tuples, iterators and NumPy arrays work like lists. From a pandas data frame, pass the rows: `frame[["word", "pos"]].values`.
 * Options have the names of the [command line](cli.md#crfkit-learn), with underscores: `max_iter=100`.
+* With `format="conllu"`, a row has the columns of CoNLL-U, and `label` names the one to predict, as for files.
 * With `format="crfsuite"`, a row holds attributes: names, pairs `(name, value)`, or a mapping from names to values.
   Training rows are pairs `(attributes, label)`.
 * Results are plain lists. Probabilities of many labels are NumPy arrays.

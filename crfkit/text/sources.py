@@ -13,7 +13,7 @@ from crfkit.values import lists, plain, shown
 from .block import Columns, places_of
 from .faults import plural
 from .items import fill_items
-from .reading import Source
+from .reading import CONLLU, Source
 from .rows import Rows
 
 SENTENCES_AT_ONCE = 256  # whose attributes are copied from Python
@@ -72,7 +72,8 @@ def parsed_blocks(
             yield rows, Columns(rows.n_columns)
         return
     if is_rows(data):
-        rows = Rows(form, LAST)
+        names = CONLLU if form == "conllu" else None
+        rows = Rows(form, LAST if names is None else label_column(label, Columns(names=names), form))
         some = SENTENCES_AT_ONCE if form == "crfsuite" else len(data)
         for first in range(0, len(data), some):
             part = data[first : first + some]
@@ -82,7 +83,7 @@ def parsed_blocks(
                 rows.fill(part)
             if isinstance(data, Weighted):
                 rows.weigh(data.weights[first : first + some])
-            yield rows, Columns(rows.n_columns)
+            yield rows, Columns(rows.n_columns, None if names is None else names[: rows.n_columns])
         return
     parsed = None
     source = data if isinstance(data, Source) else Source(data, form, comments=comments, loose=loose)

@@ -59,6 +59,17 @@ def test_large_values_and_models_without_a_common_feature_are_told():
 # --- objects ------------------------------------------------------------------------------------------------------
 
 
+def test_rows_of_conllu_name_their_label_as_files_do():
+    rows = [[[str(t), word, "_", "_", label, *"_____"] for t, (word, label) in enumerate(sentence, 1)] for sentence in ROWS]
+    text = "".join("".join("\t".join(row) + "\n" for row in sentence) + "\n" for sentence in rows)
+    given = {"template": "U:%x[0,form]\nB\n", "algorithm": "perceptron", "passes": 2, "format": "conllu", "label": "xpos"}
+    model = learn(rows, **given)
+    assert model.to_bytes() == learn(io.BytesIO(text.encode()), **given).to_bytes()
+    assert model.tagger().tag_with_gold(rows) == model.tagger().tag_with_gold(io.BytesIO(text.encode()))
+    with pytest.raises(errors.DataError, match="there is no column 'x': the columns are id form lemma upos xpos"):
+        learn(rows, **{**given, "label": "x"})
+
+
 def test_progress_may_be_a_function(capsys):
     records = []
     short(progress=records.append)

@@ -111,7 +111,7 @@ def test_options_of_columns_are_of_no_use(option, tmp_path):
 
 
 def test_fewer_columns_than_the_tree_needs():
-    with pytest.raises(DataError, match="there is no column 'head'"):
+    with pytest.raises(DataError, match="sentence 1, token 1: found 3 columns, expected at least 7"):
         crfkit.learn([[["1", "a", "_"]]], "P:%x[s0,form]", "lookahead", format="conllu")
 
 
