@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VERSION", "Model", "Tagger", "crfpp_learn", "crfpp_test"]
 
-_cells = re.compile(r"[^ \t\r\n]+").findall
+_cells = re.compile(r"[^ \t]+").findall
 _words = re.compile(r"[^ \t-\r]+").findall  # not str.split, for which the blanks of other scripts are blanks, too: names of files have them
 
 VERSION = "0.59"
@@ -172,7 +172,7 @@ class Tagger:
 
     def add(self, line: str | bytes) -> bool:
         """Add a token: its columns, separated by blanks or tabs. False if there are too few; `what` has the message."""
-        cells = _cells(_text(line))
+        cells = _cells((text := _text(line)).rstrip("\r\n") or text)  # a line end alone is a token: programs add the characters of a text
         if len(cells) < self._xsize:
             self._what = f"x is small: size={len(cells)} xsize={self._xsize}"
             return False

@@ -195,6 +195,16 @@ def test_a_token_of_crfkits_models_has_the_columns_that_the_template_uses(tmp_pa
         assert (tagger.xsize(), tagger.add("a"), tagger.add("b p"), tagger.parse(), tagger.y2(0)) == (2, False, True, True, "Y")
 
 
+def test_a_line_end_alone_is_a_token(tmp_path):
+    """As in CRF++: programs add the characters of a text, and take label i for character i."""
+    crfkit.learn([[["a", "A"], ["b", "B"]]], "U:%x[0,0]\n").save(tmp_path / "m")
+    tagger, text = CRFPP.Tagger(f"-m {tmp_path / 'm'}"), "a\nb\r\nab\r"
+    assert [tagger.add(character) for character in text] == [True] * len(text) and tagger.parse()
+    assert [tagger.x(i, 0) for i in range(tagger.size())] == list(text)
+    assert {text[i]: tagger.y2(i) for i in (0, 2, 5, 6)} == {"a": "A", "b": "B"}
+    assert tagger.clear() and tagger.add("a\r\n") and tagger.add(b"b\n") and [tagger.x(i, 0) for i in range(2)] == ["a", "b"]
+
+
 def test_a_sentence_is_made_of_tokens(model):
     tagger = CRFPP.Tagger(f"-m {model}")
     assert tagger.empty() and tagger.size() == 0 and tagger.parse() and not tagger.next() and tagger.parse("") == "\n"
