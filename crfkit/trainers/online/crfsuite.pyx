@@ -27,7 +27,7 @@ from crfkit.trainers.base cimport wrong_labels
 from crfkit.trainers.stepwise cimport OnlineTrainer
 from .paths cimport AveragedTrainer, Differences, change
 from .glibc cimport GlibcC, glibc_next, glibc_seed, glibc_shuffle
-from .scaled cimport ScaledTrainer
+from .sgd cimport ScaledTrainer
 
 from crfkit.errors import TrainingError
 

@@ -8,7 +8,7 @@ of their scores:
 With all paths this is SGD; with the best one, a constant rate and no penalty it is the perceptron. Where all
 candidates are the true path, only the penalty changes weights.
 
-The weights are w = s v (scaled.pyx). The best paths are the same under v, so the search uses scores without the
+The weights are w = s v (sgd.pyx). The best paths are the same under v, so the search uses scores without the
 scale, and only differences of scores are multiplied by it. Thus the scores of label pairs need not be reloaded for each step:
 they change only where an update touches them.
 """
@@ -25,7 +25,7 @@ from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC
 from .paths cimport PathsC, follow_paths, paths_reserve
 from crfkit.trainers.stepwise cimport OnlineTrainer
-from .scaled cimport ScaledTrainer
+from .sgd cimport ScaledTrainer
 
 from crfkit.errors import ImpossibleError
 

@@ -1,6 +1,15 @@
-"""Stochastic gradient descent on the likelihood with an L2 and an L1 penalty.
+"""Stochastic gradient descent on the likelihood with an L2 and an L1 penalty, and what other trainers have of it: an L2 penalty as weight
+decay at every step, and schedules of the learning rate.
 
     w <- (1 - rate * l2 / |S|) w + rate * (observed - expected)
+
+The decay would touch every weight, so it is applied to a scale instead: w = s v, and only s shrinks (Bottou). Learning rates:
+rate0 * decay^pass, or, with a decay of 0, rate0 / (1 + rate0 * l2/|S| * t) at step t, which is still so high after
+thirty passes that the last sentences show in the weights. With mini-batches |S| is the number of
+updates a pass, and the gradients of a batch are added up: a batch of all data makes gradient steps on the objective.
+
+If a row has a fraction f of the rate (calibrated.pyx), its decay is 1 - f rate l2/|S|. That is so near 1 that it equals
+the f-th power of the other rows' decay. So its weights are w = s^f v, and it needs no scale of its own.
 
 L1 is the cumulative penalty of Tsuruoka, Tsujii & Ananiadou (2009). u is the total penalty that every weight could have received
 so far; each step adds rate * l1 / |S| to it. A weight moves towards zero by the part of u that it has not received yet, but not
@@ -9,20 +18,183 @@ weight at zero.
 
 The penalty is lazy: it is applied to the weights of a sequence before the sequence is scored, and to all at the end of a pass. Moving
 a weight in several parts, or by their sum at once, gives the same result. With an L2 penalty a weight, its u and what it has received
-shrink alike, so with w = s v all of them are kept in units of s.
+shrink alike, so all of them are kept in units of s.
 """
 
 from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.loops.numbers cimport fabs, isfinite
-from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_load_weights
+from crfkit.loops.kernels cimport K
+from crfkit.loops.numbers cimport fabs, isfinite
+from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
+from crfkit.memory cimport arena_zeros, memset, vector
+from crfkit.trainers.stepwise cimport OnlineTrainer
 from crfkit.weights.cells cimport layout_row, pairs_row
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_zeros, memset, vector
-from crfkit.loops.structs cimport LayoutC, SentenceC
-from .scaled cimport ScaledTrainer
+
+from crfkit.options.trainers import DECAY, decay_of
+
+cdef double SMALLEST = 1e-4     # scale; below, v would grow beyond what single precision resolves
+
+
+cdef class ScaledTrainer(CalibratedTrainer):
+    """Options: l2, rate, decay, batch_size. A subclass implements `step`, which calls `gain` once it is done with the
+    scores."""
+
+    lock_free = True
+    numbers = CalibratedTrainer.numbers + ("scale", "age", "decay")
+
+    @staticmethod
+    def bytes_per_cell(options, int threads) -> int:
+        return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for trials of rates and for the model
+
+    def __init__(self, Dataset data, Layout layout, options, leader=None, found=None, shares=True, **unused):
+        """`found`: whether the rate in the options was chosen by a trial, not by the user; `shares`: whether attributes with values
+        above 1 may then have a lower one."""
+        self.scale, self.age = 1, 0
+        if leader is not None:
+            self.shares = (<ScaledTrainer>leader).shares
+        elif shares and (not options.rate if found is None else found) and not getattr(options, "l1", 0):     # which all weights share
+            self.measure()
+        self.known_rows, self.row_size = <char*>self.shares, sizeof(double)
+        self.penalty = options.l2 / self.updates_of(data.c.n_seq)
+        self.decay = decay_of(options)
+        self.find_rate()
+        self.rate = self.rate0
+
+    def chosen(self):
+        found = CalibratedTrainer.chosen(self)
+        return found if self.decay == DECAY or self.options.decay is not None else {**found, "decay": self.decay}
+
+    cdef int begin_update(self) except -1 nogil:
+        """Set the learning rate of this update."""
+        if self.decay == 0:
+            self.rate = self.rate0 / (1 + self.rate0 * self.penalty * self.age)
+            self.age += 1
+        return 0
+
+    cdef void shrink(self) noexcept nogil:
+        """The weight decay of one update."""
+        self.scale *= 1 - self.rate * self.penalty
+        if self.scale < SMALLEST:
+            self.fold_scale()
+
+    cdef double gain(self, double weight) noexcept nogil:
+        """The factor on the gradient of a sequence; without batches this also applies its weight decay."""
+        if self.batch > 1:
+            return weight * self.rate
+        self.shrink()
+        return weight * self.rate / self.scale
+
+    cdef double scale_of(self, int64_t r) noexcept nogil:
+        cdef double share = self.shares[r]
+        return 1 if share == 1 else K.exp((share - 1) * self.log_scale)
+
+    cdef double gain_of(self, int64_t r) noexcept nogil:
+        cdef double share = self.shares[r]
+        return 1 if share == 1 else share * K.exp((1 - share) * self.log_scale)
+
+    cdef const SentenceC* scored(self, const SentenceC* sent, SentenceC* own) except NULL nogil:
+        """The sequence to score: its values are multiplied by the scales of rows."""
+        if self.shares == NULL:
+            return sent
+        self.log_scale = K.log(self.scale)
+        self.load_values(sent, False, own)
+        return own
+
+    cdef const SentenceC* learned(self, const SentenceC* sent, SentenceC* own) except NULL nogil:
+        """The sequence for the gradient, after `gain`: its values are multiplied by the rates of rows."""
+        if self.shares == NULL or self.batch > 1:
+            return sent
+        self.log_scale = K.log(self.scale)
+        self.load_values(sent, True, own)
+        return own
+
+    cdef void learn(self, const SentenceC* sent, double gain) noexcept nogil:
+        """Add gain * (observed - expected features), from the marginals in the lattice."""
+        cdef LatticeC* lat = &self.lattice.c
+        K.update_expected(&self.layout.c, sent, lat, gain, self.out)
+        if self.layout.c.has_tau:
+            K.add_pairs(lat, 1.0)
+            K.update_pairs(&self.layout.c, sent, lat, gain, self.out)
+
+    cdef void close_batch(self) noexcept nogil:
+        self.shrink()
+
+    cdef double row_factor(self, int64_t r) noexcept nogil:
+        if self.shares == NULL or self.shares[r] == 1:
+            return 1 / self.scale
+        return self.shares[r] * K.exp(-self.shares[r] * K.log(self.scale))
+
+    cdef int64_t skip(self, int64_t n) noexcept nogil:
+        cdef int64_t k
+        cdef double scale, rate
+        for k in range(n):
+            rate = self.rate0 / (1 + self.rate0 * self.penalty * self.age) if self.decay == 0 else self.rate
+            scale = self.scale * (1 - rate * self.penalty)
+            if scale < SMALLEST:
+                return k
+            self.scale, self.rate = scale, rate
+            self.age += 1
+            self.steps += 1
+        return n
+
+    cdef int64_t undisturbed(self, int64_t n) noexcept nogil:
+        cdef double scale = self.scale, rate = self.rate, age = self.age
+        cdef int64_t steps = self.steps
+        n = self.skip(n)
+        self.scale, self.rate, self.age, self.steps = scale, rate, age, steps
+        return n
+
+    cdef void follow(self, OnlineTrainer leader) noexcept:
+        cdef ScaledTrainer of = <ScaledTrainer>leader
+        OnlineTrainer.follow(self, leader)
+        self.scale, self.rate, self.age = of.scale, of.rate, of.age
+
+    cdef void fold_scale(self) noexcept nogil:
+        """Multiply the weights by their scale before it becomes too small, or zero."""
+        cdef int64_t k, r, first, n
+        cdef double scale = self.scale
+        if self.shares == NULL:
+            for k in range(self.layout.c.n_cells):
+                self.w[k] = <weight_t>(self.w[k] * scale)
+        else:
+            for r in range(pairs_row(&self.layout.c) + 1):
+                scale = self.scale if self.shares[r] == 1 else K.exp(self.shares[r] * K.log(self.scale))
+                n = layout_row(&self.layout.c, r, &first)
+                for k in range(first, first + n):
+                    self.w[k] = <weight_t>(self.w[k] * scale)
+        self.scale, self.pairs_known = 1, False
+
+    cdef void settle(self) noexcept nogil:
+        """Carry out all lazy updates of the weights, if there are any."""
+
+    cdef int begin_pass(self) except -1:
+        if self.decay:
+            self.rate = self.rate0 * self.decay**self.passes
+        return 0
+
+    cdef int end_pass(self) except -1:
+        self.fold_scale()
+        self.settle()
+        return 0
+
+    # ------------------------------------------------------------------------------------------ the first rate
+
+    cdef int begin_trial(self, double rate, int64_t updates) except -1:
+        self.rate0 = self.rate = rate
+        self.scale, self.age = 1, 0
+        return 0
+
+    cdef void fall_to(self, double rate) noexcept nogil:
+        self.rate0 = self.rate = rate
+
+    cdef double end_trial(self) noexcept:
+        self.settle()
+        if self.shares != NULL:
+            self.fold_scale()
+        return self.scale
 
 
 cdef class Sgd(ScaledTrainer):

@@ -1,4 +1,4 @@
-"""Trainers whose weights are w = scale * v."""
+"""Trainers whose weights are w = scale * v, as those of SGD."""
 
 from crfkit.loops.structs cimport SentenceC
 from .calibrated cimport CalibratedTrainer
