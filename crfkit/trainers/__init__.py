@@ -1,4 +1,4 @@
-"""The trainers, each in a file of its own. Their classes are imported by name, when they are needed."""
+"""The trainers. Their classes are imported by name, when they are needed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ if TYPE_CHECKING:
     from .base import Trainer
 
 
+FILES = {"arow": "confidence", "cw": "confidence"}  # all others are in a file of their own
+
+
 def trainer_class(name: str) -> type[Trainer]:
     """The class that trains by this algorithm; it has the name of its options. Batch trainers have iterations, others have passes."""
     from crfkit.options import TRAINERS  # tagging does without
 
     options = TRAINERS[name]
     folder = "batch" if hasattr(options, "max_iter") else "online"
-    return getattr(import_module(f"{__name__}.{folder}.{name}"), options.__name__)
+    return getattr(import_module(f"{__name__}.{folder}.{FILES.get(name, name)}"), options.__name__)

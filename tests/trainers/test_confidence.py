@@ -10,8 +10,8 @@ from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both
 from trainers.twins_margin import Arow, Cw
 
 from crfkit import options
-from crfkit.trainers.online.arow import Arow as ArowTrainer
-from crfkit.trainers.online.cw import Cw as CwTrainer
+from crfkit.trainers.online.confidence import Arow as ArowTrainer
+from crfkit.trainers.online.confidence import Cw as CwTrainer
 
 PRECISION = {"rel": 1e-5, "abs": 1e-5}  # weights and variances are stored in single precision
 CLEAR = 1e-4  # scores that differ less may be ranked otherwise by weights in single precision
