@@ -8,13 +8,13 @@ e is the number of wrong labels, b how much the best path's score exceeds the tr
                                       l = b + sqrt(e), or b + 1 where it is not error_sensitive
     arow          w_k += a s_k d_k    a = (b + e) / (gamma + sum_k s_k d_k^2),   1 / s_k += d_k^2 / gamma
 
-The step of a sequence with a weight is that many times as long; for arow, d is. Averages include the weights before the first step. Sequences are visited in CRFsuite's order with the rand() of glibc, since the
-order affects the result.
+The step of a sequence with a weight is that many times as long; for arow, d is. Averages include the weights before the first step.
+Sequences are visited in CRFsuite's order with the rand() of glibc, since the order affects the result.
 """
 
 import array
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fmin, log, sqrt
@@ -26,7 +26,6 @@ from crfkit.loops.structs cimport LatticeC, SentenceC
 from crfkit.trainers.base cimport wrong_labels
 from crfkit.trainers.stepwise cimport OnlineTrainer
 from .paths cimport AveragedTrainer, Differences, change
-from .glibc cimport GlibcC, glibc_next, glibc_seed, glibc_shuffle
 from .sgd cimport ScaledTrainer
 
 from crfkit.errors import TrainingError
@@ -37,6 +36,40 @@ cdef enum Rule:
     AROW
 
 RULES = {"averaged-perceptron": PERCEPTRON, "passive-aggressive": PASSIVE, "arow": AROW}
+
+
+cdef struct GlibcC:      # the numbers that rand() gives in glibc: a sum of two numbers before, 31 and 3 back
+    uint32_t[31] r
+    int at
+
+
+cdef uint32_t glibc_next(GlibcC* g) noexcept nogil:
+    cdef uint32_t found = g.r[(g.at + 28) % 31] + g.r[g.at]
+    g.r[g.at] = found
+    g.at = (g.at + 1) % 31
+    return found >> 1
+
+
+cdef void glibc_seed(GlibcC* g) noexcept nogil:
+    """As when a program begins, with the seed 1; the first 310 numbers are thrown away."""
+    cdef int64_t x = 1
+    cdef int k
+    g.at = 3
+    for k in range(31):
+        g.r[k] = <uint32_t>x
+        x = x * 16807 % 2147483647
+    for k in range(310):
+        glibc_next(g)
+
+
+cdef void glibc_shuffle(GlibcC* g, int32_t* items, int64_t n) noexcept nogil:
+    cdef int64_t k, j
+    cdef int32_t x
+    for k in range(n):
+        j = glibc_next(g) % n
+        x = items[j]
+        items[j] = items[k]
+        items[k] = x
 
 
 cdef class Orders(Arena):
