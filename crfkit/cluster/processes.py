@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from crfkit.errors import FileError
 
 from .messages import MessageError, receive, send
+from .serving import answer, service
 
 # Modules come from where this process has them, and not from the current folder, where `python -c` looks first.
-_START = "import sys; sys.path[:] = sys.argv[2:]; from crfkit.cluster.process import main; main(sys.argv[1])"
+_START = "import sys; sys.path[:] = sys.argv[2:]; from crfkit.cluster.processes import main; main(sys.argv[1])"
 
 
 class _Worker:
@@ -113,3 +117,36 @@ class Processes:
         """End all workers."""
         for worker in self.workers():
             self.drop(worker)
+
+
+# ------------------------------------------------------------------------------------------------ in a worker
+
+
+def main(name: str) -> None:
+    """Answer the requests on standard input, on the original standard output, until the input ends: the driver is gone then."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides when to stop
+    source, target = os.dup(0), os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # prints must not mix with answers
+    requests: queue.SimpleQueue = queue.SimpleQueue()
+
+    def listen() -> None:
+        with suppress(MessageError, OSError):
+            while (request := receive(lambda buffer: os.readv(source, [buffer]))) is not None:
+                requests.put(request)
+                del request  # all weights may be in it
+        os._exit(0)
+
+    try:
+        threading.Thread(target=listen, daemon=True).start()
+        own = service(name)
+    except Exception as error:
+        print(f"crfkit: a worker cannot start: {type(error).__name__}: {error}", file=sys.stderr)
+        os._exit(1)
+    while True:
+        found = answer(own, requests.get())
+        try:
+            send(partial(os.write, target), found)
+        except OSError:
+            os._exit(0)
+        del found  # before the next one is made

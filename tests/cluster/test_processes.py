@@ -61,7 +61,7 @@ def test_killed_while_they_work(tmp_path, monkeypatch):
 
 def test_a_worker_without_a_thread():
     code = (
-        "import threading; from crfkit.cluster.process import main\n"
+        "import threading; from crfkit.cluster.processes import main\n"
         "def refused(_): raise RuntimeError(\"can't start new thread\")\n"
         "threading.Thread.start = refused; main('crfkit.tagfiles:Service')"
     )
