@@ -62,7 +62,7 @@ LEVELS = (
     ("-O1", ("crfkit.foreign.chunks", "crfkit.text.groups", "crfkit.text.scanning", "crfkit.trainers.online.sgd")),
     ("-O2", ("crfkit.decode.beam", "crfkit.decode.nbest", "crfkit.decode.printing", "crfkit.decode.rivals", "crfkit.features.strings", "crfkit.features.workspace",
              "crfkit.foreign", "crfkit.lattice", "crfkit.parser.search", "crfkit.template.patterns", "crfkit.text.items", "crfkit.text.rows",
-             "crfkit.text.writing", "crfkit.trainers.batch.chains", "crfkit.trainers.batch.feasible", "crfkit.trainers.batch.proximal",
+             "crfkit.text.writing", "crfkit.trainers.batch.chains", "crfkit.trainers.batch.proximal",
              "crfkit.trainers.online")),
     ("-O1", ("crfkit",)),
 )

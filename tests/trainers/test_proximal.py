@@ -13,8 +13,7 @@ from trainers.twins import Built, Corpus, Sample, corpora, value
 
 from crfkit import options
 from crfkit.trainers.base import mistakes
-from crfkit.trainers.batch.feasible import Feasible
-from crfkit.trainers.batch.proximal import Proximal
+from crfkit.trainers.batch.proximal import Feasible, Proximal
 
 
 def ascent_of(built, l1, l2, **more):

@@ -13,7 +13,7 @@ hundreds of times too long, so a trial is given up as soon as the loss of the se
 Without an L1 penalty there are no orthants, and this is L-BFGS with that line search.
 
 On all but small data a proximal dual ascent finds the optimum many times as fast (proximal.pyx), and its dual variables
-bound the objective from below (feasible.pyx). Then an iteration is a few passes of the ascent and an evaluation of its
+bound the objective from below. Then an iteration is a few passes of the ascent and an evaluation of its
 weights. OWL-QN takes over if the gap is still too large after --warm-up passes, or if the ascent gets stuck.
 """
 
@@ -33,7 +33,7 @@ from dataclasses import replace
 
 from crfkit.errors import TrainingError
 from .dual import dual_bytes
-from .feasible import Feasible
+from .proximal import Feasible
 
 cdef enum:
     MAX_TRIALS = 60

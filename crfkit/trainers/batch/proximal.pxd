@@ -23,4 +23,3 @@ cdef class Proximal(DualAscent):
     cdef int screen(self) except -1
     cdef void stiffen(self) noexcept nogil
     cdef double entropy_of_all(self) noexcept nogil
-    cdef void correct(self, const double* surplus) noexcept nogil
