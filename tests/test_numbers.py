@@ -64,7 +64,7 @@ def warnings(data, algorithm, **given):
 
     heard = []
     source = io.BytesIO(data) if isinstance(data, bytes) else data
-    return learn(source, format="crfsuite", algorithm=algorithm, progress=Heard.silent(), **given), heard
+    return learn(source, format="crfsuite", algorithm=algorithm, progress=Heard(quiet=True), **given), heard
 
 
 @every_trainer

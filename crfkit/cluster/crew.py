@@ -151,7 +151,3 @@ class Crew:
                 raise TrainingError(f"{self.deaths[job]} workers died at the same work, one after another: do they have enough memory?")
         if gone:
             self.transport.replace()
-
-    def close(self) -> None:
-        """End the work of all workers."""
-        self.transport.close()

@@ -117,10 +117,8 @@ class Scheduler:
     def drop(self, worker: str) -> None:
         """Ignore a worker from now on."""
         self.without.add(worker)
-        future = self.asked.pop(worker, None)
-        if future is not None:
-            with suppress(Exception):
-                future.cancel()
+        with suppress(Exception):  # it may not have been asked
+            self.asked.pop(worker).cancel()
 
     def close(self) -> None:
         """Have the workers forget the run, and disconnect."""

@@ -65,7 +65,7 @@ class Passes:
         with ExitStack() as stack:
             if self.run.log is not None:
                 self.log = stack.enter_context(PassLog(self.run.log, self.standing.log_size))
-            self.stop.arm()  # not sooner: a log that is a pipe waits for its reader, and there is nothing to keep yet
+            self.stop.armed = True  # not sooner: a log that is a pipe waits for its reader, and there is nothing to keep yet
             if not done:
                 self._prepare()
             self.whole = not self.stop.requested()

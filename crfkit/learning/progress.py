@@ -27,7 +27,7 @@ class StopRequest:
     The signals are Ctrl-C, SIGTERM, and the end of the terminal. One that is ignored when the program starts, as by
     `nohup` or in the background of a script, stays so.
 
-    Until `arm` there is nothing to keep, and a signal interrupts at once; so does a second signal.
+    Unless it is `armed` there is nothing to keep, and a signal interrupts at once; so does a second signal.
 
     `ask` is asked, too, if there is one: once it gives True, that is a request.
     """
@@ -36,21 +36,13 @@ class StopRequest:
         if ask is not None and not callable(ask):
             raise OptionError(f"stop: expected a function that returns True to stop, found {shown(ask)}")
         self.signal: int | None = None
-        self._ask, self._asked_for, self._armed = ask, False, False
+        self._ask, self._asked_for, self.armed = ask, False, False
 
     def requested(self) -> bool:
         """Whether to stop."""
         if self._ask is not None and not self._asked_for:
             self._asked_for = bool(self._ask())
         return self.signal is not None or self._asked_for
-
-    def arm(self) -> None:
-        """From now on there is something to keep: signals are requests, until it is saved."""
-        self._armed = True
-
-    def disarm(self) -> None:
-        """Signals interrupt at once again."""
-        self._armed = False
 
     def on_signals(self) -> AbstractContextManager[None]:
         """Take the signals that end programs."""
@@ -63,7 +55,7 @@ class StopRequest:
     def _handle(self, number: int, _frame: Any) -> None:
         again = self.signal is not None
         self.signal = number
-        if again or not self._armed:
+        if again or not self.armed:
             raise KeyboardInterrupt
 
 
@@ -81,11 +73,6 @@ class Progress:
         self.bar_wanted = not self.quiet and (mode == "always" or (mode == "auto" and getattr(self.stream, "isatty", bool)()))
         self.bar: Any = None
         self.warm_up: list[dict[str, Any]] = []  # passes of the preparation, to be reported together
-
-    @classmethod
-    def silent(cls) -> Progress:
-        """One that says nothing."""
-        return cls(quiet=True)
 
     def note(self, text: str) -> None:
         """One line, unless quiet."""

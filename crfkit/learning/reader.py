@@ -35,7 +35,7 @@ class Reader:
         direction: str | None = None,
         as_seen: bool = False,
     ):
-        self.train, self.run, self.progress = train, run, progress or Progress.silent()
+        self.train, self.run, self.progress = train, run, progress or Progress(quiet=True)
         self.template = template
         self.direction, self.backward, self.as_seen = direction, direction == "backward", as_seen
         self.columns: Any = None

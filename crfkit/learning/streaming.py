@@ -69,7 +69,7 @@ class Stream:
         size, held = self.options.window, 0
         try:
             for rows in self.reader.blocks():
-                stop.arm()
+                stop.armed = True
                 first, builder = 0, self.reader.builder
                 while taken := builder.add(rows, first, size - held):
                     first += taken
@@ -79,11 +79,11 @@ class Stream:
                         yield builder.drain()
                 if stop.requested():
                     break
-                stop.disarm()
+                stop.armed = False
         except KeyboardInterrupt:
             if stop.signal is None or (self.growing is None and not held):  # from a handler of the program's own, or nothing to keep
                 raise
-        stop.arm()
+        stop.armed = True
         if held:
             yield self.reader.builder.drain()
 

@@ -128,7 +128,7 @@ def test_a_signal_is_a_request_once_armed(number):
     stop = StopRequest()
     before = signal.getsignal(number)
     with stop.on_signals():
-        stop.arm()
+        stop.armed = True
         signal.raise_signal(number)
         assert stop.requested() and stop.signal == number
         with pytest.raises(KeyboardInterrupt):

@@ -82,7 +82,7 @@ def resolved(text=TEMPLATE):
 def trained(data, depth, margin, labels, passes, average, oracle="either"):
     """The trainer after some passes, and its twin."""
     _, options, _ = judge("lookahead", {"depth": depth, "margin": margin, "labels": labels, "passes": passes, "average": average, "oracle": oracle, "dropout": 0.0, "format": "conllu"})
-    trees = Trees(data, Template.parse(TEMPLATE), labels, Progress.silent())
+    trees = Trees(data, Template.parse(TEMPLATE), labels, Progress(quiet=True))
     trainer = ParserTrainer(trees.bank, StateTables(trees.features, max(len(trees.relations), 1)), options)
     relations = trees.relations if labels else None
     twin = Twin(resolved(), relations, depth, margin, oracle)
@@ -154,7 +154,7 @@ def test_some_values_and_lines_are_left_out(seed, depth, dropout):
     """Each value once in n + 1 times, where n words have it; and by default one line of ten."""
     data, text = corpus(seed, 3, 8), "".join(f"P{k}:%x[s0,form]/%x[s{k % 3},upos]/%d[s0,s1]\n" for k in range(12))
     _, options, _ = judge("lookahead", {"depth": depth, "margin": 24.0, "passes": 3, "average": True, "dropout": dropout, "format": "conllu"})
-    trees = Trees(data, Template.parse(text), False, Progress.silent())
+    trees = Trees(data, Template.parse(text), False, Progress(quiet=True))
     trainer, twin = ParserTrainer(trees.bank, StateTables(trees.features, 1), options, seed=seed), Twin(resolved(text), None, depth, 24.0)
     rng, order = Random(seed), list(range(len(data)))
     count = Counter((column, row[column]) for rows in data for row in rows for column in (1, 3))
@@ -204,7 +204,7 @@ def test_the_correct_actions_build_every_projective_tree(seed, n):
     assert [head for head, _ in state.heads()] == heads
     rows = [[str(t + 1), "w", "_", "X", "_", "_", str(head), "r" if head else "root", "_", "_"] for t, head in enumerate(heads)]
     _, options, _ = judge("lookahead", {"format": "conllu"})
-    trees = Trees([rows], Template.parse(TEMPLATE), True, Progress.silent())
+    trees = Trees([rows], Template.parse(TEMPLATE), True, Progress(quiet=True))
     assert trees.bank.n_crossing == 0 and trees.bank.heads(0)[0] == heads
     trainer = ParserTrainer(trees.bank, StateTables(trees.features, len(trees.relations)), options)
     trainer.run_pass()
@@ -230,7 +230,7 @@ def test_trees_with_crossing_arcs_are_left_out(seed, n):
     crossing = any(not descends(between, head) for head, word in arcs for between in range(min(head, word) + 1, max(head, word)))
     rows = [[str(t + 1), "w", "_", "X", "_", "_", str(head), "r", "_", "_"] for t, head in enumerate(heads)]
     other = [["1", "w", "_", "X", "_", "_", "0", "r", "_", "_"]]
-    trees = Trees([rows, other], Template.parse(TEMPLATE), False, Progress.silent())
+    trees = Trees([rows, other], Template.parse(TEMPLATE), False, Progress(quiet=True))
     assert trees.bank.n_crossing == crossing
 
 

@@ -40,7 +40,7 @@ class Distributed:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.crew.close()
+        self.crew.transport.close()
 
     def _transport(self) -> Transport:
         if self.run.workers is not None:
