@@ -8,7 +8,7 @@ label pairs, or a list of those with a weight. Paths are the same with either, t
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_reserve, arena_zeros, memset
-from crfkit.weights.cells cimport padded
+from crfkit.weights.cells cimport padded, rich_features
 from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport (
     EdgeC, PairC, crfkit_edge_score, crfkit_most_places, crfkit_row_top, crfkit_set_score, crfkit_sums_bytes
@@ -306,15 +306,13 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
         double* matrix
         PairC* pair
         int32_t* index
-        int64_t size = <int64_t>lat.L * lat.P, matrices = 0, pairs = 0, longest = 0, n, u, t
+        int64_t size = <int64_t>lat.L * lat.P, matrices = 0, pairs = 0, longest = 0, n, t
     lattice.n_matrices = 0
     memset(edge, 0, lat.n_own * sizeof(EdgeC))
     for t in range(1, sent.T):
         if lat.edge[t] == &lat.shared:
             continue
-        n = lat.shared.n
-        for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-            n += layout.b_ptr[sent.b_id[u] + 1] - layout.b_ptr[sent.b_id[u]]
+        n = lat.shared.n + rich_features(layout, sent.b_id, sent.b_ptr[t], sent.b_ptr[t + 1])
         edge.L, edge.P, edge.n = lat.L, lat.P, <int32_t>n
         if n <= lattice.most:
             pairs += n

@@ -33,6 +33,14 @@ cdef inline int64_t feature_cell(const LayoutC* layout, int32_t a, int64_t f) no
     return layout.cold0 + f - layout.u_ptr[layout.H]
 
 
+cdef inline int64_t rich_features(const LayoutC* layout, const int32_t* b_id, int64_t first, int64_t last) noexcept nogil:
+    """How many features the bigram attributes b_id[first] .. b_id[last - 1] have."""
+    cdef int64_t u, n = 0
+    for u in range(first, last):
+        n += layout.b_ptr[b_id[u] + 1] - layout.b_ptr[b_id[u]]
+    return n
+
+
 cdef inline int64_t pairs_row(const LayoutC* layout) noexcept nogil:
     """The last row, that of all plain label pairs together."""
     return <int64_t>layout.A + layout.B

@@ -35,7 +35,7 @@ from crfkit.loops.atomic cimport crfkit_prefetch_bytes
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport Layout
-from crfkit.weights.cells cimport feature_cell
+from crfkit.weights.cells cimport feature_cell, rich_features
 from crfkit.memory cimport Arena, arena_reserve, arena_zeros, data_zeros, memcpy
 from crfkit.loops.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC, WayC, dataset_sentence
 from crfkit.trainers.base cimport accuracies, wrong_labels
@@ -62,12 +62,7 @@ cdef double UNLIKELY = 1e-3     # marginals below this add no curvature: with 16
 
 cdef int64_t rich_expectations(const DatasetC* data, const LayoutC* layout, int64_t first, int64_t last) noexcept nogil:
     """How many rich edge features occur from token `first` to token `last`."""
-    cdef int64_t u, n = 0
-    if data.b_ptr == NULL:
-        return 0
-    for u in range(data.b_ptr[first], data.b_ptr[last]):
-        n += layout.b_ptr[data.b_id[u] + 1] - layout.b_ptr[data.b_id[u]]
-    return n
+    return rich_features(layout, data.b_id, data.b_ptr[first], data.b_ptr[last]) if data.b_ptr != NULL else 0
 
 
 def dual_bytes(Dataset data not None, Layout layout not None) -> int:

@@ -10,6 +10,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, memcpy, memset
 from crfkit.lattice.lattice cimport SPARSE, most_pairs, recursions_of
 from crfkit.loops.structs cimport EdgeC, PairC, SentenceC, weight_t
+from crfkit.weights.cells cimport rich_features
 
 cdef enum:
     TOO_LONG = -1
@@ -202,14 +203,9 @@ cdef int number_users(Edges edges, int64_t total) except -1:
 
 cdef int64_t most_features(Edges edges) noexcept nogil:
     """The most features that the rich attributes of one token have."""
-    cdef int64_t most = 0, t, u, n
-    if edges.data.c.b_ptr == NULL:
-        return 0
-    for t in range(edges.data.c.n_tok):
-        n = 0
-        for u in range(edges.data.c.b_ptr[t], edges.data.c.b_ptr[t + 1]):
-            n += edges.layout.c.b_ptr[edges.data.c.b_id[u] + 1] - edges.layout.c.b_ptr[edges.data.c.b_id[u]]
-        most = max(most, n)
+    cdef int64_t most = 0, t
+    for t in range(edges.data.c.n_tok if edges.data.c.b_ptr != NULL else 0):
+        most = max(most, rich_features(&edges.layout.c, edges.data.c.b_id, edges.data.c.b_ptr[t], edges.data.c.b_ptr[t + 1]))
     return most
 
 
