@@ -32,19 +32,9 @@ cdef double LEAST_KAPPA = 0.1
 cdef double ROUNDING = 1e-13
 
 
-cdef bint any_twice(const int64_t* row, const int32_t* id, int64_t n_tok) noexcept nogil:
-    """Whether a token has an attribute more than once. The attributes of a token are sorted."""
-    cdef int64_t t, u
-    for t in range(n_tok):
-        for u in range(row[t] + 1, row[t + 1]):
-            if id[u] == id[u - 1]:
-                return True
-    return False
-
-
 cdef class Occurrences:
     """Where each attribute occurs: the unigram attributes of a data set, or its rich bigram attributes (ignored at the first position of
-    a sequence). An attribute that a token has more than once is one occurrence with the sum of the values."""
+    a sequence). An attribute that a token has more than once is one occurrence with the sum of the values; those of a token are sorted."""
 
     def __init__(self, Dataset data not None, int32_t n, bint rich):
         cdef:
@@ -55,6 +45,7 @@ cdef class Occurrences:
             int64_t* ptr
             int32_t* token
             float* value = NULL
+            bint valued
         if data.c.n_tok > 0x7FFFFFFF:
             raise TrainingError("sbcd takes at most 2,147,483,647 tokens")
         if not rich:
@@ -63,16 +54,19 @@ cdef class Occurrences:
         self.ptr = ptr = <int64_t*>arena_zeros(self, <int64_t>n + 2, sizeof(int64_t))
         if row == NULL or n == 0:
             return
+        valued = given != NULL
         ptr += 1    # counts, then starts; filling the rows moves each start to its end
         for s in range(data.c.n_seq):
             for t in range(data.c.seq_ptr[s] + rich, data.c.seq_ptr[s + 1]):
                 for u in range(row[t], row[t + 1]):
                     if u == row[t] or id[u] != id[u - 1]:
                         ptr[id[u] + 1] += 1
+                    else:
+                        valued = True
         for k in range(n):
             ptr[k + 1] += ptr[k]
         token = <int32_t*>arena_zeros(self, ptr[n], sizeof(int32_t))
-        if given != NULL or any_twice(row, id, data.c.n_tok):
+        if valued:
             value = <float*>arena_zeros(self, ptr[n], sizeof(float))
         self.token, self.value = token, value
         for s in range(data.c.n_seq):

@@ -305,15 +305,12 @@ cdef class Feasible(Arena):
         memset(self.mean, 0, self.ascent.layout.c.n_cells * sizeof(double))
 
     cdef dict vectors(self):
-        """As of `Trainer`."""
         return {"mean": vector(self, "d", self.mean, self.ascent.layout.c.n_cells)}
 
     def state(self) -> dict:
-        """As of `Trainer`."""
         return {**self.vectors(), "mixed": self.mixed}
 
     def restore(self, dict state) -> None:
-        """As of `Trainer`."""
         restore_vectors(state, self.vectors())
         self.mixed = state["mixed"]
 

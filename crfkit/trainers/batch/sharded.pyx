@@ -29,11 +29,9 @@ cdef int check_cells(const int64_t[::1] cells, int64_t n) except -1:
     return 0
 
 
-cdef void mark_row(const LayoutC* c, int64_t r, uint8_t* bits) noexcept nogil:
-    """Set the bits of a row's cells."""
-    cdef int64_t f, first, n = layout_row(c, r, &first)
-    for f in range(first, first + n):
-        bits[f >> 3] |= 1 << (f & 7)
+cdef void mark_row(const LayoutC* c, int64_t r, uint8_t* used) noexcept nogil:
+    cdef int64_t first, n = layout_row(c, r, &first)
+    memset(used + first, 1, n)
 
 
 cdef class Share(Arena):
@@ -64,20 +62,21 @@ cdef class Share(Arena):
             const DatasetC* data
             int64_t u, f, first
             Objective objective
-        cdef uint8_t[::1] bits = bytearray((c.n_cells + 7) // 8 + 1)
-        mark_row(c, pairs_row(c), &bits[0])
+        marks = bytearray(c.n_cells + 1)
+        cdef uint8_t[::1] used = marks
+        mark_row(c, pairs_row(c), &used[0])
         for number in which:
             objective = self.groups[number]
             data = &objective.data.c
             for u in range(data.u_ptr[data.n_tok]):
-                mark_row(c, data.u_id[u], &bits[0])
+                mark_row(c, data.u_id[u], &used[0])
             for u in range(data.b_ptr[data.n_tok] if data.b_ptr != NULL else 0):
-                mark_row(c, <int64_t>c.A + data.b_id[u], &bits[0])
-        found = array.array("q", [0]) * int.from_bytes(bits, "little").bit_count()
+                mark_row(c, <int64_t>c.A + data.b_id[u], &used[0])
+        found = array.array("q", [0]) * marks.count(1)
         cdef int64_t[::1] cell = found
         first = 0
         for f in range(c.n_cells):
-            if bits[f >> 3] >> (f & 7) & 1:
+            if used[f]:
                 cell[first] = f
                 first += 1
         return found

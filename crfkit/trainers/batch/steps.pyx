@@ -188,7 +188,6 @@ cdef class History:
         return fmin(1.0, 1 / sqrt(squares))
 
     cdef dict vectors(self):
-        """As of `Trainer`."""
         return {
             "pairs": vector(self, "f", self.row[0], 2 * self.used * self.stride),
             "gram": vector(self, "d", &self.gram[0][0], 128 * 128),
@@ -197,11 +196,9 @@ cdef class History:
         }
 
     def state(self):
-        """As of `Trainer`."""
         return {**self.vectors(), "used": self.used, "newest": self.newest}
 
     def restore(self, dict state):
-        """As of `Trainer`."""
         if len(state["scale"]):
             self.zero_scales()
         self.used, self.newest = state["used"], state["newest"]

@@ -14,7 +14,7 @@ cdef class AveragedTrainer(OnlineTrainer):
 
 
 cdef struct PathsC:         # scratch
-    BufferC amounts         # of labels or label pairs; zeros between uses
+    double* amounts         # of labels or label pairs; zeros between uses
     BufferC shares
 
 

@@ -37,11 +37,8 @@ cdef struct ShareC:         # what is taken from a label or a pair of labels of 
 
 cdef int paths_reserve(Arena arena, PathsC* scratch, const LayoutC* layout, int64_t n) except -1 nogil:
     """Reserve room for up to n paths, in scratch owned by `arena`."""
-    cdef int64_t k, size = <int64_t>layout.L * layout.P
-    if scratch.amounts.data == NULL:
-        arena_reserve(arena, &scratch.amounts, size, sizeof(double))
-        for k in range(size):
-            (<double*>scratch.amounts.data)[k] = 0
+    if scratch.amounts == NULL:
+        scratch.amounts = <double*>arena_zeros(arena, <int64_t>layout.L * layout.P, sizeof(double))
     return arena_reserve(arena, &scratch.shares, n + 1, sizeof(ShareC))
 
 
@@ -49,7 +46,7 @@ cdef inline void add_share(PathsC* scratch, int64_t P, int32_t prev, int32_t lab
                            int32_t* n) noexcept nogil:
     """Add to the amount of a label pair (prev is 0 where single labels are counted), and list the pair if the amount was zero.
     A pair may be listed twice, if its amount became zero in between: `take_shares` leaves zeros."""
-    cdef double* total = (<double*>scratch.amounts.data) + (prev * P + label)
+    cdef double* total = scratch.amounts + (prev * P + label)
     cdef ShareC* share = (<ShareC*>scratch.shares.data) + n[0]
     if total[0] == 0:
         share.prev, share.label = prev, label
@@ -60,7 +57,7 @@ cdef inline void add_share(PathsC* scratch, int64_t P, int32_t prev, int32_t lab
 cdef int32_t take_shares(PathsC* scratch, int64_t P, int32_t n) noexcept nogil:
     """Move the amounts into the listed pairs; returns how many have a nonzero one."""
     cdef:
-        double* amounts = <double*>scratch.amounts.data
+        double* amounts = scratch.amounts
         ShareC* shares = <ShareC*>scratch.shares.data
         int32_t k, left = 0
         int64_t key
@@ -208,9 +205,7 @@ cdef class Differences:
             (<int32_t*>self.table.data)[self.features[f].slot] = 0
         self.n, self.size = n, 0
         for t in range(sent.T):
-            nodes = False
-            for f in range(n):
-                nodes |= paths[f * sent.T + t] != sent.label[t]
+            nodes = not all_agree(sent, t, paths, n)
             edges, before = t > 0 and (nodes or before), nodes
             if nodes:
                 for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
