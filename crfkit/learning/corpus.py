@@ -14,7 +14,6 @@ from crfkit.values import as_bytes, as_text, shown
 from .reader import Reader
 
 if TYPE_CHECKING:
-    from crfkit.features.tables import Names
     from crfkit.model import Model
     from crfkit.options import Run
     from crfkit.template.parsing import Template
@@ -61,18 +60,12 @@ class Corpus:
             numbers.update(values)
         return f"{self.dataset.checksum()} {numbers.hexdigest()}"
 
-    def attributes(self, bigram: bool = False) -> Names:
-        """The names of all attributes of a kind, in the order of their numbers."""
-        from crfkit.features.tables import Names
-
-        return Names(self.builder, bigram)
-
     def weights_of(self, model: Model) -> array.array:
         """The weights of another model, for the features that both have; zero for the rest."""
+        from crfkit.features.tables import Names
+
         own_labels = {label: number for number, label in enumerate(self.dataset.labels)}
-        own_attributes = [
-            {name: number for number, name in enumerate(self.attributes(bigram))} for bigram in (False, True)
-        ]
+        own_attributes = [{name: number for number, name in enumerate(Names(self.builder, bigram))} for bigram in (False, True)]
         weights = array.array("f", bytes(4 * self.layout.n_cells))
         history: dict[str | int | None, int] = {**own_labels, -1: len(own_labels), -2: len(own_labels) + 1, None: -1}
         for attribute, previous, label, weight in model.features_in_bytes():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from problems import apart
 
 from crfkit.data.dataset import Dataset
+from crfkit.features.tables import Names
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.options import Run
@@ -100,7 +101,7 @@ def test_pairs_bring_their_words_along_and_words_their_prefixes():
     rows = nests.rows()
     assert nests.n
     assert max(map(len, rows)) < len(LINES) - 3
-    names = list(corpus.attributes(False))
+    names = list(Names(corpus.builder, False))
     sums = [{names[a].decode() for a in expanded(nests, nests.sum(k))} for k in range(nests.n)]
     assert {"U03:a/b", "U01:b", "U00:a", "U04:b", "U05:x"} in sums
 
@@ -110,7 +111,7 @@ def test_what_different_cells_spell_alike_is_no_nest():
     sentences = [[("a/b", "c", "P"), ("a", "b/c", "Q")]] * 40
     corpus = corpus_of(sentences, lines)
     nests = Nests(corpus.dataset, corpus.layout)
-    names = list(corpus.attributes(False))
+    names = list(Names(corpus.builder, False))
     assert "U02:a/b/c" not in {names[nests.sum(k)[0]].decode() for k in range(nests.n)}
 
 

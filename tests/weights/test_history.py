@@ -18,6 +18,7 @@ from models import ROOT, sentences
 import crfkit
 from crfkit import modelfile
 from crfkit.errors import DataError, ModelFileError, TemplateError
+from crfkit.features.tables import Names
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.model import Model, load
@@ -134,7 +135,7 @@ def test_features_are_those_seen_with_paddings_before_the_sentence():
     train = [[["a", "X"], ["b", "Y"], ["a", "X"]], [["b", "Y"]]]
     template = Template.parse("T\nT1:%x[0,0]\nU1:%x[0,0]/%y[-1]\nU2:%y[-2]")
     corpus = read_corpus(Reader(train, template, Run(), direction="forward"))
-    layout, names = corpus.layout, list(corpus.attributes(True))
+    layout, names = corpus.layout, list(Names(corpus.builder, True))
     x, y, one, two = 0, 1, 2, 3
     expected = {
         b"T": {(two, one, x), (one, x, y), (x, y, x), (two, one, y)},
@@ -152,8 +153,8 @@ def test_percent_signs_do_not_pass_for_history():
     train = [[["a", "X"], ["b", "Y"], ["b", "X"]]]
     lines = "U1:%y[-1]%%y[-2]\nU1:%y[-1]%y[-2]\nU1:%%y[-1]%y[-2]\nU1:%%y[-1]%%y[-2]"
     corpus = read_corpus(Reader(train, Template.parse(lines), Run(), direction="forward"))
-    assert sorted(corpus.attributes(True)) == [b"U1:%%y[-1]%y[-2]", b"U1:%y[-1]%%y[-2]", b"U1:%y[-1]%y[-2]"]
-    assert list(corpus.attributes(False)) == [b"U1:%y[-1]%y[-2]"]
+    assert sorted(Names(corpus.builder, True)) == [b"U1:%%y[-1]%y[-2]", b"U1:%y[-1]%%y[-2]", b"U1:%y[-1]%y[-2]"]
+    assert list(Names(corpus.builder, False)) == [b"U1:%y[-1]%y[-2]"]
 
 
 # Directions
@@ -218,7 +219,7 @@ def test_weights_come_back_from_a_model():
     model = trained("before")
     corpus = read_corpus(Reader(train, template, Run(), direction="forward"))
     weights = corpus.weights_of(model)
-    names = [list(corpus.attributes(bigram)) for bigram in (False, True)]
+    names = [list(Names(corpus.builder, bigram)) for bigram in (False, True)]
     found = {(kind, names[kind != "U"][a].decode() if a >= 0 else None, previous, label, weight)
              for kind, a, previous, label, weight in corpus.layout.features(weights)}  # fmt: skip
     assert len(found) == sum(1 for _ in model.features()) > 100

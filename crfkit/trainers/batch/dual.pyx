@@ -233,8 +233,9 @@ cdef class DualAscent(OnlineTrainer):
             # entropy is concave: the mixture, of which only the expectations are kept, has at least this
             self.entropy[s] += part * (entropy - self.entropy[s])
         secant = stretch > SHORT and (not known or (self.passes + s) % PASSES_BETWEEN_SECANTS == 0)
-        if secant or self.data.possible is not None:
-            keep_way(self, sent)
+        if secant or self.data.possible is not None:    # the distance before the step, for best_part and observe
+            arena_reserve(self, &self.way, <int64_t>sent.T * lat.P, sizeof(double))
+            memcpy(self.way.data, lat.node, <int64_t>sent.T * lat.P * sizeof(double))
         if self.may_be(sent):
             self.observe(sent, part, &way.squared)
         loss[0] += self.told[s]
@@ -332,14 +333,6 @@ cdef void add_curvature_of(DualAscent ascent, const SentenceC* sent, const float
             for f in range(layout.b_ptr[sent.b_id[u]], layout.b_ptr[sent.b_id[u] + 1]):
                 p = before[layout.b_prev[f]] * now[layout.b_label[f]]
                 curvature[layout.rich0 + f] += <float>(sent.weight * p * (1 - p))
-
-
-cdef int keep_way(DualAscent ascent, const SentenceC* sent) except -1 nogil:
-    """Keep the distance before a step, which is in the lattice, for best_part."""
-    cdef int64_t n = <int64_t>sent.T * ascent.lattice.c.P
-    arena_reserve(ascent, &ascent.way, n, sizeof(double))
-    memcpy(ascent.way.data, ascent.lattice.c.node, n * sizeof(double))
-    return 0
 
 
 cdef double best_part(DualAscent ascent, const SentenceC* sent, double part) except -1 nogil:

@@ -305,19 +305,10 @@ cdef class Adf(CalibratedTrainer):
         loss[0] += self.expect(self.w, 1.0, &valued)
         self.load_values(sent, True, &valued)
         gain = self.gain_of(pairs_row(c)) if c.has_tau and sent.T > 1 else 0    # plain label pairs have no value that could hold it
-        self.learn(&valued, sent.weight, gain)
+        self.learn(&valued, sent.weight, sent.weight * gain)
         if self.restrict(sent, loss):
-            self.learn(&valued, -sent.weight, gain)
+            self.learn(&valued, -sent.weight, -sent.weight * gain)
         return 0
-
-    cdef void learn(self, const SentenceC* valued, double weight, double of_pairs) noexcept nogil:
-        """Add the gradient of a sequence that counts `weight` times, from the marginals in the lattice; `of_pairs`: the factor on that of
-        label pairs."""
-        cdef LatticeC* lat = &self.lattice.c
-        K.update_expected(&self.layout.c, valued, lat, weight, self.out)
-        if of_pairs != 0:
-            K.add_pairs(lat, 1.0)
-            K.update_pairs(&self.layout.c, valued, lat, weight * of_pairs, self.out)
 
     cdef int64_t undisturbed(self, int64_t n) noexcept nogil:
         """How many updates are left in the window. A window in which a scale could vanish is for one thread."""

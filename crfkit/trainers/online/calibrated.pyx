@@ -27,7 +27,7 @@ from crfkit.lattice.lattice cimport recursions_of
 from crfkit.loops.numbers cimport INFINITY, fabs, fmax, sqrt
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.kernels cimport K
-from crfkit.loops.structs cimport DatasetC, SentenceC
+from crfkit.loops.structs cimport DatasetC, LatticeC, SentenceC
 from crfkit.threads cimport PyErr_CheckSignals
 from crfkit.weights.cells cimport pairs_row
 from crfkit.weights.layout cimport Layout
@@ -152,6 +152,14 @@ cdef class CalibratedTrainer(OnlineTrainer):
             made[u - first] = <float>value if fabs(value) > 1e-30 else 0    # denormal products are slow, and change nothing
         out[0] = made - first
         return 0
+
+    cdef void learn(self, const SentenceC* sent, double gain, double of_pairs) noexcept nogil:
+        """Add gain * (observed - expected features), from the marginals in the lattice; for plain label pairs the factor is `of_pairs`."""
+        cdef LatticeC* lat = &self.lattice.c
+        K.update_expected(&self.layout.c, sent, lat, gain, self.out)
+        if of_pairs != 0 and self.layout.c.has_tau:
+            K.add_pairs(lat, 1.0)
+            K.update_pairs(&self.layout.c, sent, lat, of_pairs, self.out)
 
     # ------------------------------------------------------------------------------------------ trials
 

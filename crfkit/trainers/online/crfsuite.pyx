@@ -245,7 +245,9 @@ cdef class CrfsuiteSgd(ScaledTrainer):
         return 0
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
+        cdef double gain
         lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, self.scale)
         loss[0] += self.expect(self.w, self.scale, sent)
-        self.learn(sent, sent.weight * self.rate / self.scale)
+        gain = sent.weight * self.rate / self.scale
+        self.learn(sent, gain, gain)
         return 0

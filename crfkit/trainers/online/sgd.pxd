@@ -15,6 +15,5 @@ cdef class ScaledTrainer(CalibratedTrainer):
     cdef double gain(self, double weight) noexcept nogil
     cdef const SentenceC* scored(self, const SentenceC* sent, SentenceC* own) except NULL nogil
     cdef const SentenceC* learned(self, const SentenceC* sent, SentenceC* own) except NULL nogil
-    cdef void learn(self, const SentenceC* sent, double gain) noexcept nogil
     cdef void fold_scale(self) noexcept nogil
     cdef void settle(self) noexcept nogil

@@ -27,7 +27,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport lattice_load_weights
 from crfkit.loops.kernels cimport K
 from crfkit.loops.numbers cimport fabs, isfinite
-from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
+from crfkit.loops.structs cimport LayoutC, SentenceC, weight_t
 from crfkit.memory cimport arena_zeros, memset, vector
 from crfkit.trainers.stepwise cimport OnlineTrainer
 from crfkit.weights.cells cimport layout_row, pairs_row
@@ -110,14 +110,6 @@ cdef class ScaledTrainer(CalibratedTrainer):
         self.log_scale = K.log(self.scale)
         self.load_values(sent, True, own)
         return own
-
-    cdef void learn(self, const SentenceC* sent, double gain) noexcept nogil:
-        """Add gain * (observed - expected features), from the marginals in the lattice."""
-        cdef LatticeC* lat = &self.lattice.c
-        K.update_expected(&self.layout.c, sent, lat, gain, self.out)
-        if self.layout.c.has_tau:
-            K.add_pairs(lat, 1.0)
-            K.update_pairs(&self.layout.c, sent, lat, gain, self.out)
 
     cdef void close_batch(self) noexcept nogil:
         self.shrink()
@@ -233,9 +225,9 @@ cdef class Sgd(ScaledTrainer):
         loss[0] += self.expect(self.w, self.scale, self.scored(sent, &own))
         gain = self.gain(sent.weight)
         learned = self.learned(sent, &own)
-        self.learn(learned, gain)
+        self.learn(learned, gain, gain)
         if self.restrict(sent, loss):
-            self.learn(learned, -gain)
+            self.learn(learned, -gain, -gain)
         if self.batch == 1:
             self.due += self.rate * self.l1 / self.scale
         return 0
