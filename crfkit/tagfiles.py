@@ -219,6 +219,6 @@ def tag_files(
             bound=False,
         )
     finally:
-        crew.close()
+        crew.transport.close()
         for folder in {os.path.dirname(target) for target in targets}:
             remove_leftovers(folder)  # of workers that died
