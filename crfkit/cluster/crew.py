@@ -43,15 +43,12 @@ class Transport(Protocol):
 
 
 class Crew:
-    """Workers and their jobs. A worker that does not answer within `limit` seconds is given up. `note` reports workers
-    that died.
-    """
+    """Workers and their jobs. One that does not answer within `limit` seconds is given up; `note` is told of it, and of those that died."""
 
     def __init__(self, transport: Transport, limit: float, note: Callable[[str], Any]):
         self.transport, self.limit, self.note = transport, limit, note
         self.owner: dict[int, str] = {}
-        self.memory: dict[str, set[Any]] = {}
-        """What each worker holds, as recorded by the argument `steps` of `run`."""
+        self.memory: dict[str, set[Any]] = {}  # what each worker holds, as recorded by the argument `steps` of `run`
         self.deaths: Counter[int] = Counter()
         self.stalled = False  # whether one has been given up for that
         self.seen = time.monotonic()  # when a worker was last available
@@ -66,8 +63,7 @@ class Crew:
     ) -> None:
         """Run all jobs, one at a time or (grouped) all jobs of a worker in one request. steps(memory, jobs) gives the steps
         to request, and records in `memory` what the worker then holds; accept(jobs, answer) takes an answer, or raises
-        KeyError, TypeError, ValueError or the like if it is malformed. Unless `bound`, any worker may do any job. Raises the
-        error of the first job that failed.
+        an error if it is malformed. Unless `bound`, any worker may do any job. Raises the error of the first job that failed.
         """
         waiting, errors = list(jobs), {}
         busy: dict[str, tuple[list[int], float]] = {}

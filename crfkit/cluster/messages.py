@@ -95,9 +95,7 @@ def send(write: Callable[[memoryview], int], values: Any) -> None:
 
 
 def receive(read: Callable[[memoryview], int]) -> Any:
-    """The next message of a stream, or None at its end. read(buffer) fills a part of the buffer and returns the number
-    of bytes, 0 at the end.
-    """
+    """The next message of a stream, or None at its end. read(buffer) fills a part of the buffer; it returns how many bytes, 0 at the end."""
     head = bytearray(HEAD.size)
     if not _fill(read, head):
         return None

@@ -47,8 +47,7 @@ class Scheduler:
             self._restore_logs()
             raise FileError(f"{named(address)}: no scheduler answers there ({_line(error)})") from None
         self.events: queue.SimpleQueue = queue.SimpleQueue()
-        self.asked: dict[str, Any] = {}
-        """The pending future of each worker."""
+        self.asked: dict[str, Any] = {}  # the pending future of each worker
         self.without: set[str] = set()
         self.known: list[str] = []
         self.looked = 0.0

@@ -43,8 +43,7 @@ class Standing:
     log_size: int = 0
     best_score: float | None = None
     best_pass: int = 0
-    waited: int = 0
-    """Passes since the best score."""
+    waited: int = 0  # passes since the best score
     best: array.array | None = field(default=None, repr=False)
     best_l1: float | None = None
     last_loss: float | None = None

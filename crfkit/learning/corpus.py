@@ -26,13 +26,11 @@ class Corpus:
     dataset: Any
     builder: Any
     layout: Any
-    header: dict[str, Any]
-    """The header fields of a model that describe the data."""
+    header: dict[str, Any]  # the fields of a model's header that describe the data
     summary: dict[str, Any]
-    backward: bool = False
-    """Sequences are stored in reverse order."""
+    backward: bool = False  # sequences are stored in reverse order
+    # How many unigram attributes occur in the data, rare ones included, and how many with more than one label; zeros if not counted.
     ambiguity: tuple[int, int] = (0, 0)
-    """How many unigram attributes occur in the data, rare ones included, and how many with more than one label; zeros if not counted."""
 
     @classmethod
     def of(

@@ -33,8 +33,7 @@ class _InMemory(io.BytesIO):
 
 
 def _parsed(sentences: Any, header: dict[str, Any]) -> Rows:
-    """Sentences from Python, read once, unless they are Rows: there may be iterators among them, and they may change. They have the columns
-    of the training data."""
+    """Sentences from Python as Rows, with the columns of the training data: there may be iterators among them, and they may change."""
     if isinstance(sentences[0], Rows):
         return sentences[0]
     form, label = header["format"], header["label_column"]
@@ -97,8 +96,7 @@ class DevSet:
                 entry.seek(0)
 
     def scores(self, weights: array.array) -> dict[str, float]:
-        """Scores of the weights, and under "score" the one to compare: the F-measure if labels form chunks, else the accuracy.
-        """
+        """Scores of the weights, and under "score" the one to compare: the F-measure if labels form chunks, else the accuracy."""
         return self.scores_of(self._tagger(weights))
 
     def scores_of(self, tagger: Tagger) -> dict[str, float]:

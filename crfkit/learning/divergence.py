@@ -23,8 +23,7 @@ ONE_STEP = ("perceptron", "mira", "lookahead")  # a step changes each weight by 
 
 class Divergence:
     """Checks each pass of a run. `tokens` counts each sequence by its weight; `labels`: how many a token may have; `largest`: the largest value
-    of a feature. Only trainers with a rate can have a wrong one. `of_zeros`: what a model whose weights are all zero does.
-    """
+    of a feature. Only trainers with a rate can have a wrong one. `of_zeros`: what a model whose weights are all zero does."""
 
     def __init__(self, options: Any, tokens: float, labels: int, largest: float = 1.0, of_zeros: str = "every token will have the same label"):
         self.has_rate, self.largest = hasattr(options, "rate"), largest

@@ -1,28 +1,13 @@
 """The penalties, the passes of `sgd`, `adf`, `cw`, `perceptron` and `mira`, and the margin of `lookahead`, where none are given: from how many
-sequences there are, how often attributes occur, with how many labels, and how many a token has. docs/defaults.md has the trials.
+sequences there are, how often attributes occur, with how many labels, and how many a token has. docs/defaults.md has the reasons and the trials.
 
-An attribute that was always seen with the same label tells much, and needs a large weight to tell it; the gradient of one that occurs
-once is at most 1, so its weight cannot exceed 1 / l2. Attributes with several labels, as letters have, let large weights follow noise. So the
-penalty rises with the share of attributes that have more than one label. Where a token has many attributes, small weights are
-enough: then the penalty is higher if attributes are frequent, and if they are as many as the words of a document.
+An attribute that was always seen with the same label needs a large weight; where attributes have several labels, large weights follow
+noise, and where a token has many attributes, small weights are enough. A weight for values v is 1 / v times as large as one for values of 1:
+so the L2 penalty falls with the mean square of values below 1, the L1 penalty with its root. Neither rises with larger values: a
+few of them, such as years, would be the whole mean, and words beside them would learn nothing.
 
-All this is for attributes whose value is 1. The weight of an attribute whose values are v tells as much as that of another one if it is 1 / v times as
-large, which costs 1 / v^2 times the penalty. So the penalty falls with the mean square of values below 1. It does not rise with
-larger ones: a few of them, such as years, would be the whole mean, and words beside them would learn nothing.
-
-The L1 penalty rises likewise, but less. A weight that is 1 / v times as large costs 1 / v times as much of it, so it falls with the root of the
-mean square.
-
-SAPO stops learning from a sequence once the true path is 1 / ratio times as likely as all other candidates. With few attributes a
-token that takes large weights; with many, small ones, and a small penalty would let it stop early. So fewer attributes count as many.
-
-A step of SGD and ADF learns from one sequence, short or long. So a few of them take more passes to come as near to the optimum.
-
-CW has no penalty: its weights do not follow noise because variances fall with every step, and because it ends early. Rare
-attributes get few steps in a pass, so they need more passes.
-
-A step of `perceptron`, `mira` and `lookahead` changes the weights of all attributes of a token. So where a token has but one, it takes more passes
-to say what the label pairs do not. And the more attributes a token has, the sooner a margin is reached, and the larger it has to be.
+SAPO stops learning from a sequence once the true path is 1 / ratio times as likely as all other candidates: with few attributes that takes large
+weights, with many a small penalty would let it stop early. CW, which ends early and has no penalty, makes more passes where attributes are rare.
 """
 
 from __future__ import annotations
@@ -61,9 +46,8 @@ REASONS = {
 
 
 def fitting_l2(ambiguous: float, of_a_token: float, often: float, many: float = MANY, square: float = 1.0) -> float:
-    """The penalty for data with this share of attributes that have more than one label, so many attributes of a token, so many occurrences of an
-    attribute, and this square of a value, all three on average. Only unigram attributes count: those that form features with label pairs mostly
-    repeat them."""
+    """The penalty for data with this share of attributes that have more than one label, and these means: attributes of a token, occurrences of an
+    attribute, squares of a value. Only unigram attributes count: those that form features with label pairs mostly repeat them."""
     found = max(LEAST, of_a_token / many, _uncertain(ambiguous, of_a_token, often))
     return _short(min(USUAL, found) * max(LEAST_SQUARE, min(1, square)))
 

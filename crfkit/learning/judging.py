@@ -21,9 +21,7 @@ DISTRIBUTED = ("lbfgs", "owlqn", "sgd", "adf", "sapo", "perceptron", "mira", "lo
 
 
 def judge(algorithm: Any, given: Mapping[str, Any]) -> tuple[str, Any, Run]:
-    """The trainer's name, its options, and the run's. OptionError for options that are unknown, out of range, not used by the
-    trainer, or contradict each other. None means the default.
-    """
+    """The trainer's name, its options, and the run's; OptionError for options that do not fit, alone or together. None means the default."""
     algorithm = named(algorithm)
     given = {name: value for name, value in given.items() if value is not None or name not in declared()}
     run = taken(Run, {name: value for name, value in given.items() if name in RUN_FIELDS})
@@ -108,8 +106,7 @@ def not_default(options: Any, *names: str) -> Iterator[str]:
 
 
 def refuse_losses(run: Run, train: Any, *others: Any, models: Sequence[str] = ()) -> None:
-    """OptionError if a file that a run writes would be written over one that it reads, or over another one. `others`: what is read
-    beside the data."""
+    """OptionError if a run would write over a file that it reads, or writes. `others`: what is read beside the data."""
     data = _names(*_files(train))
     if run.distributed:  # workers open what matches
         from .shards.files import matching

@@ -91,8 +91,7 @@ def learn_path(
 
 
 def _until_ctrl_c(models: Generator[Model, None, None], stop: StopRequest) -> Iterator[Model]:
-    """The models; Ctrl-C meanwhile is Interrupted, with the model it cut short. Who holds the exception does not hold the run, and
-    its workers."""
+    """The models; Ctrl-C meanwhile is Interrupted, with the model it cut short. Who holds the exception does not hold the run."""
     last = None
     with closing(models):
         while True:

@@ -13,9 +13,7 @@ from crfkit.values import name_of
 
 
 class PassLog:
-    """A log, written to a new file, or after the first `keep` bytes of an existing one; or to an open file, which stays
-    open.
-    """
+    """A log: a new file, or an existing one after its first `keep` bytes; or an open file, which stays open."""
 
     def __init__(self, target: Any, keep: int = 0):
         self.given = target if hasattr(target, "write") else None

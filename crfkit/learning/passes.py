@@ -53,9 +53,7 @@ class Passes:
 
     def all(self, path: Sequence[float] | None) -> Iterator[tuple[float | None, array.array]]:
         """The weights to keep: the last ones for each value of l1 on the path, or the best on the development data.
-
-        The trainer is freed before the last of them, since building a model needs its memory.
-        """
+        The trainer is freed before the last of them, since building a model needs its memory."""
         values = path or (None,)
         done = self.standing.passes
         if self.run.resume:

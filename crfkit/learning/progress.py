@@ -172,9 +172,7 @@ class Progress:
             self.note(f"pass {record['pass']:>4}  {line}")
 
     def end(self, reason: str | None, stopped: bool, last: dict[str, Any]) -> None:
-        """Training is over, because of `reason`, or because it was stopped, or because all passes are done; `last`
-        is the record of the last pass.
-        """
+        """Training is over: it was stopped, there is a `reason`, or all passes are done; `last` is the record of the last one."""
         self.close()
         if "objective" in last:
             self.note(f"objective {last['objective']:,.2f}{certificate(last)}")
@@ -224,9 +222,7 @@ def heard(wanted: Any) -> Progress:
 
 
 def certificate(record: dict[str, Any]) -> str:
-    """How far the objective is from the optimum at most, in words; nothing if little is known. Two digits, rounded
-    up.
-    """
+    """How far the objective is from the optimum at most, in words; nothing if little is known. Two digits, rounded up."""
     gap = record.get("gap", math.inf)
     optimum = record["objective"] - gap
     if not gap < optimum:

@@ -126,9 +126,8 @@ class Reader:
         return dataset
 
     def names_warning(self, dataset: Any) -> str | None:
-        """What to say, if anything, of a first line that seems to name the columns: no other token has its label, unless all files begin
-        with such a line, and hardly any label is as rare.
-        """
+        """What to say of a first line that seems to name the columns: no other token has its label, unless all files begin with
+        such a line, and hardly any label is as rare."""
         path, line = self.first
         dialect = self.template is not None and self.template.dialect  # the other programs know no such names
         if path is None or self.run.format != "columns" or self.columns.names is not None or self.backward or dialect:
@@ -174,9 +173,7 @@ def _divide(dataset: Any, unknown: Sequence[str], path: str | None) -> None:
 
 
 def _id_warning(template: Template, names: Sequence[str]) -> str | None:
-    """What to say, if anything, of a template that uses column 0 of CoNLL-U, which is not the word as in most other
-    files.
-    """
+    """What to say of a template that uses column 0 of CoNLL-U, which is not the word as in most other files."""
     for line in template.lines if names[0] == "id" else ():
         for macro in line.macros:
             if macro.kind != "y" and macro.column == 0 and macro.column_name is None:

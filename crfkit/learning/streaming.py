@@ -64,8 +64,7 @@ class Stream:
         self.tokens, self.weight, self.loss, self.largest_value = 0, 0.0, 0.0, 0.0
 
     def windows(self, stop: StopRequest) -> Iterator[Any]:
-        """Yields the data of one window after the other. After a signal, the sequences read so far are the last window.
-        """
+        """The data of one window after the other. After a signal, the sequences read so far are the last window."""
         size, held = self.options.window, 0
         try:
             for rows in self.reader.blocks():

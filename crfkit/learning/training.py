@@ -171,9 +171,7 @@ def _labels_warning(corpus: Corpus, run: Run) -> str | None:
 
 
 def _slow_warning(algorithm: str, corpus: Corpus, run: Run) -> str | None:
-    """A warning if another trainer reaches the same optimum much sooner (docs/trainers.md, "When sbcd pays"), unless the data are
-    small.
-    """
+    """A warning if another trainer has the same optimum much sooner (docs/trainers.md, "When sbcd pays"), unless the data are small."""
     if algorithm != "sbcd":
         return None
     labels, attributes = len(corpus.dataset.labels), sum(corpus.dataset.n_incidences)
@@ -246,9 +244,7 @@ class Local:
 
 
 def at_work(algorithm: str, run: Run, corpus: Corpus) -> int:
-    """How many threads a trainer may use. Lock-free trainers give different weights with more than one, so they
-    get one unless more are requested.
-    """
+    """How many threads a trainer may use: a lock-free one, whose weights differ with more than one, only those that are requested."""
     cls = trainer_class(algorithm)
     if cls.lock_free:
         return max(run.threads, 1)

@@ -24,8 +24,7 @@ class Declared(NamedTuple):
     short: str | None
     metavar: str | None
     expected: Expected
-    defaults: dict[str, Any]
-    """Of each trainer that uses it, or under "" of every run."""
+    defaults: dict[str, Any]  # of each trainer that uses it, or under "" of every run
 
 
 def declared(first: Any = None) -> dict[str, Declared]:

@@ -1,17 +1,15 @@
 """What all online trainers share: the loop over sequences in random order.
 
-A new online trainer is a class with `step`, which learns from one sequence, and if needed `begin_pass`, `end_pass` and
-`weights`.
+A new online trainer is a class with `step`, which learns from one sequence, and if needed `begin_pass`, `end_pass` and `weights`.
 
-Mini-batches (--batch-size N). A step reads scores from `w` and adds its changes to `out`. Without batches `out` is `w`. With them
-it is a second array, which is added to `w` and cleared after N sequences, row by row of the attributes that occurred.
+A step reads scores from `w` and adds its changes to `out`. That is `w`, or with mini-batches (--batch-size N) a second array, which is
+added to `w` and cleared after N sequences, row by row of the attributes that occurred.
 
 Threads (--threads N, for trainers that are `lock_free`), after Niu et al., Hogwild (2011): workers, trainers of the
 same class with scratch of their own, change the weights of their leader without locks. They take blocks of sequences from
-a common counter, so that each is learned from once. Rates and scales are functions of the number of the step, so
-each worker advances its own to the start of its next block (`skip`): they equal those of one thread. Whatever touches
-all weights happens between pieces of the pass, while no worker runs (`undisturbed`). Two races remain: two threads may
-add to one weight at once, and one change is lost; and a score may use some weights from before a change and some from
+a common counter. Rates and scales are functions of the number of the step, so each worker advances its own to the start of its next
+block (`skip`). Whatever touches all weights happens between pieces of the pass, while no worker runs (`undisturbed`). Two races remain:
+two threads may add to one weight at once, and one change is lost; and a score may use some weights from before a change and some from
 after it. A weight is a single aligned float, so it is never torn.
 """
 
@@ -243,8 +241,7 @@ cdef class OnlineTrainer(Trainer):
     # ------------------------------------------------------------------------------------------ threads
 
     cdef int64_t skip(self, int64_t n) noexcept nogil:
-        """Advance rates and scales by up to n updates, without sequences; stop where all weights would have to be touched. Returns by
-        how many updates."""
+        """Advance rates and scales by up to n updates, without sequences, to where all weights have to be touched; by how many it did."""
         self.steps += n
         return n
 

@@ -21,8 +21,7 @@ class DistributedObjective(Sharded):
     def __init__(self, corpus: DistributedCorpus, l2: float, counts: bool, threads: int, each: int):
         self.corpus, self.crew = corpus, corpus.crew
         self.jobs = range(len(corpus.shards))
-        self.cells: dict[tuple[int, ...], Any] = {}
-        """Which cells groups of shards touch, as far as workers have said."""
+        self.cells: dict[tuple[int, ...], Any] = {}  # which ones groups of shards touch, as far as workers have said
         data, layout = corpus.data, corpus.layout
         survey = None if data.has_values else Survey(layout, corpus.nesting)
         plain = not data.has_values and not data.has_weights

@@ -42,16 +42,12 @@ class DistributedData:
         self.n_incidences = [0, 0]
         self.weight, self.largest_value, self.squares = 0.0, 0.0, 0.0
         self.has_values = self.has_weights = False
-        self.sequences: list[int] = []
-        """Of each shard; and its tokens."""
-        self.tokens: list[int] = []
-        self.label_counts: Counter[int] = Counter()
-        """By the numbers of labels in the order in which they were met."""
-        self.first = 0
-        """The number of the first one in `labels`."""
+        self.sequences: list[int] = []  # of each shard,
+        self.tokens: list[int] = []  # and its tokens
+        self.label_counts: Counter[int] = Counter()  # by the numbers of labels in the order in which they were met
+        self.first = 0  # the number of the first one in `labels`
         self.checksums: dict[int, str] = {}
-        self.as_read: dict[int, str] = {}
-        """Checksums of the shards before their attributes got their final numbers."""
+        self.as_read: dict[int, str] = {}  # checksums of the shards before their attributes got their final numbers
 
     def note(self, found: dict[str, Any]) -> None:
         """Record a shard."""
@@ -81,8 +77,7 @@ class DistributedCorpus:
         self.shards: list[Shard] = []
         self.counted = 0  # tokens, when shards were cut
         self.numbers: list[dict[str, Any]] = []
-        self.common: list[tuple[str, dict[str, Any]]] = []
-        """The steps for all workers, in order."""
+        self.common: list[tuple[str, dict[str, Any]]] = []  # the steps for all workers, in order
 
     # ------------------------------------------------------------------------------------------ what workers are to do
 

@@ -32,18 +32,15 @@ class Piece(NamedTuple):
     stretch: Stretch
     tokens: int
     sequences: int
-    heads: Sequence[int]
-    """Tokens of its first sequences, as far as a chunk of the previous stretch may reach."""
-    last: int
-    """Tokens of its last sequence."""
+    heads: Sequence[int]  # tokens of its first sequences, as far as a chunk of the previous stretch may reach
+    last: int  # tokens of its last sequence
 
 
 @dataclass
 class Shard:
     """A part of the data: of each stretch, how many sequences to leave out and how many to take (-1: the rest)."""
 
-    before: int
-    """How many tokens precede it."""
+    before: int  # how many tokens precede it
     parts: list[tuple[Stretch, int, int]]
 
     def plain(self) -> list[list[Any]]:
@@ -129,8 +126,7 @@ def lines_counted(stretch: Stretch) -> Iterator[None]:
 
 
 def shards_of(pieces: Sequence[Piece], chunk: int) -> list[Shard]:
-    """The shards of all data. A chunk begins with the first sequence that begins in a new range of `chunk` tokens.
-    """
+    """The shards of all data. A chunk begins with the first sequence that begins in a new range of `chunk` tokens."""
     shards: list[Shard] = []
     before, last = 0, -1  # tokens so far, and where the last sequence of these begins
     for piece in pieces:

@@ -39,8 +39,7 @@ class Mixing:
         self.current = array.array("f", [0.0]) * self.layout.n_cells if initial is None else array.array("f", initial)
         self.average = array.array("d", [0.0]) * self.layout.n_cells if getattr(options, "average", False) else None
         self.rates: array.array | None = None
-        self.rate: float | None = getattr(options, "rate", None)
-        """The first learning rate, once it is known."""
+        self.rate: float | None = getattr(options, "rate", None)  # the first one, once it is known
         self.decay: float | None = decay_of(options) if hasattr(options, "decay") else None
         self.shares = True  # whether attributes with values above 1 have a lower one, where it is chosen
         batch = getattr(options, "batch_size", 1)
@@ -80,8 +79,7 @@ class Mixing:
         return xxh3_64_intdigest(f"{self.seed} {shard} {self.passes}".encode())
 
     def _changed(self, shard: int) -> dict[str, Any]:
-        """Options of this pass over this shard: its part of the penalties, and the first rate. By `decay` it falls with the number of
-        the pass, which the shard is told."""
+        """Options of this pass over this shard: its part of the penalties, and the first rate, which falls with the number of the pass."""
         part = self.updates[shard] / sum(self.updates)
         changed = {name: getattr(self.options, name) * part for name in ("l1", "l2") if hasattr(self.options, name)}
         if self.rate is not None:

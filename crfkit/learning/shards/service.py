@@ -35,13 +35,11 @@ from .sums import add_rounded, picked
 
 # Attributes of data sets: of the whole they are the sum over shards, or the largest one.
 SUMS, LARGEST = ("n_sequences", "n_tokens", "weight", "squares"), ("longest", "largest_value", "has_values", "has_weights")
-READ = {"tables", "u", "b", "pairs", "label_counts", "attributes", "checksum", *SUMS, *LARGEST}
-"""What a worker tells of a shard."""
+READ = {"tables", "u", "b", "pairs", "label_counts", "attributes", "checksum", *SUMS, *LARGEST}  # what a worker tells of a shard
 
 
 class Service:
-    """One worker. Its public methods are the steps of requests; a step whose data are missing raises Forgotten.
-    """
+    """One worker. Its public methods are the steps of requests; a step whose data are missing raises Forgotten."""
 
     def __init__(self) -> None:
         self.template: Template | None = None
@@ -78,10 +76,8 @@ class Service:
         return files.count(Stretch(*stretch), self.run.format, self.run.label, self.run.comments, self.columns, most)
 
     def read(self, shard: int, parts: list[list[Any]], before: int, checksum: str | None) -> dict[str, Any] | None:
-        """Read a shard; returns its tables and the observed features of its attributes. Attributes have the numbers of
-        these tables until `number`. `before`: how many tokens precede it. `checksum`: from the worker that read it first;
-        then the data must be the same, and nothing is returned.
-        """
+        """Read a shard, which so many tokens precede; returns its tables and the observed features of its attributes, which have the numbers of
+        these tables until `number`. `checksum`: of the worker that read it first; then the data must be the same, and nothing is returned."""
         reader = Reader(None, self.template, self.run, None, self.direction)
         reader.columns = self.columns
         reader.begin()
@@ -130,8 +126,7 @@ class Service:
         self.labels, self.nesting, self.values = labels, tuple(nesting), values
 
     def number(self, shard: int, labels: Any, u: Any, b: Any) -> list[Any]:
-        """Give the labels and attributes of a shard their final numbers; a checksum of it, and how many attributes its tokens
-        have together, of each kind."""
+        """Give a shard the final numbers of labels and attributes; its checksum, and how many attributes its tokens have, of each kind."""
         data = self._held(shard)
         if self.layout is None:
             raise Forgotten("the layout is not known")
@@ -160,9 +155,7 @@ class Service:
         self.groups.append(shards)
 
     def look_around(self, shards: list[int], survey: bool, sums: bool) -> Any:
-        """A group's contribution to what is known of all data: which attributes imply others, and the sums of terms, or the
-        largest terms if these are needed first.
-        """
+        """What a group adds to what is known of all data: which attributes imply others, and the sums of terms, or first the largest terms."""
         data = self._group(shards)
         own = list(Survey(self.layout, self.nesting).of(data)) if survey else None
         return {"survey": own, "terms": sums_of_terms(data, None) if sums else largest_factors(data)}
@@ -181,9 +174,8 @@ class Service:
         self.touched = None
 
     def evaluate(self, shards: list[int], weights: Any, bound: float | None, sparse: bool) -> Any:
-        """The objective of these shards, whole groups, at these weights. Sparse: weights and gradient are of the cells that
-        the shards touch only; the answer tells which cells, if the driver does not know.
-        """
+        """The objective of these shards, whole groups, at these weights. Sparse: weights and gradient are of the cells that the shards touch
+        only; the answer tells which cells, if the driver does not know."""
         if self.share is None:
             raise Forgotten("the sums over all shards are not known")
         for group in self.groups:
@@ -245,8 +237,7 @@ class Service:
         limits: list[float],
         rate_limits: list[float],
     ) -> Any:
-        """One pass over each of some shards, all from these weights, after `passes` passes: the sums of the results, and a record of
-        each."""
+        """One pass over each of some shards, all from these weights, after `passes` passes: sums of the results, and a record of each."""
         sums = {"last": array.array("d", [0.0]) * len(weights)}
         if getattr(self.options, "average", False):
             sums["average"] = array.array("d", [0.0]) * len(weights)

@@ -2,10 +2,9 @@
 
 Block coordinate descent comes back to a sequence as often as it has blocks, and each visit needs marginals at a few
 positions only. So alpha and beta of all sequences are kept. A change of the potentials at position t leaves alpha
-before t and beta from t on unchanged; the next visit, at position u, takes the |u - t| steps between, not twice the
-length of the sequence. It stops early at rows that come out as they were before the change: chains forget, so
-that a long sequence is as fast as many short ones. One exponential a weight serves all its positions: potentials are
-multiplied, not recomputed.
+before t and beta from t on unchanged; the next visit, at position u, takes the |u - t| steps between. It stops early at rows that
+come out as they were before the change: chains forget, so that a long sequence is as fast as many short ones. One exponential a
+weight serves all its positions: potentials are multiplied, not recomputed.
 
     refresh   computes the potentials of a sequence from the weights; invalidates its recursions
     need      computes alpha up to one position and beta down to another

@@ -75,8 +75,7 @@ def dual_bytes(Dataset data not None, Layout layout not None) -> int:
 
 
 cdef class DualAscent(OnlineTrainer):
-    """Options: l2, more than zero. The loss of a pass is each sequence's negative log-likelihood at its visit. `recursions` as in
-    Objective."""
+    """The loss of a pass is each sequence's negative log-likelihood at its visit. l2 is more than zero; `recursions` as in Objective."""
 
     def __init__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
         cdef:
@@ -159,8 +158,7 @@ cdef class DualAscent(OnlineTrainer):
         return 0
 
     cdef double remaining(self) noexcept nogil:
-        """The sum of the squared distances of all sequences at their last visits. It falls to zero about as fast as the distance from
-        the optimum."""
+        """The sum of the squared distances of all sequences at their last visits; it falls about as fast as the distance from the optimum."""
         cdef int64_t s
         cdef double total = 0
         for s in range(self.data.c.n_seq):

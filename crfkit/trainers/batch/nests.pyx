@@ -4,11 +4,10 @@ Where a template has a line for two words and one for each of them, the attribut
 those of its words. Scores add up the weights of all three at each of its tokens, and each token adds its gradient to
 all three. Here that is done once for all tokens of the pair: a *nest* is a row that holds the sum of the weights. In the data it
 replaces the attributes that it adds up, as the number -1 - k for nest k, and its gradient is added to each of
-them at the end. Nests may contain nests: words their prefixes, three parts of speech the pairs of them. That leaves
-about half of the rows to visit, and the same function.
+them at the end. Nests may contain nests. That leaves about half of the rows to visit, and the same function.
 
-Plan.containers tells from the template which lines imply others. Which attributes imply which is read from the data, and verified:
-different cells may make the same string, and rare attributes are dropped.
+Plan.containers tells from the template which lines imply others. Which attributes imply which is read from the data: different
+cells may make the same string, and rare attributes are dropped.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

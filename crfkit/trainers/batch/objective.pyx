@@ -6,8 +6,8 @@ Where not all labels of a sequence are given, the sum over all labellings that m
 these labellings y has log Z - log Z' = (log Z - score(y)) - (log Z' - score(y)), the loops see such a sequence twice, with all
 labels and then with the possible ones alone, and the weight -weight_i.
 
-The data are cut into chunks of whole sequences: a chunk has the sequences that begin within one range of CHUNK_TOKENS tokens
-(constants.py). Threads take chunks from a common counter and add to gradients of their own. Which thread takes which chunk changes no bits: gradient terms are
+A chunk has the sequences that begin within one range of CHUNK_TOKENS tokens (constants.py). Threads take chunks from a common counter
+and add to gradients of their own. Which thread takes which chunk changes no bits: gradient terms are
 rounded so that their sums are exact (loops/simd/scatter.inc), and the likelihoods of chunks are added in order at the end.
 """
 
@@ -180,8 +180,7 @@ cdef class Objective:
         self.g_squares[part] = K.dot_doubles(last - first, g + first, g + first)
 
     def at(self, const double[::1] cells not None, double bound=INFINITY) -> tuple[float, array.array]:
-        """f and its gradient at a point in single precision. Where f is above the bound, it may be infinite and its gradient
-        undefined."""
+        """f and its gradient at a point in single precision; where f is above the bound, it may be infinite and its gradient undefined."""
         if cells.shape[0] != self.layout.c.n_cells:
             raise ValueError("a point of another layout")
         cdef:
@@ -289,8 +288,7 @@ cdef int in_columns(Objective objective, Work what) except -1:
 
 
 cdef int in_shares(Threads pool, object work, int what, int64_t n, int64_t most=PARTS) except -1:
-    """Call work(what, first, last) for equal shares of 0 .. n, one for each thread, or for `most` of them. The result must not depend on
-    which thread does which."""
+    """Call work(what, first, last) for equal shares of 0 .. n, a thread each, or `most`. The result must not depend on which does which."""
     cdef int64_t k, size = 1 if pool is None else min(pool.others + 1, min(n, most))
     if size == 1:
         work(what, 0, n)

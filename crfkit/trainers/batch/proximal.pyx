@@ -160,8 +160,7 @@ cdef class Proximal(DualAscent):
             self.screen()
 
     def set_l1(self, double l1) -> None:
-        """Change the penalty. If it becomes smaller, the distributions move towards the observed labels in proportion, which leaves
-        the weights as they are."""
+        """Change the penalty. For a smaller one the distributions move towards the observed labels, which leaves the weights as they are."""
         cdef double part = fmin(l1 / self.l1, 1.0) if self.l1 > 0 else 1.0
         cdef int64_t k, n_seq = self.data.c.n_seq
         with nogil:

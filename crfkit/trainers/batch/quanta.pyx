@@ -14,8 +14,7 @@ from crfkit.memory cimport arena_zeros
 
 
 cdef double quantum_of(double bound) noexcept:
-    """The quantum for a cell: twice the bound on its sum of absolute terms, once for expected and once for observed ones, must be
-    below 2^52 quanta."""
+    """The quantum for a cell: twice its bound, for expected and for observed terms, must be below 2^52 quanta."""
     return 2.0 ** (ceil(log2(bound)) + 1 - 52)
 
 
@@ -70,15 +69,13 @@ cdef object terms(Dataset data, const double[::1] largest, bint sums):
 
 
 def largest_factors(Dataset data not None) -> array.array:
-    """The largest weight of a sequence, then the largest absolute value of each attribute, bigram ones last: no term exceeds their
-    product."""
+    """The largest weight of a sequence, then the largest absolute value of each attribute: no term exceeds their product."""
     return terms(data, None, False)
 
 
 def sums_of_terms(Dataset data not None, const double[::1] largest) -> array.array:
-    """Over all data: the sum of the weights of all tokens, and for each attribute the sum of values times weights. Terms are rounded up
-    so that sums are exact: the sums of parts of the data add up to those of all data, given the largest terms of all data. None:
-    all terms are one."""
+    """The sum of the weights of all tokens, and for each attribute of values times weights; None: all terms are one. They are rounded up
+    so that sums are exact: those of parts of the data add up to those of all data, given the largest terms of all data."""
     return terms(data, largest, True)
 
 

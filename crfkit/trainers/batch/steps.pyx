@@ -5,13 +5,12 @@ g. So the two loops of Nocedal & Wright (algorithm 7.4) run on coefficients, giv
 2m + 1 vectors (as Chen, Wang & Zhou, 2014, do for clusters): one pass over memory computes the new products and another
 one the direction, instead of 4m passes.
 
-All of these vectors are as long as the model, so they limit its size. Points are in single precision, as models store
+These vectors are as long as the model, so they limit its size. Points are in single precision, as models store
 them. So is the history, which steers the search and does not enter the result: s is the exact difference of two points,
-and y belongs to it. Once the direction is known, the oldest pair is no longer needed: the direction overwrites its s and
-the gradient at the start of the step its y, until the new pair overwrites both.
+and y belongs to it. The direction overwrites the s of the oldest pair, which is not needed any more, and the gradient at the start of the
+step its y, until the new pair overwrites both.
 
-The curvature along weights differs: frequent attributes have more of it, certain ones less, and where attributes have values, some may
-be thousands of times as large as others. The history can be kept for weights times `scale`, roots of the curvature; the direction is
+The history can be kept for weights times `scale`, roots of the curvature, which may differ by a factor of thousands; the direction is
 then divided by it. This is a diagonal preconditioner. Only marginals tell the curvature, and only near the optimum: after a warm-up, the
 scales follow from them (scale_by_curvature), which saves half of the iterations or more if the penalty is small. Before, and without
 a warm-up, values are all that is known (scale_by_values). The scales take the place of a pair.
@@ -66,8 +65,7 @@ cdef class History:
                     self.scale[f] = <float>sqrt((l2 + more * value) / (l2 + more / value))
 
     cdef float* zero_scales(self) noexcept nogil:
-        """The scales, all zero. If there are none yet, they take the place of the last pair. NULL if there is only one. The history must
-        be empty."""
+        """The scales, all zero; at first they take the place of the last pair, NULL if it is the only one. The history must be empty."""
         if self.scale == NULL and self.m > 1:
             self.m -= 1
             self.scale, self.scaled = <float*>self.row[2 * self.m], <double*>self.row[2 * self.m + 1]

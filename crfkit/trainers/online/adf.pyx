@@ -4,12 +4,11 @@
 
 All rates start at c (--rate, or what calibrated.pyx chooses), lower for values above 1. At the end of every window of q = |S|/10
 samples (or --window), rate_k *= alpha - u (alpha - beta), with u the fraction of the window's samples that have the feature: frequent
-features settle early. With few samples that would be too early: after so few steps their rates would be next to nothing, whatever c
-is. So where c is chosen, windows have at least 100 samples. A trial is short, so its rates fall within its last pass, too.
+features settle early. With few samples that would be too early, whatever c is. So where c is chosen, windows have at least 100 samples,
+and as a trial is short, its rates fall within its last pass, too.
 
-A feature is used in a sample when its attribute occurs there, with any label and however often. So count and
-rate are the same for all weights of an attribute, and one of each is kept for a *row*: a unigram attribute, a rich
-bigram attribute, or all plain label pairs together, whose attribute, `B`, occurs in every sequence longer than one.
+A feature is used in a sample when its attribute occurs there, with any label and however often. So count and rate are kept for a *row*: a
+unigram attribute, a rich bigram attribute, or all plain label pairs together, whose attribute, `B`, occurs in every sequence longer than one.
 
 Rows that do not occur are updated lazily. Each row has a scale s, w = s v; when it occurs again, its scale
 is multiplied by the weight decay of all steps in between: (1 - rate l2/|S|)^steps for each window, with the rate
@@ -17,12 +16,10 @@ of that window. Over n windows in which the row did not occur the rates are a ge
 the powers of x = rate l2/|S| in log(1 - x), whose sums for n windows are tabulated. Scale and rate are multiplied into the values of
 attributes, so that the loops are SGD's.
 
-A stream is trained on window by window (crfkit/learning/streaming.py): each is a data set for a new trainer, which starts
-from the weights and rates after the previous window.
+A stream is trained on window by window (learning/streaming.py): each is a data set for a new trainer.
 
-With mini-batches a window has q updates, a tenth of a pass, and u is the fraction of its samples, of which there are batch_size
-times as many. Threads meet at the end of every window: within a window rates do not change. A row's scale belongs to
-the latest step that used the row, and its count is exact: both are changed under a lock.
+With mini-batches a window has q updates, a tenth of a pass, and batch_size times as many samples. Threads meet at the end of every window:
+within a window rates do not change. A row's scale belongs to the latest step that used it, and its count is exact: both change under a lock.
 """
 
 from libc.stdint cimport int32_t, int64_t
@@ -63,8 +60,7 @@ cdef struct AdfRowC:
 
 
 cdef class Adf(CalibratedTrainer):
-    """Options: l2, rate, alpha, beta, batch_size (crfkit.options.Adf). The loss is the negative log-likelihood of each sequence
-    before its update."""
+    """The loss is the negative log-likelihood of each sequence before its update."""
     cdef AdfRowC* rows          # of unigram attributes, of rich bigram attributes, of the plain label pairs
     cdef int32_t* locks         # of rows, while several threads are at work; else NULL
     cdef int32_t* stamps        # sample in which a row was last counted; NULL where its step says that
@@ -89,9 +85,8 @@ cdef class Adf(CalibratedTrainer):
         return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for the model
 
     def __init__(self, Dataset data, Layout layout, options, leader=None, rates=None, sequences=None, found=None, shares=True, **unused):
-        """For a window of a stream: `sequences` are those up to its end, `rates` those of all rows at its start. `found`: whether the
-        rate in the options was chosen by a trial, not by the user; `shares`: whether attributes with values above 1 may then
-        have a lower one."""
+        """For a window of a stream: `sequences` are those up to its end, `rates` those of all rows at its start. `found` and `shares` as in
+        ScaledTrainer."""
         cdef int64_t k, n = pairs_row(&layout.c) + 1
         self.penalty = options.l2 / self.updates_of(data.c.n_seq)
         self.alpha, self.beta = options.alpha, options.beta

@@ -1,25 +1,21 @@
-"""Trainers that choose their first learning rate, where none is given, by trying several on a sample of the data.
+"""Trainers that choose their first learning rate, where none is given, by trying several on a sample of the data (docs/defaults.md).
 
-A rate is judged by the held-out loss. A trainer that minimises a penalised likelihood (sgd) is different: its penalties
-regularise, so the best rate is the one that reaches the lowest training objective. With few sequences and many attributes the
-held-out loss would choose rates with which training never comes near the optimum. If the sample is all of the data, the rate falls from
-the first round of such a trial on: in a single round the noise of a high rate would not disappear, where tokens have few attributes, and rates too low
-would look best. With more data a run makes more steps than the trial, and lower rates get as far: the rate of the trial falls later.
+A rate is judged by the held-out loss; that of a trainer that minimises a penalised likelihood (sgd) by the training objective, since with few
+sequences the held-out loss is lowest while weights are still small. If the sample is all of the data, the rate falls from
+the first round of such a trial on: the noise of a high rate would not disappear in a single one. With more data a run makes more steps than
+the trial, and lower rates get as far: the rate of the trial falls later.
 
 A trainer that learns from the best paths (sapo) does not care how sure its answers are. The held-out loss does, and is the lower the smaller weights
-are, although more answers are wrong. A high rate makes them small, as the penalty then takes away in a pass what was learned. So its rate is at
-most 1 / l2. With few sequences and many attributes a low rate makes them small, too: training ends before much is learned. So with few sequences it is at
-least 1, if the first bound allows it.
+are, although more answers are wrong. A high rate makes them small, as the penalty then takes away in a pass what was learned; a low one, too,
+with few sequences. So its rate is at most 1 / l2, and with few sequences at least 1, if the first bound allows it.
 
 A subclass calls `find_rate` once it is ready to make steps, and defines how a trial begins and ends.
 
 No single rate suits attributes with values of different magnitudes. So where the rate is chosen, an attribute with values above 1 gets
-rate / v^2: its steps are the same as if it were measured in a unit in which v is 1. Penalties do not change. Here v^2 is the
-largest value times the root mean square, so that one extreme value counts less. Where all values are small, one such v serves all
-attributes, whose rate is higher then. A subclass calls `measure` for
-that, and its loops use values that are multiplied by the factor of each row.
+rate / v^2, as if it were measured in a unit in which v is 1. Penalties do not change. Here v^2 is the largest value times the root mean square,
+so that one extreme value counts less. Where all values are small, one such v serves all attributes, whose rate is higher then. A subclass
+calls `measure` for that, and its loops use values that are multiplied by the factor of each row.
 """
-
 
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros
 from crfkit.data.dataset cimport Dataset
@@ -101,8 +97,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
     # ------------------------------------------------------------------------------------------ values of attributes
 
     cdef int measure(self) except -1:
-        """Find the factor of the rate of each row (`shares`); none are kept where values are neither above 1 nor all small, and all
-        factors are 1."""
+        """Find the factor of the rate of each row (`shares`). None are kept if all would be 1: values neither above 1 nor all small."""
         cdef:
             const DatasetC* c = &self.data.c
             int64_t r, u, n = pairs_row(&self.layout.c) + 1
@@ -221,8 +216,7 @@ cdef double best_rate(CalibratedTrainer trainer, start, double highest, bint hel
 
 
 cdef double search(CalibratedTrainer trainer, start, double highest, bint held_out) except -1:
-    """The best rate; 0 if none lowers the loss. As in Bottou's sgd, the search goes up from 1/8 while that helps, then
-    down. Each trial starts anew."""
+    """The best rate; 0 if none lowers the loss. As in Bottou's sgd, the search goes up from 1/8 while that helps, then down."""
     cdef:
         double best = 0, best_loss = trial_loss(trainer, start, 0, held_out), first = 0.125, rate, loss
         bint up = True

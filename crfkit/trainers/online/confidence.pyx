@@ -40,7 +40,7 @@ cdef double USUAL = 30          # r
 
 
 cdef class ConfidenceTrainer(AveragedTrainer):
-    """Options: average. A subclass has `solve`."""
+    """A subclass has `solve`."""
     cdef NBest search
     cdef Differences differences
     cdef weight_t* s            # the variance of each weight
@@ -111,7 +111,7 @@ cdef class ConfidenceTrainer(AveragedTrainer):
 
 
 cdef class Arow(ConfidenceTrainer):
-    """AROW, adaptive regularisation of weights (Crammer, Kulesza and Dredze 2009). Options: regularization, average (crfkit.options.Arow).
+    """AROW, adaptive regularisation of weights (Crammer, Kulesza and Dredze 2009).
 
     Each step minimises the divergence from the distribution before it, plus 1/(2r) of the squared hinge loss
     max(0, 1 - m)^2, plus 1/(2r) of the variance v of the margin. Over diagonal covariances that is
@@ -201,8 +201,7 @@ cdef class Arow(ConfidenceTrainer):
 
 
 cdef class Cw(ConfidenceTrainer):
-    """CW, confidence-weighted learning (Dredze, Crammer and Pereira 2008, the form with variances). Options: confidence, average
-    (crfkit.options.Cw).
+    """CW, confidence-weighted learning (Dredze, Crammer and Pereira 2008, the form with variances).
 
     Each step finds the distribution nearest to the one before it under which the margin is large enough for its variance,
     m' >= phi v', where phi is the deviation that a standard normal variable stays below with probability --confidence.

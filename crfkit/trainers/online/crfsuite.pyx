@@ -196,9 +196,8 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
 
 
 cdef class CrfsuiteSgd(ScaledTrainer):
-    """CRFsuite's stochastic gradient descent: `sgd` with a rate that falls at each step, and CRFsuite's calibration of the first rate.
-    Weights shrink before a sequence is scored, not afterwards. Options: sgd's, with a rate, and a decay of 0. The loss is the negative
-    log-likelihood of each sequence before its update."""
+    """CRFsuite's stochastic gradient descent: `sgd` with a rate that falls at each step, calibrated as CRFsuite does. Weights shrink before a
+    sequence is scored, not afterwards. Options: sgd's, with a rate, and a decay of 0."""
     cdef Orders orders
 
     def __init__(self, Dataset data, Layout layout, options, **unused):

@@ -22,8 +22,7 @@ from .paths cimport AveragedTrainer, change
 
 
 cdef class Lookahead(AveragedTrainer):
-    """Options: depth, margin, average (crfkit.options.Lookahead); `direction` was applied when the data were read.
-    The loss is the sum over all decisions of what the margin lacks."""
+    """The loss is the sum over all decisions of what the margin lacks. `direction` was applied when the data were read."""
     cdef LookaheadSearch search
     cdef uint16_t* right        # labels of the best leaf of the correct label, and of the other one
     cdef uint16_t* wrong

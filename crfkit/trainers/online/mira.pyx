@@ -65,10 +65,7 @@ cdef void hildreth(int64_t n, const double* products, double* missing, double mo
 
 
 cdef class Mira(AveragedTrainer):
-    """Options: nbest, aggressiveness, average (crfkit.options.Mira).
-
-    The loss of a step is the largest violation before it: the largest wrong_k - w d_k among the candidates, if positive.
-    """
+    """The loss of a step is the largest violation before it: the largest wrong_k - w d_k among the candidates, if positive."""
     cdef NBest search
     cdef Differences differences
     cdef BufferC room

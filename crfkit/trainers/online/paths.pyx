@@ -134,8 +134,7 @@ cdef bint follow_paths(PathsC* scratch, const LayoutC* layout, const SentenceC* 
 
 
 cdef class AveragedTrainer(OnlineTrainer):
-    """Options: average. A subclass implements a `step` that adds to `u`, if there is one, whatever it adds to `w`, times
-    the number of the step (`instants`)."""
+    """A subclass has a `step` that adds to `u`, if there is one, whatever it adds to `w`, times the number of the step (`instants`)."""
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:

@@ -15,7 +15,7 @@ from .paths cimport AveragedTrainer, PathsC, follow_paths, paths_reserve
 
 
 cdef class Perceptron(AveragedTrainer):
-    """Options: average, batch_size (crfkit.options.Perceptron). The loss is the number of wrong labels."""
+    """The loss is the number of wrong labels."""
     cdef uint16_t* best
     cdef PathsC paths
 

@@ -31,11 +31,8 @@ from crfkit.errors import ImpossibleError
 
 
 cdef class Sapo(ScaledTrainer):
-    """Options: nbest, search, beam, ratio, l2, rate, decay, batch_size (crfkit.options.Sapo).
-
-    The loss is over the candidates: sum of log sum_k exp(score_k) - score of the true path. A pass also reports how
-    many sequences changed the weights (`updates`).
-    """
+    """The loss is over the candidates: sum of log sum_k exp(score_k) - score of the true path. A pass also reports how many sequences
+    changed the weights (`updates`)."""
     cdef NBest search
     cdef PathsC paths
     cdef BufferC probability

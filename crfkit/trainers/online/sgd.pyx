@@ -39,8 +39,7 @@ cdef double SMALLEST = 1e-4     # scale; below, v would grow beyond what single 
 
 
 cdef class ScaledTrainer(CalibratedTrainer):
-    """Options: l2, rate, decay, batch_size. A subclass implements `step`, which calls `gain` once it is done with the
-    scores."""
+    """A subclass implements `step`, which calls `gain` once it is done with the scores."""
 
     lock_free = True
     numbers = CalibratedTrainer.numbers + ("scale", "age", "decay")
@@ -190,8 +189,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
 
 
 cdef class Sgd(ScaledTrainer):
-    """Options: l1, l2, rate, decay, batch_size (crfkit.options.Sgd). The loss is the negative log-likelihood of each sequence before
-    its update."""
+    """The loss is the negative log-likelihood of each sequence before its update."""
     cdef double* received       # the L1 penalty that each weight has received, with its sign; NULL without one
     cdef public double due      # u
     cdef double l1              # l1 / updates a pass
