@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .declaring import option
@@ -27,74 +28,44 @@ def _l1(default: float | None = None) -> Any:
     return option(default, f"Weight of the L1 penalty: l1 |w|_1 is added to the objective; many weights become zero.{fitted}", low=0.0, kind=float)
 
 
-def _path() -> Any:
-    return option(
-        None, "Falling values of --l1, such as 10,3,1. Each starts from the solution of the value before. Each gives a model, "
-        "named after MODEL and the value (m.l1-3 for m). With --dev only the best model is written, as MODEL.",
-        low=0.0, kind=tuple, words="falling numbers of at least 0, such as 10,3,1",
-    )  # fmt: skip
-
-
-def _passes(default: int | None) -> Any:
-    return option(
-        default,
-        "Passes over the training data. By default, sgd makes 30 and adf 20, or more until they have seen 100,000 sequences, at most 100 and 80; "
-        "cw makes 20 if an attribute occurs fewer than 4 times on average, else 10; perceptron and mira make 20, and more where a token has one "
-        "or two attributes.",
-        low=1,
-        kind=int,
-    )
-
-
-def _batch_size() -> Any:
-    return option(1, "Sequences per update. Their gradients, at the same weights, are added.", low=1)
-
-
-def _crf_loss() -> Any:
-    return option(False, "Report the negative log-likelihood of all training data after each pass.")
-
-
-def _train_accuracy() -> Any:
-    return option(False, "In each pass, report the share of right labels, and of sentences without an error, on the training data.")
-
-
-def _rate() -> Any:
-    return option(
-        None,
-        "First learning rate. By default the best of several that are tried on a sample of the data.",
-        above=0.0,
-        kind=float,
-    )
-
-
-def _decay(default: float | None = None) -> Any:
-    return option(
-        default,
-        "Factor on the learning rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t, unless --l2 is 0. By default 0.85; "
-        "with more than 30 passes of sgd, but without --patience, nearer to 1, up to 0.952 with 100, so that the rate falls as far.",
-        low=0.0, high=1.0, kind=float,
-    )  # fmt: skip
-
-
-def _average() -> Any:
-    return option(True, "Average the weights over all steps, or keep the last ones.")
-
-
-def _dropout() -> Any:
-    return option(
-        None,
-        "Learn each sequence without some of its attributes, left out at random with this probability. By default 0; for parsers 0.1, with which they "
-        "leave out lines of TEMPLATE, and rare values, too.",
-        low=0.0, high=0.9, kind=float, metavar="P",
-    )  # fmt: skip
-
-
-def _epsilon(default: float) -> Any:
-    return option(
-        default,
-        "Stop when the duality gap shows that the objective exceeds the optimum by at most this fraction of it.",
-        low=0.0,
-    )
+# Options of several trainers.
+_path = partial(
+    option, None, "Falling values of --l1, such as 10,3,1. Each starts from the solution of the value before. Each gives a model, "
+    "named after MODEL and the value (m.l1-3 for m). With --dev only the best model is written, as MODEL.",
+    low=0.0, kind=tuple, words="falling numbers of at least 0, such as 10,3,1",
+)  # fmt: skip
+_passes = partial(
+    option,
+    help="Passes over the training data. By default, sgd makes 30 and adf 20, or more until they have seen 100,000 sequences, at most 100 and 80; "
+    "cw makes 20 if an attribute occurs fewer than 4 times on average, else 10; perceptron and mira make 20, and more where a token has one "
+    "or two attributes.",
+    low=1, kind=int,
+)  # fmt: skip
+_batch_size = partial(option, 1, "Sequences per update. Their gradients, at the same weights, are added.", low=1)
+_crf_loss = partial(option, False, "Report the negative log-likelihood of all training data after each pass.")
+_train_accuracy = partial(
+    option, False, "In each pass, report the share of right labels, and of sentences without an error, on the training data."
+)
+_rate = partial(
+    option, None, "First learning rate. By default the best of several that are tried on a sample of the data.", above=0.0, kind=float
+)
+_decay = partial(
+    option,
+    help="Factor on the learning rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t, unless --l2 is 0. By default 0.85; "
+    "with more than 30 passes of sgd, but without --patience, nearer to 1, up to 0.952 with 100, so that the rate falls as far.",
+    low=0.0, high=1.0, kind=float,
+)  # fmt: skip
+_average = partial(option, True, "Average the weights over all steps, or keep the last ones.")
+_dropout = partial(
+    option,
+    None,
+    "Learn each sequence without some of its attributes, left out at random with this probability. By default 0; for parsers 0.1, with which they "
+    "leave out lines of TEMPLATE, and rare values, too.",
+    low=0.0, high=0.9, kind=float, metavar="P",
+)  # fmt: skip
+_epsilon = partial(
+    option, help="Stop when the duality gap shows that the objective exceeds the optimum by at most this fraction of it.", low=0.0
+)
 
 
 @dataclass(frozen=True)
@@ -169,7 +140,7 @@ class Sgd:
     l2: float | None = _l2()
     passes: int | None = _passes(None)
     rate: float | None = _rate()
-    decay: float | None = _decay()
+    decay: float | None = _decay(None)
     batch_size: int = _batch_size()
     crf_loss: bool = _crf_loss()
     dropout: float | None = _dropout()
