@@ -105,11 +105,7 @@ class Crew:
     def _hand_out(self, waiting: list[int], busy: dict[str, Any], steps: Callable[..., Any], grouped: bool, bound: bool) -> None:
         """Send waiting jobs to idle workers."""
         here = self.transport.workers()
-        for worker in list(self.memory):
-            if worker not in here:
-                del self.memory[worker]
-        for worker in here:
-            self.memory.setdefault(worker, set())
+        self.memory = {worker: self.memory.get(worker, set()) for worker in here}
         if here or self.transport.replace():
             self.seen = time.monotonic()
         elif time.monotonic() - self.seen > self.limit:
