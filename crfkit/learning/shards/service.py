@@ -22,7 +22,7 @@ from crfkit.text.reading import Source
 from crfkit.text.sources import parsed_blocks
 from crfkit.trainers import trainer_class
 from crfkit.trainers.batch.nests import Survey
-from crfkit.trainers.batch.objective import Whole, chunk_starts
+from crfkit.trainers.batch.objective import chunk_starts
 from crfkit.trainers.batch.quanta import largest_factors, sums_of_terms
 from crfkit.trainers.batch.sharded import Share
 from crfkit.weights.layout import Layout, pairs_in
@@ -52,7 +52,7 @@ class Service:
         self.layout: Any = None
         self.nesting: Any = None
         self.survey: Any = None
-        self.whole: Any = None
+        self.sums_of_all: Any = None
         self.share: Any = None
         self.touched: tuple[list[int], array.array] | None = None
 
@@ -169,7 +169,7 @@ class Service:
         if survey is not None:
             self.survey = Survey(self.layout, self.nesting)
             self.survey.add(*survey)
-        self.whole, self.share = sums, Share(self.layout, threads, counts)
+        self.sums_of_all, self.share = sums, Share(self.layout, threads, counts)
         self.evaluated: list[list[int]] = []
         self.touched = None
 
@@ -184,7 +184,7 @@ class Service:
                 for shard in group:
                     starts.extend(passed + start for start in self.chunks[shard][1:])
                     passed = starts[-1]
-                self.share.add(self.data[group[0]], Whole(self.survey, self.whole, starts))
+                self.share.add(self.data[group[0]], survey=self.survey, sums=self.sums_of_all, chunks=starts)
                 self.evaluated.append(group)
         which = [number for number, group in enumerate(self.evaluated) if group[0] in shards]
         own = [shard for number in which for shard in self.evaluated[number]]

@@ -12,7 +12,6 @@ rounded so that their sums are exact (loops/simd/scatter.inc), and the likelihoo
 """
 
 import array
-from typing import NamedTuple
 
 from crfkit import constants
 
@@ -27,7 +26,6 @@ from crfkit.trainers.base cimport wrong_labels
 from crfkit.loops.atomic cimport crfkit_fetch_add
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, VisitsC, dataset_sentence
 from .quanta cimport find_quanta, spread_quanta
-from .nests import Survey
 from .quanta import largest_factors, sums_of_terms
 
 cdef enum:
@@ -47,35 +45,28 @@ def chunk_starts(Dataset data not None, int64_t before=0) -> array.array:
     return starts
 
 
-class Whole(NamedTuple):
-    """What the objective over a part of the data has to know about all data."""
-
-    survey: Survey | None       # which attributes imply others
-    sums: array.array           # of the terms of all data (sums_of_terms)
-    chunks: array.array         # where the chunks of this part begin (chunk_starts)
-
-
 cdef class Worker:
     """The scratch of one thread."""
 
 
 cdef class Objective:
     """Evaluates f and its gradient at a point given as cells (see Layout). `recursions`, "sparse" or "dense", forces one kind of
-    loops (lattice/lattice.pyx): the results are the same up to rounding. `whole` is given where the data are a part of all data."""
+    loops (lattice/lattice.pyx): the results are the same up to rounding.
+    Where the data are a part: `survey` and `sums` (sums_of_terms) are of all data, `chunks` (chunk_starts) of this part among them."""
 
-    def __init__(self, Dataset data, Layout layout, double l2, int threads, str recursions="auto", whole=None):
+    def __init__(self, Dataset data, Layout layout, double l2, int threads, str recursions="auto", survey=None, sums=None, chunks=None):
         cdef:
             Worker worker
             double quantum
             double* cold_quanta = NULL
-            const int64_t[::1] starts = chunk_starts(data) if whole is None else whole.chunks
+            const int64_t[::1] starts = chunk_starts(data) if chunks is None else chunks
             int64_t n, k
         self.data, self.layout, self.l2 = data, layout, l2
         self.tokens, self.sequences = data.c.n_tok, data.c.n_seq
         self.keep_data_in(data.folder)
         self.recursions = recursions_of(recursions)
         self.bound = INFINITY
-        self.visits = Visits(data, layout, None if whole is None else whole.survey)
+        self.visits = Visits(data, layout, survey)
         self.nests = self.visits.nests
         n = starts.shape[0] - 1
         if n < 0 or starts[0] != 0 or starts[n] != data.c.n_seq or list(starts) != sorted(set(starts)):
@@ -84,12 +75,10 @@ cdef class Objective:
         memcpy(self.chunk, &starts[0], (n + 1) * sizeof(int64_t))
         self.n_chunks = n
         self.nll = <double*>arena_zeros(self, n, sizeof(double))
-        if whole is None:
+        if sums is None:
             largest = largest_factors(data) if data.has_values or data.has_weights else None
             sums = sums_of_terms(data, largest)
             self.extent = (largest, sums) if data.has_values else None
-        else:
-            sums = whole.sums
         if data.possible is not None:       # the loops see sequences twice
             sums = array.array("d", [2 * sum for sum in sums])
         self.quanta = <double*>arena_zeros(self, layout.c.A, sizeof(double))

@@ -101,11 +101,8 @@ cdef class Sbcd(Trainer):
         self.recent.clear()
 
     cdef dict vectors(self):
-        found = Trainer.vectors(self)
-        found.update(
-            kappas=vector(self, "f", self.blocks.kappa, self.blocks.n), before=vector(self, "f", self.before, self.layout.c.n_cells),
-        )
-        return found
+        kappas, before = vector(self, "f", self.blocks.kappa, self.blocks.n), vector(self, "f", self.before, self.layout.c.n_cells)
+        return {**Trainer.vectors(self), "kappas": kappas, "before": before}
 
     def state(self):
         return {**Trainer.state(self), "recent": list(self.recent)}

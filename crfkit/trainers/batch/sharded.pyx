@@ -49,9 +49,9 @@ cdef class Share(Arena):
         self.layout, self.threads, self.counts, self.groups = layout, threads, counts, []
         self.w, self.g = <weight_t*>arena_zeros(self, n, sizeof(weight_t)), <double*>arena_zeros(self, n, sizeof(double))
 
-    def add(self, Dataset data not None, whole not None):
-        """Add a group; `whole` is what it has to know about all data (objective.Whole)."""
-        cdef Objective objective = Objective(data, self.layout, 0.0, self.threads, whole=whole)
+    def add(self, Dataset data not None, **known):
+        """Add a group; `known`: what Objective has to know about all data."""
+        cdef Objective objective = Objective(data, self.layout, 0.0, self.threads, **known)
         objective.counts = self.counts
         self.groups.append(objective)
 
