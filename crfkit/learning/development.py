@@ -83,12 +83,8 @@ class DevSet:
     def size(self) -> int:
         """How many sequences there are."""
         self._rewind()
-        return sum(
-            len(rows)
-            for rows, _ in parsed_blocks(
-                self.data, self.header["format"], None, loose=self.header.get("dialect") is not None
-            )
-        )
+        blocks = parsed_blocks(self.data, self.header["format"], None, loose=self.header.get("dialect") is not None)
+        return sum(len(rows) for rows, _ in blocks)
 
     def _rewind(self) -> None:
         for entry in self.data:

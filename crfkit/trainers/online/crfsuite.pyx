@@ -38,49 +38,17 @@ cdef enum Rule:
 RULES = {"averaged-perceptron": PERCEPTRON, "passive-aggressive": PASSIVE, "arow": AROW}
 
 
-cdef struct GlibcC:      # the numbers that rand() gives in glibc: a sum of two numbers before, 31 and 3 back
-    uint32_t[31] r
-    int at
-
-
-cdef uint32_t glibc_next(GlibcC* g) noexcept nogil:
-    cdef uint32_t found = g.r[(g.at + 28) % 31] + g.r[g.at]
-    g.r[g.at] = found
-    g.at = (g.at + 1) % 31
-    return found >> 1
-
-
-cdef void glibc_seed(GlibcC* g) noexcept nogil:
-    """As when a program begins, with the seed 1; the first 310 numbers are thrown away."""
-    cdef int64_t x = 1
-    cdef int k
-    g.at = 3
-    for k in range(31):
-        g.r[k] = <uint32_t>x
-        x = x * 16807 % 2147483647
-    for k in range(310):
-        glibc_next(g)
-
-
-cdef void glibc_shuffle(GlibcC* g, int32_t* items, int64_t n) noexcept nogil:
-    cdef int64_t k, j
-    cdef int32_t x
-    for k in range(n):
-        j = glibc_next(g) % n
-        x = items[j]
-        items[j] = items[k]
-        items[k] = x
-
-
 cdef class Orders(Arena):
-    """Random orders of n sequences, each drawn from the one before; `last` is the last one."""
-    cdef GlibcC random
+    """Random orders of n sequences, each drawn from the one before; `last` is the last one. They follow from what rand() gives in glibc: the
+    sum of two numbers before, 31 and 3 back."""
+    cdef uint32_t[31] numbers
+    cdef int at
     cdef int32_t* last
     cdef int64_t n
 
     def __init__(self, order, int64_t n, int64_t drawn=0):
         """Begin with this order, and a generator from which this many numbers have been drawn."""
-        cdef int64_t k
+        cdef int64_t k, x = 1
         if len(order) != n:
             raise ValueError(f"an order of {len(order)} sequences, there are {n}")
         self.n, self.last = n, <int32_t*>arena_zeros(self, n, sizeof(int32_t))
@@ -88,12 +56,24 @@ cdef class Orders(Arena):
             if not 0 <= s < n:
                 raise ValueError(f"sequence {s} of {n}")
             self.last[k] = s
-        glibc_seed(&self.random)
-        for k in range(drawn):
-            glibc_next(&self.random)
+        self.at = 3
+        for k in range(31):     # as when a program begins, with the seed 1; the first 310 numbers are thrown away
+            self.numbers[k] = <uint32_t>x
+            x = x * 16807 % 2147483647
+        for k in range(310 + drawn):
+            self.random()
+
+    cdef uint32_t random(self) noexcept:
+        cdef uint32_t found = self.numbers[(self.at + 28) % 31] + self.numbers[self.at]
+        self.numbers[self.at] = found
+        self.at = (self.at + 1) % 31
+        return found >> 1
 
     cdef void draw(self) noexcept:
-        glibc_shuffle(&self.random, self.last, self.n)
+        cdef int64_t k, j
+        for k in range(self.n):
+            j = self.random() % self.n
+            self.last[j], self.last[k] = self.last[k], self.last[j]
 
     cdef void next_pass(self, OnlineTrainer trainer) noexcept:
         self.draw()
