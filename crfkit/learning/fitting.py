@@ -83,24 +83,19 @@ def share_of_ambiguous(corpus: Corpus) -> float:
     return ambiguous / sqrt(different * kept) if different and kept else 1.0
 
 
-def fitting_passes(attributes: int, occurrences: int) -> int:
-    """The passes of CW for data with this many different attributes, and occurrences of all of them."""
-    return PASSES_OF_RARE if occurrences < RARE * attributes else PASSES
+def fitting_passes(trainer: type, sequences: int, attributes: int, occurrences: int, of_a_token: float) -> int:
+    """The passes over so many sequences with so many different attributes, occurrences of all of them, and unigram attributes of a token."""
+    if trainer is Cw:
+        return PASSES_OF_RARE if occurrences < RARE * attributes else PASSES
+    if trainer in PASSES_OF_ONE:
+        return max(USUAL_PASSES, round(PASSES_OF_ONE[trainer] / max(1, of_a_token)))
+    usual, most = PASSES_OF_STEPS[trainer]
+    return min(most, max(usual, ceil(STEPS / max(1, sequences))))
 
 
 def chooses_penalty(options: Any) -> bool:
     """Whether a penalty is to be chosen, which takes the counts of `Corpus.ambiguity`."""
     return None in (getattr(options, name, USUAL) for name in ("l1", "l2"))
-
-
-def enough_passes(of_one: int, of_a_token: float) -> int:
-    """The passes of perceptron and mira for data with this mean number of unigram attributes of a token; `of_one`: those for one."""
-    return max(USUAL_PASSES, round(of_one / max(1, of_a_token)))
-
-
-def stepping_passes(sequences: int, usual: int, most: int) -> int:
-    """The passes of SGD and ADF over so many sequences."""
-    return min(most, max(usual, ceil(STEPS / max(1, sequences))))
 
 
 def reasons(options: Any) -> dict[str, str]:
@@ -125,12 +120,8 @@ def fitted(options: Any, corpus: Corpus, patient: bool = False) -> tuple[Any, di
             chosen["l1"] = fitting_l1(share, of_a_token, often, square)
         if options.l2 is None:
             chosen["l2"] = fitting_l2(share, of_a_token, often, many, square)
-    if type(options) in PASSES_OF_STEPS and options.passes is None:
-        chosen["passes"] = stepping_passes(corpus.summary["sequences"], *PASSES_OF_STEPS[type(options)])
-    if isinstance(options, Cw) and options.passes is None:
-        chosen["passes"] = fitting_passes(sum(attributes), sum(data.n_incidences))
-    if type(options) in PASSES_OF_ONE and options.passes is None:
-        chosen["passes"] = enough_passes(PASSES_OF_ONE[type(options)], of_a_token)
+    if getattr(options, "passes", 0) is None:
+        chosen["passes"] = fitting_passes(type(options), corpus.summary["sequences"], sum(attributes), sum(data.n_incidences), of_a_token)
     if isinstance(options, Lookahead) and options.margin is None:
         chosen["margin"] = fitting_margin(of_a_token)
     return replace(options, **chosen), chosen

@@ -8,15 +8,8 @@ import pytest
 from trainers.samples import sentences, template
 
 from crfkit import learn, learn_path
-from crfkit.learning.fitting import (
-    enough_passes,
-    fitting_l1,
-    fitting_l2,
-    fitting_margin,
-    fitting_passes,
-    stepping_passes,
-)
-from crfkit.options.trainers import Sapo, Sgd, decay_of
+from crfkit.learning.fitting import fitting_l1, fitting_l2, fitting_margin, fitting_passes
+from crfkit.options.trainers import Adf, Cw, Mira, Perceptron, Sapo, Sgd, decay_of
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 
@@ -155,8 +148,8 @@ def test_one_that_is_given_is_kept():
 
 
 def test_rare_attributes_take_more_passes():
-    assert [fitting_passes(1000, 1000 * often) for often in (1, 3, 4, 5, 100)] == [20, 20, 10, 10, 10]
-    assert fitting_passes(10, 39) == 20 and fitting_passes(0, 0) == 10
+    assert [fitting_passes(Cw, 1, 1000, 1000 * often, 1) for often in (1, 3, 4, 5, 100)] == [20, 20, 10, 10, 10]
+    assert fitting_passes(Cw, 1, 10, 39, 1) == 20 and fitting_passes(Cw, 1, 0, 0, 1) == 10
 
 
 @pytest.mark.parametrize(("limit", "rules", "passes"), [(20, "U:%x[0,0]/%x[1,0]", 20), (200, "U:%x[0,1]", 10)])
@@ -170,7 +163,8 @@ def test_cw_makes_as_many_passes_as_fit(limit, rules, passes):
 
 
 def test_few_sequences_take_more_passes():
-    assert [stepping_passes(n, 30, 100) for n in (0, 1, 1000, 1001, 2000, 3333, 3334, 10**6)] == [100, 100, 100, 100, 50, 31, 30, 30]
+    assert [fitting_passes(Sgd, n, 1, 1, 1) for n in (0, 1, 1000, 1001, 2000, 3333, 3334, 10**6)] == [100, 100, 100, 100, 50, 31, 30, 30]
+    assert [fitting_passes(Adf, n, 1, 1, 1) for n in (1, 1250, 2000, 10**6)] == [80, 80, 50, 20]
 
 
 @pytest.mark.parametrize(("algorithm", "passes"), [("sgd", 100), ("adf", 80)])
@@ -209,8 +203,8 @@ def test_whoever_has_patience_gets_a_rate_that_falls_soon():
 
 
 def test_few_attributes_of_a_token_take_more_passes():
-    assert [enough_passes(60, of_a_token) for of_a_token in (0, 1, 1.5, 2, 2.9, 3, 30)] == [60, 60, 40, 30, 21, 20, 20]
-    assert [enough_passes(40, of_a_token) for of_a_token in (1, 1.5, 2, 30)] == [40, 27, 20, 20]
+    assert [fitting_passes(Perceptron, 1, 1, 1, of_a_token) for of_a_token in (0, 1, 1.5, 2, 2.9, 3, 30)] == [60, 60, 40, 30, 21, 20, 20]
+    assert [fitting_passes(Mira, 1, 1, 1, of_a_token) for of_a_token in (1, 1.5, 2, 30)] == [40, 27, 20, 20]
 
 
 @pytest.mark.parametrize(("algorithm", "of_one"), [("perceptron", 60), ("mira", 40)])

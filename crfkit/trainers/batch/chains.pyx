@@ -117,12 +117,10 @@ cdef class Chains:
             int64_t s = self.sequence[token], begin = self.data.c.seq_ptr[s], at = token - begin, k
         crfkit_prefetch(self.scale + token)
         crfkit_prefetch(self.token_width + token)
-        if at > self.done_alpha[s] + NEAR or at < self.done_beta[s] - NEAR:
-            fetch_row(self, token)
-        elif at > self.done_alpha[s]:
+        if self.done_alpha[s] < at <= self.done_alpha[s] + NEAR:
             for k in range(max(self.done_alpha[s], 0), min(at, self.done_alpha[s] + STEPS_FETCHED) + 1):
                 fetch_row(self, begin + k)
-        elif at < self.done_beta[s]:
+        elif self.done_beta[s] - NEAR <= at < self.done_beta[s]:
             for k in range(self.done_beta[s], max(at, self.done_beta[s] - STEPS_FETCHED) - 1, -1):
                 fetch_row(self, begin + k)
         else:

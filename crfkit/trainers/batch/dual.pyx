@@ -60,17 +60,12 @@ cdef double GROWTH = 3.0
 cdef double UNLIKELY = 1e-3     # marginals below this add no curvature: with 161 labels, most of them would cost more than they tell
 
 
-cdef int64_t rich_expectations(const DatasetC* data, const LayoutC* layout, int64_t first, int64_t last) noexcept nogil:
-    """How many rich edge features occur from token `first` to token `last`."""
-    return rich_features(layout, data.b_id, data.b_ptr[first], data.b_ptr[last]) if data.b_ptr != NULL else 0
-
-
 def dual_bytes(Dataset data not None, Layout layout not None) -> int:
     """Memory for the dual variables."""
     return (1 if data.possible is None else 2) * sizeof(float) * (
         data.c.n_tok * layout.c.P
         + data.c.n_seq * layout.c.n_pairs
-        + rich_expectations(&data.c, &layout.c, 0, data.c.n_tok)
+        + (rich_features(&layout.c, data.c.b_id, 0, data.c.b_ptr[data.c.n_tok]) if data.c.b_ptr != NULL else 0)
     )
 
 
@@ -79,7 +74,7 @@ cdef class DualAscent(OnlineTrainer):
 
     def __init__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
         cdef:
-            int64_t s, k
+            int64_t s, k, first, last
             int64_t n = data.c.n_seq
             int32_t* cell
         self.l2 = options.l2
@@ -95,10 +90,9 @@ cdef class DualAscent(OnlineTrainer):
             self.best = <uint16_t*>arena_zeros(self, data.c.longest, sizeof(uint16_t))
         self.left, self.told = self.zeros(n), self.zeros(n)
         self.rich_start = <int64_t*>data_zeros(self, n, sizeof(int64_t))
-        for s in range(n):
-            self.rich_start[s + 1] = self.rich_start[s] + rich_expectations(
-                &data.c, &layout.c, data.c.seq_ptr[s], data.c.seq_ptr[s + 1]
-            )
+        for s in range(n if data.c.b_ptr != NULL else 0):
+            first, last = data.c.b_ptr[data.c.seq_ptr[s]], data.c.b_ptr[data.c.seq_ptr[s + 1]]
+            self.rich_start[s + 1] = self.rich_start[s] + rich_features(&layout.c, data.c.b_id, first, last)
         self.first.pair_cell = cell = <int32_t*>arena_zeros(self, layout.c.n_pairs, sizeof(int32_t))
         s = 0
         for k in range(<int64_t>layout.c.L * layout.c.P if layout.c.has_tau else 0):
