@@ -119,6 +119,11 @@ class MissingFileError(FileError, FileNotFoundError):
     errno = errno.ENOENT
 
 
+def unreadable(message: str, error: OSError) -> FileError:
+    """The error of a file that the system did not open."""
+    return (MissingFileError if isinstance(error, FileNotFoundError) else FileError)(message)
+
+
 class TrainingError(CrfkitError, ArithmeticError):
     """Training cannot go on: the numbers diverged or the data allow no solution."""
 

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from crfkit.errors import FileError, MissingFileError, OptionError, TemplateError
+from crfkit.errors import FileError, OptionError, TemplateError, unreadable
 from crfkit.values import as_text, named, shown
 
 from .macros import PLACE, Line, Macro
@@ -78,14 +78,13 @@ def read_text(path: str, loose: bool = False) -> str:
     except OSError as error:
         if "\n" in path:
             raise FileError(f"{shown(path)}: not a file name; Template.parse takes the text of a template") from None
-        hint, kind = "", FileError
+        hint = ""
         if isinstance(error, FileNotFoundError):
-            kind = MissingFileError
             # Not before it is needed: it takes pathlib, which is a twentieth of the start of a command.
             from .shipped import command_for
 
             hint = command_for(path)
-        raise kind(f"{named(path)}: cannot read the template: {error.strerror}{hint}") from None
+        raise unreadable(f"{named(path)}: cannot read the template: {error.strerror}{hint}", error) from None
     except ValueError:  # a zero byte
         raise FileError(f"{shown(path)}: not a file name") from None
     if len(data) > _LONGEST:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 
-from crfkit.errors import DataError, FileError, MissingFileError
+from crfkit.errors import DataError, FileError, unreadable
 from crfkit.values import name_of, named, shown
 
 from .scanning import first_cut
@@ -125,8 +125,7 @@ def open_file(path: str) -> BinaryIO:
     try:
         return open(path, "rb", buffering=0)
     except OSError as error:
-        kind = MissingFileError if isinstance(error, FileNotFoundError) else FileError
-        raise kind(f"{named(path)}: cannot be read: {error.strerror}") from error
+        raise unreadable(f"{named(path)}: cannot be read: {error.strerror}", error) from error
     except ValueError as error:  # a zero byte
         raise FileError(f"{shown(path)}: not a file name") from error
 
