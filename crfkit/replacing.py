@@ -161,9 +161,11 @@ def _keep_access(target: str, file: BinaryIO) -> None:
     """Give the new file the owner, the group and the permissions of the file that it replaces, as far as this user may."""
     with suppress(OSError, AttributeError):  # nothing is replaced, or the system has no such modes
         kept = os.stat(target)
-        for owner in (-1, kept.st_uid):  # the group alone first: it may be one of this user's
+        try:
+            os.fchown(file.fileno(), kept.st_uid, kept.st_gid)
+        except OSError:  # another user's file; its group may be one of this user's
             with suppress(OSError):
-                os.fchown(file.fileno(), owner, kept.st_gid)
+                os.fchown(file.fileno(), -1, kept.st_gid)
         os.fchmod(file.fileno(), stat.S_IMODE(kept.st_mode))
 
 
