@@ -21,6 +21,7 @@ from crfkit.weights.layout import Layout
 from .constants import WEIGHTS
 from .errors import ModelFileError, OptionError
 from .header import Described, SearchOptions, checked, template_of
+from .modelbytes import named_in_faults
 from .replacing import replacing, write_lines, written_to
 from .spelling import Previous, attribute_text, escaped, previous_text
 from .tagging import Tagger
@@ -137,7 +138,7 @@ class Model(Stored):
         from crfkit.features.index import Index
 
         self.name, self.sections, self.verified = name, sections, verify
-        try:
+        with named_in_faults(name):
             self._header = header = checked(copied(header))
             self.template = template_of(header)
             self.search = SearchOptions.of(header)
@@ -159,8 +160,6 @@ class Model(Stored):
 
                 if not all_finite(self.weights):
                     raise ModelFileError("a weight is not a finite number")
-        except ModelFileError as error:
-            raise ModelFileError(f"{name}: {error}") from None
 
     def _weights(self) -> Any:
         """In single precision, whatever they are in the file."""

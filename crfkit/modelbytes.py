@@ -5,6 +5,8 @@ from __future__ import annotations
 import mmap
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .errors import FileError, ModelFileError
@@ -50,6 +52,15 @@ def held(source: Any) -> Held:
         raise FileError(f"{name}: cannot be read: {error}") from None
     except TypeError:
         raise ModelFileError(f"found {type(data).__name__}, expected the path of a model, an open file or its bytes") from None
+
+
+@contextmanager
+def named_in_faults(name: str) -> Iterator[None]:
+    """Errors in a model begin with the name of its file."""
+    try:
+        yield
+    except ModelFileError as error:
+        raise ModelFileError(f"{name}: {error}") from None
 
 
 def _read(file: Any, name: str) -> Any:

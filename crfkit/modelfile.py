@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import canonical
 from .errors import FileError, ModelFileError, UnsupportedError
-from .modelbytes import held
+from .modelbytes import held, named_in_faults
 from .replacing import replacing, write_all, written_to
 
 if TYPE_CHECKING:
@@ -115,14 +115,12 @@ def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:
     from xxhash import xxh3_64_hexdigest
 
     name, data = held(path_or_bytes)
-    try:
+    with named_in_faults(name):
         start, header, sections = _parse(data)
         for section in sections.values() if verify else ():
             body = data[start + section.offset : start + section.offset + section.length]
             if xxh3_64_hexdigest(body) != section.checksum:
                 raise ModelFileError(f"damaged: the checksum of section {section.name!r} does not match")
-    except ModelFileError as error:
-        raise ModelFileError(f"{name}: {error}") from None
     return ModelFile(name, header, sections, data[start:], len(data))
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from crfkit import model, modelfile
-from crfkit.errors import ModelFileError, OptionError, UnsupportedError
+from crfkit.errors import OptionError, UnsupportedError
 from crfkit.header import check_columns
-from crfkit.modelbytes import Held, held
+from crfkit.modelbytes import Held, held, named_in_faults
 from crfkit.replacing import replacing
 from crfkit.template.parsing import Template
 
@@ -72,8 +71,7 @@ class _Foreign(NamedTuple):
     form: Format
 
     def parts(self) -> Parts:
-        """The parts of the model."""
-        with self.named_in_faults():
+        with named_in_faults(self.source.name):
             return self.form.read(self.source.data)
 
     def model(self, exact: bool = False) -> Model:
@@ -95,16 +93,8 @@ class _Foreign(NamedTuple):
 
     def lines(self) -> Iterator[str]:
         """The model as its program prints it."""
-        with self.named_in_faults():
+        with named_in_faults(self.source.name):
             yield from self.form.dump(self.source.data)
-
-    @contextmanager
-    def named_in_faults(self) -> Iterator[None]:
-        """Add the name of the file to errors."""
-        try:
-            yield
-        except ModelFileError as error:
-            raise ModelFileError(f"{self.source.name}: {error}") from None
 
 
 def _opened(source: Any) -> tuple[Held, _Foreign | None]:

@@ -20,6 +20,7 @@ from operator import itemgetter, lt
 
 from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
 from crfkit.features.strings import StringTable
+from crfkit.modelbytes import named_in_faults
 from crfkit.template import dialects
 from crfkit.template.pattern_syntax import plain_pattern
 from crfkit.values import as_bytes, as_text
@@ -122,12 +123,10 @@ def read(data: memoryview, lines: bool = False) -> Parts:
 
 def read_file(data: bytes, path: str) -> Parts:
     """The model of a file, which may be one for single lines; ModelFileError says what is wrong with it."""
-    try:
+    with named_in_faults(path):
         if not data.startswith(START):
             raise ModelFileError("expected a model of Wapiti, which begins with #mdl#")
         return read(memoryview(data), lines=True)
-    except ModelFileError as error:
-        raise ModelFileError(f"{path}: {error}") from None
 
 
 def _weights(text: _Text, n: int) -> tuple[array.array[int], array.array[float]]:
