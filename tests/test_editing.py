@@ -15,7 +15,7 @@ from models import ROOT, attributes, model, sentences
 import crfkit
 from crfkit import foreign
 from crfkit.editing import edited
-from crfkit.foreign.opening import model_bytes
+from crfkit.foreign import model_bytes
 from crfkit.model import precision_of
 from crfkit.spelling import attribute_text, escaped, previous_text
 

@@ -18,7 +18,7 @@ from crfkit import foreign
 from crfkit.decode.sentence import OneSentence
 from crfkit.errors import OptionError, UnsupportedError
 from crfkit.explaining import Explanation, Reason
-from crfkit.foreign.opening import model_bytes
+from crfkit.foreign import model_bytes
 from crfkit.model import Model
 from crfkit.tagging import Tagger
 

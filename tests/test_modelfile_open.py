@@ -17,7 +17,7 @@ from liars import Sips
 import crfkit
 from crfkit import modelfile
 from crfkit.errors import DataError, FileError, ModelFileError, OptionError, UnsupportedError
-from crfkit.foreign.opening import model_bytes
+from crfkit.foreign import model_bytes
 from crfkit.foreign.parts import parts_of
 
 

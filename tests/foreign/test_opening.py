@@ -6,14 +6,13 @@ import pytest
 from foreign.hostile import WAPITI
 
 from crfkit import foreign, load
-from crfkit.foreign import opening
 
 OTHER = WAPITI.replace(b"0=0x1", b"0=0x2", 1)
 
 
 @pytest.fixture(autouse=True)
 def none_is_kept(monkeypatch):
-    monkeypatch.setattr(opening, "_last", {})
+    monkeypatch.setattr(foreign, "_last", {})
 
 
 def test_four_are_kept():
@@ -22,7 +21,7 @@ def test_four_are_kept():
         load(WAPITI.replace(b"0=0x1", b"0=0x1.%d" % number, 1))
     assert load(WAPITI).model is first
     load(OTHER)
-    assert len(opening._last) == 4 and load(WAPITI).model is not first
+    assert len(foreign._last) == 4 and load(WAPITI).model is not first
 
 
 def test_a_small_model_is_opened_once(tmp_path, monkeypatch):
@@ -30,7 +29,7 @@ def test_a_small_model_is_opened_once(tmp_path, monkeypatch):
     assert load(tmp_path / "m").model is load(tmp_path / "m").model
     assert foreign.load(tmp_path / "m", exact=True).rest is not None and foreign.load(tmp_path / "m").rest is None
     assert [load(data).model.name for data in (WAPITI, tmp_path / "m")] == ["model in memory", str(tmp_path / "m")]  # for messages
-    monkeypatch.setattr(opening, "_LARGEST", len(WAPITI) - 1)
+    monkeypatch.setattr(foreign, "_LARGEST", len(WAPITI) - 1)
     assert load(OTHER).model is not load(OTHER).model
 
 
