@@ -138,35 +138,18 @@ class Trainer(BaseTrainer):
             getattr(self, f"on_{event}")(log)
 
     def on_start(self, log: str) -> None:
-        """Called when training starts."""
+        """Called when training starts; with the names below when all features are generated, before the first iteration, when training cannot
+        start, when the weights are final, and when the model is stored."""
         print(log, end="")
+
+    on_featgen_end = on_prepared = on_prepare_error = on_optimization_end = on_end = on_start
 
     def on_featgen_progress(self, log: str, percent: int) -> None:
         """Called as features are generated."""
         print(log, end="")
 
-    def on_featgen_end(self, log: str) -> None:
-        """Called when all features are generated."""
-        print(log, end="")
-
-    def on_prepared(self, log: str) -> None:
-        """Called before the first iteration."""
-        print(log, end="")
-
-    def on_prepare_error(self, log: str) -> None:
-        """Called when training cannot start."""
-        print(log, end="")
-
     def on_iteration(self, log: str, info: dict[str, Any]) -> None:
         """Called after an iteration; `info` has its figures."""
-        print(log, end="")
-
-    def on_optimization_end(self, log: str) -> None:
-        """Called when the weights are final."""
-        print(log, end="")
-
-    def on_end(self, log: str) -> None:
-        """Called when the model is stored."""
         print(log, end="")
 
 
