@@ -298,6 +298,4 @@ def made(cls: type[S], header: dict[str, Any], sections: Mapping[str, Buffer], n
 
 def _again(cls: type[Stored], data: bytes, name: str) -> Stored:
     """A model that was pickled; what its class adds comes with its state."""
-    file = modelfile.read(data)
-    file.name = name
-    return of_file(cls, file)
+    return of_file(cls, modelfile.read(data)._replace(name=name))

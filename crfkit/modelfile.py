@@ -84,23 +84,21 @@ class Section(NamedTuple):
     checksum: str  # XXH3-64, 16 hexadecimal digits
 
 
-class ModelFile:
+class ModelFile(NamedTuple):
     """A model file that was checked: its metadata and its sections, mapped rather than copied.
 
     The memory stays valid for as long as this object or any section taken from it lives; there is nothing to close.
     """
 
-    def __init__(self, name: str, header: dict[str, Any], sections: dict[str, Section], payload: memoryview, size: int):
-        self.name = name
-        self.header = header
-        self.sections = sections
-        self.size = size
-        self._payload = payload
+    name: str
+    header: dict[str, Any]
+    sections: dict[str, Section]
+    payload: memoryview
 
     def section(self, name: str) -> memoryview:
         """The elements of a section as a flat read-only view, aligned to 64 bytes. Who needs a certain type asks `numbers`."""
         entry = self.sections[name]
-        return self._payload[entry.offset : entry.offset + entry.length].cast(DTYPES[entry.dtype][0])
+        return self.payload[entry.offset : entry.offset + entry.length].cast(DTYPES[entry.dtype][0])
 
     def contents(self) -> dict[str, memoryview]:
         """All sections by name."""
@@ -121,7 +119,7 @@ def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:
             body = data[start + section.offset : start + section.offset + section.length]
             if xxh3_64_hexdigest(body) != section.checksum:
                 raise ModelFileError(f"damaged: the checksum of section {section.name!r} does not match")
-    return ModelFile(name, header, sections, data[start:], len(data))
+    return ModelFile(name, header, sections, data[start:])
 
 
 def write(path: Any, header: dict[str, Any], sections: Mapping[str, Buffer]) -> int:

@@ -170,7 +170,10 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
         _abandon(sys.stdout)
         raise click.exceptions.Exit(0) from None
     except (KeyboardInterrupt, Exception) as error:
-        _show_origin(ctx)
+        if ctx.meta.get(DEBUG):
+            import traceback
+
+            traceback.print_exc()
         if _interrupted(error):
             raise click.exceptions.Exit(128 + (heard or [signal.SIGINT])[0]) from None
         note(f"error: {_describe(error)}")
@@ -183,14 +186,6 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
 def _interrupted(error: BaseException | None) -> bool:
     """Whether it comes from Ctrl-C: an import or the making of a class that is interrupted may end in another error."""
     return error is not None and (isinstance(error, KeyboardInterrupt) or _interrupted(error.__cause__ or error.__context__))
-
-
-def _show_origin(ctx: click.Context) -> None:
-    """Print where the error at hand came from, if --debug is given."""
-    if ctx.meta.get(DEBUG):
-        import traceback
-
-        traceback.print_exc()
 
 
 class ErrorsAsLines:

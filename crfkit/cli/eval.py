@@ -84,8 +84,7 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
     with usage_errors(ctx):
         refuse_overwriting("output", (*inputs, options["gold"], options["lexicon"]), "-")
     if options["heads"]:
-        _check_heads(ctx, options)
-        _heads(inputs, options)
+        _heads(ctx, inputs, options)
         return
     _check_options(ctx, inputs, options)
     lexicon = read_lexicon(options["lexicon"]) if options["lexicon"] is not None else None
@@ -103,18 +102,14 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
     write_output(_as_json(outputs.scores, comparisons) if options["as_json"] else _as_text(outputs.scores, comparisons, options))
 
 
-def _check_heads(ctx: click.Context, options: dict[str, Any]) -> None:
-    """Refuse what trees have no use for."""
+def _heads(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> None:
+    """Score trees, and refuse what they have no use for."""
     labels = [name for name in options if name not in ("heads", "gold", "format", "as_json")]
     refuse(
         ctx,
         (options["format"] != "conllu", "--heads needs --format conllu"),
         *((is_given(ctx, name), f"--{name} is of no use with --heads: trees have no labels to count") for name in labels),
     )
-
-
-def _heads(inputs: list[str], options: dict[str, Any]) -> None:
-    """Score trees."""
     found = [evaluate_heads(entry, options["gold"]) for entry in inputs]
     for scores in found:
         if not scores.has_relations:
@@ -191,15 +186,8 @@ def _one_by_one(all_scores: Sequence[Any], report: Callable[[Any], str]) -> str:
 
 
 def _as_text(all_scores: list[Scores], comparisons: list[Comparison], options: dict[str, Any]) -> str:
-    wanted = [
-        report
-        for report, asked in (
-            (reports.latex_report, options["latex"]),
-            (reports.token_report, options["tokens"]),
-            (reports.segment_report, options["segments"]),
-        )
-        if asked
-    ]
+    of_options = {"latex": reports.latex_report, "tokens": reports.token_report, "segments": reports.segment_report}
+    wanted = [report for name, report in of_options.items() if options[name]]
     if not wanted and len(all_scores) > 1:
         text = reports.side_by_side(all_scores)
     else:
