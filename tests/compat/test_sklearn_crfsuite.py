@@ -281,7 +281,7 @@ def test_classes_whose_parameters_are_properties(tmp_path):
     crf = Older("lbfgs", c2=0.1)
     assert crf.model_filename is None and crf.tagger_ is None
     crf.fit([ITEMS], [LABELS])
-    assert crf.predict([ITEMS]) == [LABELS] and Path(crf.model_filename).read_bytes() == crf.modelfile._content and not crf.keep_tempfiles
+    assert crf.predict([ITEMS]) == [LABELS] and Path(crf.model_filename).read_bytes() == crf.modelfile.content and not crf.keep_tempfiles
     named = Older("lbfgs", c2=0.1, model_filename=str(tmp_path / "m"), keep_tempfiles=True).fit([ITEMS], [LABELS])
     assert named.model_filename == str(tmp_path / "m") and named.keep_tempfiles
     assert CRF(model_filename=str(tmp_path / "m")).predict([ITEMS]) == [LABELS]

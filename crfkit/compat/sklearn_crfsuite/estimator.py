@@ -19,7 +19,7 @@ from crfkit.estimator import Estimator, Labellings
 from crfkit.text.faults import plural
 from crfkit.values import as_text, lists, shown
 
-from .modelfile import ModelFile
+from ._fileresource import FileResource
 from .trainer import LinePerIterationTrainer
 
 try:
@@ -42,7 +42,7 @@ class CRF(Estimator, BaseEstimator):
     The parameters are those of python-crfsuite's algorithms (lbfgs, l2sgd, ap, pa, arow), with `_` for `.`; None means
     CRFsuite's default, and a parameter that the algorithm does not have is an error. `model_filename` is the file to store the
     model in; if it exists, the model is loaded from it. Without it the model is kept in memory, and pickled with the object.
-    `trainer_cls` is the class of the trainer; with `verbose` it prints a line per iteration. `keep_tempfiles`: see ModelFile.
+    `trainer_cls` is the class of the trainer; with `verbose` it prints a line per iteration. `keep_tempfiles`: see FileResource.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class CRF(Estimator, BaseEstimator):
         self._model = model
         self._tagger: Tagger | None = None
         self._info_cached: ParsedDump | None = None
-        self._modelfile: ModelFile | None = None
+        self._modelfile: FileResource | None = None
 
     def fit(self, X: Iterable[Any], y: Iterable[Sequence[str]], X_dev: Iterable[Any] | None = None, y_dev: Iterable[Sequence[str]] | None = None) -> CRF:
         """Train on sequences of items and their labels; score the model on development data, if given, after each iteration."""
@@ -147,10 +147,10 @@ class CRF(Estimator, BaseEstimator):
     tagger = tagger_  # its name in older programs
 
     @property
-    def modelfile(self) -> ModelFile:
+    def modelfile(self) -> FileResource:
         """The file of the model: `modelfile.name` is its path."""
         if self._modelfile is None:
-            self._modelfile = ModelFile(self._path, self._model, vars(self).get("keep_tempfiles", False))
+            self._modelfile = FileResource(self._path, self._model, vars(self).get("keep_tempfiles", False))
         return self._modelfile
 
     @property
