@@ -17,8 +17,8 @@ from crfkit.text.reading import Source
 from crfkit.values import as_bytes
 
 from . import singles
-from .data import Found
 from .layout import LinePrinter
+from .singles import Found
 
 Say = Callable[[str], None]
 

@@ -32,9 +32,9 @@ from crfkit.values import as_text
 
 from ..wording import rewording
 from .algorithms import TYPES, WORDS, trainer_of
-from .data import sequences
 from .editing import compacted
 from .progress import Log, Windows
+from .singles import sequences
 
 if TYPE_CHECKING:
     from crfkit.template.parsing import Template
