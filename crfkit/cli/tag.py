@@ -19,18 +19,7 @@ from crfkit.text.block import Block
 from crfkit.text.reading import Source
 from crfkit.values import shown
 
-from .common import (
-    HELP_FLAGS,
-    PATH,
-    Text,
-    debug_option,
-    is_given,
-    note,
-    offer,
-    opened,
-    refuse,
-    usage_errors,
-)
+from .common import HELP_FLAGS, PATH, Text, debug_option, is_given, note, offer, opened, refuse, usage_errors
 
 if TYPE_CHECKING:
     from crfkit.cluster.crew import Transport

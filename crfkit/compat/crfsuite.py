@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crfkit.cli.common import HELP_FLAGS as HELP
-from crfkit.cli.common import ErrorsAsLines, standard_output
+from crfkit.cli.common import HELP_FLAGS, ErrorsAsLines, standard_output
 from crfkit.decode.scratch import gold_labels
 from crfkit.errors import FileError, OptionError, UnsupportedError
 from crfkit.replacing import check_writable, refuse_overwriting, write_all
@@ -55,7 +54,7 @@ class Group(ErrorsAsLines, click.Group):
         return super().invoke(ctx)
 
 
-@click.group(cls=Group, context_settings=HELP)
+@click.group(cls=Group, context_settings=HELP_FLAGS)
 @click.version_option(__version__, prog_name="crfkit-crfsuite", message="%(prog)s %(version)s")
 def cli() -> None:
     """CRFsuite's commands, with crfkit behind them; models are CRFsuite's files."""
@@ -66,7 +65,7 @@ def main() -> None:
     cli(prog_name="crfkit-crfsuite")
 
 
-@cli.command(context_settings=HELP)
+@cli.command(context_settings=HELP_FLAGS)
 @click.option("-t", "--type", "kind", default="1d", metavar="TYPE", help="Graphical model: 1d.")
 @click.option("-a", "--algorithm", default="lbfgs", metavar="NAME", help="lbfgs, l2sgd, averaged-perceptron (ap), passive-aggressive (pa), arow.")
 @click.option("-p", "--set", "given", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the algorithm; -H lists them.")
@@ -184,7 +183,7 @@ def _parsed(name: str, allow_empty: bool = False) -> Iterator[Rows]:
     return (rows for rows, _ in parsed_blocks(Source([name], "crfsuite", allow_empty=allow_empty, loose=True), "crfsuite", None))
 
 
-@cli.command(context_settings=HELP)
+@cli.command(context_settings=HELP_FLAGS)
 @click.option("-m", "--model", required=True, metavar="MODEL", help="The model file.")
 @click.option("-t", "--test", is_flag=True, help="Report how well the labels in the data are found.")
 @click.option("-r", "--reference", is_flag=True, help="Print the labels in the data before those of the model.")
@@ -253,7 +252,7 @@ def _tagged(tagger: Tagger, data: str) -> Iterator[tuple[list[str], list[str]]]:
             yield gold, tagger.tag()
 
 
-@cli.command(context_settings=HELP)
+@cli.command(context_settings=HELP_FLAGS)
 @click.argument("model")
 def dump(model: str) -> None:
     """Print MODEL as text."""

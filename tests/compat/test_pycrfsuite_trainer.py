@@ -227,7 +227,7 @@ def test_what_is_changed_after_append_does_not_matter(tmp_path):
 @pytest.mark.parametrize("algorithm", ["lbfgs", "ap"])
 def test_what_is_appended_while_sequences_are_read_counts_in_the_next_run(tmp_path, monkeypatch, algorithm):
     """By the thread that reads them: in the handler of a signal, or as garbage is collected."""
-    trainer, runs = compat.Trainer(algorithm, {"max_iterations": 3}, verbose=False), features._runs
+    trainer, runs = compat.Trainer(algorithm, {"max_iterations": 3}, verbose=False), features.groupby
     for group in (0, 1, 0):
         trainer.append([["a"], ["b"]], ["A", "B"], group)
     trainer.train(tmp_path / "expected", 1)
@@ -237,7 +237,7 @@ def test_what_is_appended_while_sequences_are_read_counts_in_the_next_run(tmp_pa
             trainer.append([["a"], ["c"]], ["A", "C"])
             yield run
 
-    monkeypatch.setattr(features, "_runs", appending)
+    monkeypatch.setattr(features, "groupby", appending)
     thread = threading.Thread(target=trainer.train, args=(tmp_path / "found", 1), daemon=True)
     thread.start()
     thread.join(60)  # it would wait for itself

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,15 +54,6 @@ class Sequences(Groups):
         return found
 
 
-def _runs(groups: array.array[int], holdout: int) -> Iterator[tuple[bool, int, int]]:
-    """Runs of consecutive sequences with the same role: (held out or not, the first, how many)."""
-    first = 0
-    for held, run in groupby(groups, lambda group: 0 <= holdout == group):
-        n = sum(1 for _ in run)
-        yield held, first, n
-        first += n
-
-
 class Features(NamedTuple):
     """The features of the training sequences. Labels and attributes of held-out sequences are numbered, too."""
 
@@ -83,9 +74,11 @@ def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> F
 
     builder = IndexBuilder(None, crfsuite=True)
     with sequences.lock:
-        groups = sequences.groups[:]
-        for held, first, n in _runs(groups, holdout):
+        groups, first = sequences.groups[:], 0
+        for held, run in groupby(groups, lambda group: 0 <= holdout == group):
+            n = len(list(run))
             (builder.meet if held else builder.add)(sequences.rows, first, n)
+            first += n
         order = sequences.first_order(groups, holdout)
     dataset, names = builder.finish(as_seen=True), builder.literals[0]
     states, pairs = (RULES["all" if values[f"feature.possible_{what}"] else "observed"] for what in ("states", "transitions"))

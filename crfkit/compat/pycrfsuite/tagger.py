@@ -6,6 +6,7 @@ import contextlib
 import math
 import os
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import CrfkitError
@@ -205,7 +206,7 @@ class Tagger:
 
         lines = self._lines()
         parts, info = foreign.read(self._content), ParsedDump()
-        for line in "".join(lines).partition("\n}\n")[0].splitlines()[1:]:
+        for line in "".join(takewhile(lambda line: not line.startswith("}"), lines)).splitlines()[1:]:
             name, _, value = line.strip().partition(": ")
             info.header[name] = value
         attributes = [name.decode(errors="surrogateescape") for name in parts.unigrams.names]

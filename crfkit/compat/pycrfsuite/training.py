@@ -233,7 +233,7 @@ class Training:
         self._lines("Storing the model")
         data = model_bytes(parts, "crfsuite")
         # Into an empty file itself: it may be a temporary one that somebody holds open.
-        with open(path, "r+b") if _is_empty(path) else replacing(path) as file:
+        with open(path, "r+b") if os.path.isfile(path) and not os.path.getsize(path) else replacing(path) as file:
             file.write(data)
         active = sum(map(bool, parts.unigrams.weight)) + sum(map(bool, parts.pairs or ()))
         counts = {"features": (active, known[0]), "attributes": (len(parts.unigrams.names), known[1]), "labels": (len(parts.labels),) * 2}
@@ -266,11 +266,6 @@ def _trials(trainer: Any, first: float, factor: float, samples: int, candidates:
         if number >= most:
             break
     trainer.begin_at(best)
-
-
-def _is_empty(path: str) -> bool:
-    """Whether this is a file without content."""
-    return os.path.isfile(path) and os.path.getsize(path) == 0
 
 
 def _norm(weights: Any) -> float:

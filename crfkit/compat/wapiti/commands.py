@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crfkit import foreign
-from crfkit.cli.common import HELP_FLAGS as HELP
-from crfkit.cli.common import PATH, ErrorsAsLines, is_given, is_live, note, opened
+from crfkit.cli.common import HELP_FLAGS, PATH, ErrorsAsLines, is_given, is_live, note, opened
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import OptionError, UnsupportedError
 from crfkit.replacing import check_writable, refuse_overwriting, write_all, write_lines, write_texts
@@ -37,7 +36,7 @@ class Group(ErrorsAsLines, Rewording, click.Group):
         return super().get_command(ctx, found[0] if len(found) == 1 else cmd_name)
 
 
-@click.group(cls=Group, context_settings=HELP)
+@click.group(cls=Group, context_settings=HELP_FLAGS)
 @click.version_option(__version__, prog_name="crfkit-wapiti", message="%(prog)s %(version)s")
 def cli() -> None:
     """Wapiti's modes, with crfkit behind them; models are Wapiti's files. INPUT and OUTPUT are standard input and output if
@@ -124,7 +123,7 @@ def _options(table: list[tuple[str, Any, Any, str]]) -> Callable[[Any], Any]:
     return add
 
 
-@cli.command(context_settings=HELP)
+@cli.command(context_settings=HELP_FLAGS)
 @_options(TRAIN)
 @click.argument("source", metavar="[INPUT]", default="-")
 @click.argument("output", metavar="[OUTPUT]", default="-")
@@ -147,7 +146,7 @@ def train(ctx: click.Context, source: str, output: str, **given: Any) -> None:
     say("* Done")
 
 
-@cli.command(context_settings=HELP)
+@cli.command(context_settings=HELP_FLAGS)
 @_options(LABEL)
 @click.argument("source", metavar="[INPUT]", default="-")
 @click.argument("output", metavar="[OUTPUT]", default="-")
@@ -169,7 +168,7 @@ def label(source: str, output: str, **given: Any) -> None:
     say("* Done")
 
 
-@cli.command(context_settings=HELP)
+@cli.command(context_settings=HELP_FLAGS)
 @click.option("-p", "--prec", type=Whole(0, 1000), default=5, help="Digits after the decimal point.", show_default=True)
 @click.option("--all", "every", is_flag=True, help="Print zero weights, too.")
 @click.argument("source", metavar="[INPUT]", default="-")
@@ -199,7 +198,7 @@ def _as_wapiti(path: str) -> Parts:
     return wapiti.read_file(data, name)
 
 
-@cli.command(context_settings=HELP)
+@cli.command(context_settings=HELP_FLAGS)
 @click.option("-m", "--model", type=PATH, help="The model to change.")
 @click.option("-c", "--compact", is_flag=True, help="Leave out observations that have no weight.")
 @click.argument("source", metavar="[PATCH]", default="-")
