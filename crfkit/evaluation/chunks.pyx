@@ -37,14 +37,12 @@ cdef class Counter:
     cdef int run(self, const LabelC* labels, const int32_t* gold, const int32_t* found, int64_t n,
                  int64_t n_types) except -1 nogil:
         cdef int64_t i
-        cdef int64_t* counts
         reserve_zeroed(self, &self.by_type, &self.n_types, n_types, 3 * sizeof(int64_t))
-        counts = <int64_t*>self.by_type.data
         for i in range(n):
             if self.strict:
-                strict_step(self, labels[gold[i]], labels[found[i]], counts)
+                strict_step(self, labels[gold[i]], labels[found[i]])
             else:
-                lenient_step(self, labels[gold[i]], labels[found[i]], counts)
+                lenient_step(self, labels[gold[i]], labels[found[i]])
             self.position += 1
             if self.keep and gold[i] == 0:
                 self.end_sentence()
@@ -61,11 +59,10 @@ cdef class Counter:
         if self.n_types == 0:
             return 0
         if self.strict:
-            strict_step(self, outside, outside, <int64_t*>self.by_type.data)
+            strict_step(self, outside, outside)
         elif self.agreeing:
             self.agreeing = False
-            self.total[2] += 1
-            (<int64_t*>self.by_type.data)[3 * self.gold.last.type + 2] += 1
+            count(self, self.gold.last.type, 2)
         if self.keep and in_sentence:
             self.end_sentence()
         return 0
@@ -87,42 +84,42 @@ cdef class Counter:
                 for i in range(self.n_types) if c[3 * i] or c[3 * i + 1]}
 
 
-cdef void lenient_step(Counter counter, LabelC gold, LabelC found, int64_t* counts) noexcept nogil:
+cdef inline void count(Counter counter, int32_t type, int which) noexcept nogil:
+    """Count a chunk that is in the gold labels (0), was found (1), or both (2)."""
+    counter.total[which] += 1
+    (<int64_t*>counter.by_type.data)[3 * type + which] += 1
+
+
+cdef void lenient_step(Counter counter, LabelC gold, LabelC found) noexcept nogil:
     """conlleval's own bookkeeping, since a label of an unknown kind can end a chunk in one column only."""
     cdef int in_gold = transition(counter.rules, counter.gold.last, gold)
     cdef int in_found = transition(counter.rules, counter.found.last, found)
     if counter.agreeing:
         if in_gold & END and in_found & END and counter.gold.last.type == counter.found.last.type:
             counter.agreeing = False
-            counter.total[2] += 1
-            counts[3 * counter.gold.last.type + 2] += 1
+            count(counter, counter.gold.last.type, 2)
         elif (in_gold & END) != (in_found & END) or gold.type != found.type:
             counter.agreeing = False
     if in_gold & START:
-        counter.total[0] += 1
-        counts[3 * gold.type] += 1
+        count(counter, gold.type, 0)
     if in_found & START:
-        counter.total[1] += 1
-        counts[3 * found.type + 1] += 1
+        count(counter, found.type, 1)
     if in_gold & START and in_found & START and gold.type == found.type:
         counter.agreeing = True
     counter.gold.last, counter.found.last = gold, found
 
 
-cdef void strict_step(Counter counter, LabelC gold, LabelC found, int64_t* counts) noexcept nogil:
+cdef void strict_step(Counter counter, LabelC gold, LabelC found) noexcept nogil:
     """A chunk is counted where it ends, for only there it is known to be well-formed."""
     cdef int32_t gold_type = counter.gold.last.type, found_type = counter.found.last.type
     cdef int64_t in_gold = close_or_open(counter.rules, &counter.gold, gold, counter.position)
     cdef int64_t in_found = close_or_open(counter.rules, &counter.found, found, counter.position)
     if in_gold >= 0:
-        counter.total[0] += 1
-        counts[3 * gold_type] += 1
+        count(counter, gold_type, 0)
     if in_found >= 0:
-        counter.total[1] += 1
-        counts[3 * found_type + 1] += 1
+        count(counter, found_type, 1)
     if in_gold >= 0 and in_gold == in_found and gold_type == found_type:
-        counter.total[2] += 1
-        counts[3 * gold_type + 2] += 1
+        count(counter, gold_type, 2)
 
 
 cdef inline int64_t close_or_open(const uint8_t* rules, OpenC* column, LabelC label, int64_t position) noexcept nogil:

@@ -108,17 +108,10 @@ class Scores:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, for JSON."""
+        names = ("scheme", "strict", "tokens", "correct_tokens", "accuracy", "inside_accuracy", "sentences", "correct_sentences", "sentence_accuracy")
         result: dict[str, Any] = {
             "file": self.path,
-            "scheme": self.scheme,
-            "strict": self.strict,
-            "tokens": self.tokens,
-            "correct_tokens": self.correct_tokens,
-            "accuracy": self.accuracy,
-            "inside_accuracy": self.inside_accuracy,
-            "sentences": self.sentences,
-            "correct_sentences": self.correct_sentences,
-            "sentence_accuracy": self.sentence_accuracy,
+            **{name: getattr(self, name) for name in names},
             **self.chunks.as_dict(),
             "types": {name: count.as_dict() for name, count in self.types.items()},
             "labels": {name: count.as_dict() for name, count in self.labels.items()},
@@ -129,11 +122,7 @@ class Scores:
         if self.words is not None:
             result["words"] = self.words.as_dict()
         if self.unknown_words is not None:
-            result["unknown_words"] = {
-                "gold": self.unknown_words.gold,
-                "correct": self.unknown_words.correct,
-                "recall": self.unknown_words.recall,
-            }
+            result["unknown_words"] = {name: getattr(self.unknown_words, name) for name in ("gold", "correct", "recall")}
         return result
 
     def __str__(self) -> str:

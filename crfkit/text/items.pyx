@@ -134,24 +134,16 @@ cdef int add_token(Rows rows, item, bint labelled, const PlaceC* place) except -
         if not isinstance(item[1], str):
             raise fault(place, shown(item[1]), "a label: a str")
         item, label = item[0], label_of(item[1], place, rows.loose)
-    begin_token(rows, label, <int32_t>len(label))
-    add_item(rows, item, place)
-    end_token(rows)
-    return 0
-
-
-cdef inline int begin_token(Rows rows, const char* label, int32_t n) except -1:
     if rows.c.n_tok >= rows.cap_tok or rows.c.n_tok + 1 > rows.cap_cell:
         rows.grow_tokens()
     rows.c.line_start[rows.c.n_tok] = rows.c.cell_start[rows.c.n_tok] = rows.n_arena
-    rows.c.cell_len[rows.c.n_tok] = n
-    return put(rows, label, n)
-
-
-cdef inline void end_token(Rows rows) noexcept:
+    rows.c.cell_len[rows.c.n_tok] = <int32_t>len(label)
+    put(rows, label, len(label))
+    add_item(rows, item, place)
     rows.c.line_end[rows.c.n_tok] = rows.n_arena
     rows.c.attr_ptr[rows.c.n_tok + 1] = rows.c.n_attr
     rows.c.n_tok += 1
+    return 0
 
 
 cdef bytes label_of(label, const PlaceC* place, bint free):

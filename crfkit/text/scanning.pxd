@@ -77,7 +77,3 @@ cdef int64_t utf8_fault(const unsigned char* s, int64_t n) noexcept nogil
 cdef int64_t last_blank_line(const char* text, int64_t start, int64_t n) noexcept nogil
 cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil
 cdef int conllu_id(const char* s, int64_t n) noexcept nogil
-cdef bint is_decimal(const char* s, const char* stop) noexcept nogil
-cdef const char* without_probability(const char* s, const char* stop, char mark) noexcept nogil
-cdef bint is_probability(const char* s, const char* stop) noexcept nogil
-cdef bint has_probability(const char* s, const char* stop, char mark, bint six) noexcept nogil

@@ -151,37 +151,3 @@ cdef int conllu_id(const char* s, int64_t n) noexcept nogil:
         if parts == 2 or (s[i] != b"-" and s[i] != b"."):
             return 0
         i += 1
-
-
-cdef bint is_decimal(const char* s, const char* stop) noexcept nogil:
-    """Whether this is a number with a decimal point, and maybe an exponent."""
-    cdef bint point = False
-    if s >= stop or not is_digit(s[0]):
-        return False
-    while s < stop and (is_digit(s[0]) or (s[0] == b"." and not point)):
-        point = point or s[0] == b"."
-        s += 1
-    if point and stop - s > 2 and s[0] == b"e" and (s[1] == b"-" or s[1] == b"+"):
-        s += 2
-        while s < stop and is_digit(s[0]):
-            s += 1
-    return point and s == stop
-
-
-cdef const char* without_probability(const char* s, const char* stop, char mark) noexcept nogil:
-    """Where the label in LABEL/0.97 ends, if the mark is a slash; `stop` if there is no probability."""
-    cdef const char* at = stop - 1
-    while at > s and at[0] != mark:
-        at -= 1
-    return at if at > s and is_decimal(at + 1, stop) else stop
-
-
-cdef bint is_probability(const char* s, const char* stop) noexcept nogil:
-    """Whether this is a probability as `crfkit tag` writes it, with six decimals."""
-    return stop - s == 8 and s[1] == b"." and is_decimal(s, stop)
-
-
-cdef bint has_probability(const char* s, const char* stop, char mark, bint six) noexcept nogil:
-    """Whether a label ends with a probability. With `six` it must have six decimals: attributes may look like shorter ones."""
-    cdef const char* end = without_probability(s, stop, mark)
-    return end != stop and (not six or is_probability(end + 1, stop))
