@@ -122,31 +122,20 @@ def _heads(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> No
 def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> None:
     """Refuse what would be ignored."""
     without_chunks = options["raw"] or options["scheme"] == "none"
+    lexicon, label, gold, delimiter = (options[name] is not None for name in ("lexicon", "label", "gold", "delimiter"))
     refuse(
         ctx,
         (options["raw"] and is_given(ctx, "scheme") and options["scheme"] != "none", f"--raw contradicts --scheme {options['scheme']}"),
-        (options["lexicon"] is not None and not options["segments"], "--lexicon is of use with --segments only"),
+        (lexicon and not options["segments"], "--lexicon is of use with --segments only"),
         (options["compare"] and len(inputs) < 2, "--compare needs two files or more"),
         *((is_given(ctx, name) and not options["compare"], f"--{name} is of use with --compare only") for name in ("seed", "shuffles")),
         (options["latex"] and (options["as_json"] or options["tokens"] or options["segments"]), "--latex is for the report on chunks alone"),
         (options["strict"] and without_chunks, "--strict needs a scheme with chunks"),
         (options["segments"] and without_chunks, "--segments needs a scheme that knows prefixes"),
-        (
-            options["format"] != "columns" and (options["delimiter"] is not None or options["lexicon"] is not None),
-            "--delimiter and --lexicon are for --format columns",
-        ),
-        (
-            options["label"] is not None and options["format"] == "crfsuite",
-            "--label is of no use with --format crfsuite, whose columns have no names",
-        ),
-        (
-            options["label"] is not None and options["lexicon"] is not None,
-            "--label and --lexicon exclude each other: with a lexicon the words stand first, and both labels last",
-        ),
-        (
-            options["gold"] is not None and options["lexicon"] is not None,
-            "--gold and --lexicon exclude each other: with a lexicon, both labels are in one file",
-        ),
+        (options["format"] != "columns" and (delimiter or lexicon), "--delimiter and --lexicon are for --format columns"),
+        (label and options["format"] == "crfsuite", "--label is of no use with --format crfsuite, whose columns have no names"),
+        (label and lexicon, "--label and --lexicon exclude each other: with a lexicon the words stand first, and both labels last"),
+        (gold and lexicon, "--gold and --lexicon exclude each other: with a lexicon, both labels are in one file"),
         (options["comments"] and options["format"] == "conllu", COMMENTS_OF_CONLLU),
         (not options["outside"], "--outside needs a label"),
     )
