@@ -43,8 +43,6 @@ def edited(model: Model, path: str | os.PathLike[str]) -> Model:
 
 
 class _Editor:
-    """A model, and a file of features."""
-
     def __init__(self, model: Model, path: str | os.PathLike[str]):
         self._data, self._path = contents(path)
         self._model, self._layout = model, model.layout
@@ -72,7 +70,6 @@ class _Editor:
         return DataError(reason, self._path, line)
 
     def _edits(self) -> Iterator[Edit]:
-        """What the lines say, each feature once."""
         lines: dict[Any, int] = {}
         for number, line in enumerate(as_text(self._data).removeprefix("\ufeff").split("\n"), 1):
             if not line.rstrip("\r"):
@@ -179,7 +176,6 @@ class _Editor:
 
     @cached_property
     def _growing(self) -> Any:
-        """The index, with room for more attributes."""
         from .features.reopening import reopened
 
         return reopened(self._model.index, self._model.template)

@@ -332,7 +332,6 @@ show_options(CRF.__init__, *_OF_FILES)  # those of `learn`, except those of file
 
 
 def _sentences(given: Any, name: str) -> list[Any]:
-    """A list of them."""
     if not lists(given):
         raise DataError(f"{name}: found {shown(given)}, expected a list of sentences")
     return list(given)

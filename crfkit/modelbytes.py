@@ -64,7 +64,6 @@ def named_in_faults(name: str) -> Iterator[None]:
 
 
 def _read(file: Any, name: str) -> Any:
-    """What an open file has to give."""
     try:
         data = file.read()
     except UnicodeDecodeError:

@@ -61,8 +61,6 @@ def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterat
 
 
 class _Job:
-    """A piece of work, and what came of it."""
-
     def __init__(self, work: Callable[[Any], Any] | None, item: Any):
         self.work, self.item = work, item
         self.found: Any = None

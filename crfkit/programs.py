@@ -10,7 +10,6 @@ from importlib import import_module
 
 
 def _run(module: str) -> None:
-    """Call `main` of a module."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:

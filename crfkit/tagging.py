@@ -299,7 +299,6 @@ class Tagger(Described):
     # Questions
 
     def _paths(self, n: Any, log: bool) -> Question[list[tuple[float, list[str]]]]:
-        """The n best paths."""
         n = COUNT.take("n", n)
         self.need_probabilities("nbest")
 
@@ -311,7 +310,6 @@ class Tagger(Described):
         return answer
 
     def _nodes(self, named: bool) -> Question[Any]:
-        """The marginals of labels."""
         self.need_probabilities("marginals")
         if named:
             return OneSentence.marginals
@@ -327,7 +325,6 @@ class Tagger(Described):
         return answer
 
     def _one(self, rows: Sentence, allowed: Allowed | None, question: Question[R]) -> R:
-        """The answer for one sentence."""
         scratch = self.decoders.borrow()  # `with` takes longer, which is to be seen in short sentences
         try:
             scratch.read(rows)
@@ -338,7 +335,6 @@ class Tagger(Described):
             self.decoders.give_back(scratch)
 
     def _each(self, sentences: Iterable[Sentence], threads: int, question: Question[R]) -> list[R]:
-        """The answers for several."""
         threads = threads_of(threads)
         given = list_of(sentences, "sentences")
         if len(given) == 1:

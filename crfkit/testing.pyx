@@ -58,7 +58,6 @@ cdef bint copy_scores(LatticeC* lat, list rows, double* out) except -1:
 
 
 cdef bytes flags(rows):
-    """Rows of flags, one byte each."""
     return bytes([1 if flag else 0 for row in rows for flag in row])
 
 

@@ -74,6 +74,5 @@ def dump_command(ctx: click.Context, model: str, header: bool, labels: bool, tem
 
 
 def _write(lines: Iterator[str]) -> None:
-    """Print many lines."""
     with standard_output() as stream:
         write_lines(stream, lines)

@@ -236,7 +236,6 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
 
 
 def _read(model: str, inputs: list[str], options: dict[str, Any]) -> list[str]:
-    """The files that are read."""
     constraints = options["constraints"]
     if constraints is None:
         return [model, *inputs]

@@ -246,7 +246,6 @@ class Tagger:
         return (f"# {self.prob():.6f}\n" if self._vlevel else "") + self._lines() + "\n"
 
     def _lines(self) -> str:
-        """The tokens with their labels."""
         shown: Iterable[str] = self._result
         if self._vlevel:
             self._model.need_probabilities("prob")
@@ -284,7 +283,6 @@ class Tagger:
         return sentence
 
     def _more(self, size: int) -> Any:
-        """The penalty of each label at each token."""
         import numpy
 
         more = numpy.zeros((size, self.ysize()))
@@ -394,7 +392,6 @@ class Tagger:
 
 
 def _within(number: int, size: int) -> int:
-    """A number from 0 to size."""
     if not 0 <= number < size:
         raise IndexError(f"{number} of {size}")
     return number

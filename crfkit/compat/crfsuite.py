@@ -122,7 +122,6 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
 
 
 def _trainer(algorithm: str, given: tuple[str, ...]) -> Any:
-    """The trainer of this name, with its parameters set as given."""
     from .pycrfsuite import BaseTrainer
 
     try:
@@ -179,7 +178,6 @@ def _read_groups(trainer: Any, data: tuple[str, ...], split: int, say: Callable[
 
 
 def _parsed(name: str, allow_empty: bool = False) -> Iterator[Rows]:
-    """The sequences of a file in CRFsuite's format, block by block."""
     return (rows for rows, _ in parsed_blocks(Source([name], "crfsuite", allow_empty=allow_empty, loose=True), "crfsuite", None))
 
 

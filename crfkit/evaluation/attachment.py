@@ -232,7 +232,6 @@ def _is_punctuation(form: bytes, upos: bytes) -> bool:
 
 
 def _carried(line: bytes, tree: Sentence) -> Sentence:
-    """Parse the gold tree in a comment."""
     words = []
     for entry in line.strip(b" ").split(b"\t") if line.strip() else ():
         head, colon, relation = entry.partition(b":")

@@ -205,7 +205,6 @@ cdef class Tally(Arena):
     # Labels.
 
     cdef int32_t label(self, const char* s, int64_t n, int64_t line) except -1 nogil:
-        """The id of a label."""
         cdef uint64_t h = string_hash(s, n)
         cdef int32_t i = strings_find(&self.names.c, s, n, h)
         if i < 0:
@@ -219,7 +218,6 @@ cdef class Tally(Arena):
         return self.label(text, len(text), line)
 
     cdef int32_t add_label(self, bytes text, int64_t line) except -1:
-        """Enter a new label."""
         cdef int32_t i = self.names.intern_bytes(text), same
         try:
             spelled = schemes.spelling(text, self.outside, self.raw, self.word_starts is not None)
@@ -248,7 +246,6 @@ cdef class Tally(Arena):
     # Counting.
 
     cdef int count(self, int64_t n) except -1:
-        """Count the n entries of gold and found."""
         cdef const int32_t* gold = <const int32_t*>self.gold.data
         cdef const int32_t* found = <const int32_t*>self.found.data
         cdef const LabelC* labels = <const LabelC*>self.labels.data

@@ -53,7 +53,6 @@ FORMATS = (CRFKIT, *_MODULES)
 
 
 def _format(name: str) -> Format:
-    """The module of a format."""
     return import_module(f".{_MODULES[name]}", __name__)
 
 
@@ -73,8 +72,6 @@ _last: dict[Any, Model] = {}
 
 
 class _Foreign(NamedTuple):
-    """A model of another program."""
-
     source: Held
     form: Format
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import array
-from itertools import compress
 from typing import TYPE_CHECKING
 
 from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
@@ -12,13 +11,11 @@ from crfkit.template.macros import Line
 from crfkit.template.parsing import Template
 from crfkit.values import as_text
 
-from .parts import FeatureRows, Parts, Places, labels_of
+from .parts import FeatureRows, Parts, Places, labels_of, of_kind
 from .translating import translated, written
 
 if TYPE_CHECKING:
     import numpy
-
-    from crfkit.features.strings import StringTable
 
 MOST_WEIGHTS = (1 << 31) - 1  # places in its tables of names have 32 bits, one of them for the sign
 
@@ -27,6 +24,8 @@ def assembled(
     labels: list[bytes], lines: list[bytes], xsize: int, features: Places, weights: array.array, options: dict
 ) -> Parts:
     """The parts of a CRF++ model; `features` are in the order of their places."""
+    from .placed import initials
+
     names = labels_of(labels)
     try:
         template = dialects.parse("".join(as_text(line) + "\n" for line in lines), dialects.CRFPP)
@@ -34,7 +33,8 @@ def assembled(
         raise ModelFileError(f"its template cannot be read: {error}") from None
     if max(template.columns, default=-1) >= xsize:
         raise ModelFileError(f"damaged: the template uses column {max(template.columns)} of {xsize}")
-    of_u, of_b = (_of_kind(features.names, kind) for kind in (b"U", b"B"))
+    kinds = initials(features.names)
+    of_u, of_b = of_kind(kinds, b"U"), of_kind(kinds, b"B")
     if len(of_u) + len(of_b) < len(features):
         name, place = next(found for found in features.items() if found[0][:1] not in (b"U", b"B"))
         raise ModelFileError(f"damaged: the feature {name!r} has its weights at {place} of {len(weights)}")
@@ -51,14 +51,6 @@ def assembled(
     unigrams = FeatureRows.placed(features, of_u, None, weights, len(names), False)
     bigrams = FeatureRows.placed(features, of_b, None, weights, len(names), True)
     return Parts("crf++", names, unigrams, bigrams, pairs, template, xsize + 1, {**options, "maxid": len(weights)}, features)
-
-
-def _of_kind(names: StringTable, kind: bytes) -> list[int]:
-    """The numbers of the names with this prefix."""
-    from .placed import initials
-
-    flags = bytes(kind[0]) + b"\1" + bytes(255 - kind[0])
-    return list(compress(range(len(names)), initials(names).translate(flags)))
 
 
 def plain_line(template: Template) -> tuple[bytes | None, bool]:

@@ -102,7 +102,6 @@ cdef inline bint is_end(const uint8_t* unit, int64_t p) noexcept nogil:
 
 
 cdef int by_value(const void* a, const void* b) noexcept nogil:
-    """Compare two ends of names, for qsort."""
     cdef const EndC* x = <const EndC*>a
     cdef const EndC* y = <const EndC*>b
     if x.value != y.value:
@@ -111,7 +110,6 @@ cdef int by_value(const void* a, const void* b) noexcept nogil:
 
 
 cdef void reverse(uint8_t* s, int64_t n) noexcept nogil:
-    """Reverse n bytes."""
     cdef int64_t k
     for k in range(n // 2):
         s[k], s[n - 1 - k] = s[n - 1 - k], s[k]

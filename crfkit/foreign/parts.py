@@ -9,7 +9,7 @@ from __future__ import annotations
 import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain, repeat
+from itertools import chain, compress, repeat
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -116,6 +116,11 @@ class Places(Mapping[bytes, int]):
 
     def __len__(self) -> int:
         return len(self.names)
+
+
+def of_kind(kinds: bytes, wanted: bytes) -> list[int]:
+    """The numbers of the names that begin with one of these bytes, among the first bytes of all."""
+    return list(compress(range(len(kinds)), kinds.translate(bytes(kind in wanted for kind in range(256)))))
 
 
 def labels_of(names: Iterable[bytes]) -> list[str]:

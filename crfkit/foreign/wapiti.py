@@ -25,7 +25,7 @@ from crfkit.template import dialects
 from crfkit.template.pattern_syntax import plain_pattern
 from crfkit.values import as_bytes, as_text
 
-from .parts import FeatureRows, Features, Parts, Places, labels_of, pair_table
+from .parts import FeatureRows, Features, Parts, Places, labels_of, of_kind, pair_table
 from .translating import translated
 
 NAME = "wapiti"
@@ -42,8 +42,6 @@ _WEIGHT = re.compile(rb"([0-9]{1,18})=([-+]?(?:0x[0-9a-f]{1,40}(?:\.[0-9a-f]{0,4
 
 
 class _Text:
-    """A file, read from its beginning."""
-
     def __init__(self, data: bytes):
         self.data, self.at = data, 0
 
@@ -165,12 +163,12 @@ def _share_out(parts: Parts, names: StringTable, numbers: array.array[int], weig
     if len(numbers) and numbers[-1] >= end:
         raise ModelFileError(f"damaged: weight {next(number for number in numbers if number >= end)} of {end}")
     parts.places = of_pairs = Places(names, array.array("q", places))
-    parts.unigrams = FeatureRows.placed(parts.places, _with(kinds, b"u*"), numbers, weights, n, False)
+    parts.unigrams = FeatureRows.placed(parts.places, of_kind(kinds, b"u*"), numbers, weights, n, False)
     if not crf:
         return
     if b"*" in kinds:  # whose pairs of labels follow the labels
         of_pairs = Places(names, array.array("q", (place + n * (kind == b"*"[0]) for place, kind in zip(places, kinds, strict=True))))
-    chosen, plain = _with(kinds, b"b*"), plain_name(parts)
+    chosen, plain = of_kind(kinds, b"b*"), plain_name(parts)
     if plain is not None and plain in parts.places:
         number = names.find(plain)
         chosen.remove(number)
@@ -178,11 +176,6 @@ def _share_out(parts: Parts, names: StringTable, numbers: array.array[int], weig
         if any(row.weight):
             parts.pairs = pair_table(row.features(0), n)
     parts.bigrams = FeatureRows.placed(of_pairs, chosen, numbers, weights, n, True)
-
-
-def _with(kinds: bytes, wanted: bytes) -> list[int]:
-    """The numbers of the observations of some kinds."""
-    return [number for number, kind in enumerate(kinds) if kind in wanted]
 
 
 def plain_name(parts: Parts) -> bytes | None:

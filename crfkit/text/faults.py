@@ -39,11 +39,6 @@ class Found(NamedTuple):
         """The field at that byte."""
         return self.block.data[self.at : self.at + self.found]
 
-    @property
-    def excerpt(self) -> str:
-        """The beginning of the field, as text."""
-        return self.field[:40].decode("utf-8", "replace")
-
 
 COMMENTS_HINT = " (--comments passes over lines before a sentence that begin with '#')"
 
@@ -72,9 +67,8 @@ def _no_number(otherwise: str) -> Callable[[Found], str]:
     """The message for a malformed number, unless it is too large."""
 
     def message(fault: Found) -> str:
-        if too_large(fault.field):
-            return f"'{fault.excerpt}' is too large: values are kept in single precision, up to 3.4e38"
-        return f"'{fault.excerpt}' {otherwise}"
+        large = too_large(fault.field)
+        return f"'{fault.field[:40].decode(errors='replace')}' {'is too large: values are kept in single precision, up to 3.4e38' if large else otherwise}"
 
     return message
 

@@ -71,7 +71,6 @@ class CRF(Estimator, BaseEstimator):
         return path
 
     def _take(self, model: bytes | None) -> None:
-        """Keep this model, or None, in memory."""
         self._model = model
         self._tagger: Tagger | None = None
         self._info_cached: ParsedDump | None = None

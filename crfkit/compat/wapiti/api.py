@@ -125,7 +125,6 @@ class Model:
         return b"".join(text for text, _, _ in self._tagger.text(source, printer, threads=1)).removesuffix(b"\n")
 
     def _lines(self, sequence: str | bytes) -> list[bytes]:
-        """The lines of a sequence that are not blank."""
         lines = (line.rstrip(b"\r") for line in self._bytes(sequence).split(b"\n"))
         return [line for line in lines if line.strip()]
 

@@ -51,7 +51,6 @@ def label(tagger: Tagger, source: str, given: dict[str, Any], say: Say) -> Itera
 
 
 def _columns(tagger: Tagger, source: str, given: dict[str, Any]) -> Iterator[tuple[bytes, int, Found | None]]:
-    """Blocks of columns, labelled."""
     printer = LinePrinter(only=given["label"], check=given["check"], scores=given["score"], posterior=given["post"], force=given["force"], nbest=given["nbest"])
     if given["post"]:
         tagger.need_probabilities("--post")

@@ -66,7 +66,6 @@ cdef class LinePrinter:
 
     cdef int path(self, Scratch x, Rows rows, int64_t s, int64_t rank, double score, const LatticeC* lat, const uint16_t* labels,
                   OutC* out) except -1 nogil:
-        """Write one labelling of a sentence."""
         cdef int64_t t, token, first = rows.c.seq_ptr[s], end = 0
         cdef double own
         cdef bint carriage = False

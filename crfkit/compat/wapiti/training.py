@@ -117,7 +117,6 @@ def _trained(given: dict[str, Any], source: Any, algorithm: str, made: Any, log:
 
 
 def _old(path: str, line_by_line: bool) -> Parts:
-    """The model to continue training."""
     parts = wapiti.read_file(*contents(path))
     if (wapiti.LINE_BY_LINE in parts.options) != line_by_line:
         raise ModelFileError(f"{path}: a model of {'sequences' if line_by_line else 'single lines (--me)'}: train it {'without' if line_by_line else 'with'} --me")
