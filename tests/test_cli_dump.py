@@ -6,7 +6,7 @@ import re
 
 import numpy
 import pytest
-from commands import crfkit, error, start, write_part
+from commands import crfkit, error, write_part
 
 from crfkit import Template, learn
 from crfkit.errors import OptionError
@@ -152,13 +152,6 @@ def test_attribute_lines_have_no_template(tmp_path):
     assert error("dump", "--template", "model") == "model: trained on attribute lines, there is no template"
 
 
-def test_a_reader_that_goes_away(model):
-    with start("dump", "model") as process:
-        process.stdout.close()
-        assert process.wait() == 0
-        assert process.stderr.read() == ""
-
-
 # --- models that are none -----------------------------------------------------------------------------------------
 
 
@@ -196,8 +189,3 @@ def test_a_file_that_is_no_model(model, command, fault):
     said = error(*{"dump": ("dump", "model"), "init": ("learn", "--init", "model", "t", "d", "new"), "tag": ("tag", "model", "d")}[command])
     assert said.startswith("model: ")
     assert not os.path.exists("new")
-
-
-def test_missing_or_no_file(tmp_path):
-    assert error("dump", "absent") == "absent: cannot be read: No such file or directory"
-    assert error("dump", ".") == ".: is a folder, not a model file"

@@ -263,14 +263,6 @@ def test_errors_are_one_line_and_exit_1(text, message):
     assert (result.stdout, result.stderr) == ("", f"crfkit: error: {message}\n")
 
 
-def test_unreadable_files():
-    assert (
-        run("nowhere", code=1).stderr == "crfkit: error: nowhere: cannot be read: No such file or directory\n"
-    )
-    os.mkdir("folder")
-    assert run("folder", code=1).stderr == "crfkit: error: folder: cannot be read: Is a directory\n"
-
-
 @pytest.mark.parametrize("text", [b"", b"\n", b" \t\r\n\n"])
 def test_no_tokens(text):
     result = run(stdin=text)
@@ -360,18 +352,6 @@ def test_a_closed_pipe_is_no_error():
         os.close(write)
         _, errors = process.communicate(EXAMPLE.encode())
     assert (process.returncode, errors) == (0, b"")
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_is_an_error():
-    with open("/dev/full", "wb") as full, crfkit("eval", stdin=subprocess.PIPE, stdout=full) as process:
-        _, errors = process.communicate(EXAMPLE.encode())
-    assert process.returncode == 1
-    assert errors == b"crfkit: error: standard output: cannot be written: No space left on device\n"
-    for arguments in (["--version"], ["eval", "--help"]):
-        with open("/dev/full", "wb") as full, crfkit(*arguments, stdout=full) as process:
-            assert process.stderr.read() == b"crfkit: error: the output: No space left on device\n"
-        assert process.returncode == 1
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names of files are bytes")

@@ -83,23 +83,6 @@ def test_what_takes_the_place_of_the_old_model_is_on_the_disk(model, monkeypatch
     assert synced == [(size, "old"), ("folder", "new")]
 
 
-def test_a_full_disk_keeps_the_old_model(model):
-    script = f"""
-import resource, sys
-from crfkit import errors, modelfile
-sys.dont_write_bytecode = True
-resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
-try:
-    modelfile.write({str(model)!r}, {{"model": "new"}}, {{"w": bytes(200_000)}})
-except errors.FileError as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == f"{model}: cannot be written: File too large\n"
-    assert done.stderr == ""
-    assert_only(model, "old")
-
-
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
 def test_devices_are_written_to_and_not_replaced():
     replacing.check_writable("/dev/null")

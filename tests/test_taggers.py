@@ -14,7 +14,7 @@ from models import SMALL, model, names, problem, sentences, short
 
 from crfkit.decode.constraints import constraints_of
 from crfkit.decode.printing import Printer
-from crfkit.errors import DataError, FileError, OptionError, UnsupportedError
+from crfkit.errors import DataError, FileError, OptionError
 from crfkit.model import Model
 from crfkit.tagging import Tagger
 from crfkit.text.reading import Source
@@ -62,13 +62,6 @@ def test_logarithms_of_a_thousand_tokens():
     (first, best), (second, _) = tagger.nbest(rows, 2, log=True)
     assert best == labels and first > second and first == pytest.approx(tagger.log_probability(rows, labels))
     assert tagger.log_probability(rows[:2], ["B", "B"], allowed=["S", "S"]) == -inf
-
-
-def test_models_without_probabilities_have_no_logarithms():
-    tagger, rows = model("chunking", "perceptron").tagger(), short("chunking", 0)
-    for ask in (tagger.log_z, lambda rows: tagger.log_probability(rows, tagger.tag(rows))):
-        with pytest.raises(UnsupportedError, match="trained by perceptron does not have"):
-            ask(rows)
 
 
 @pytest.mark.parametrize("corpus", ["chunking", "reals"])

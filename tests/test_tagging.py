@@ -255,6 +255,8 @@ def test_models_without_probabilities(algorithm):
         lambda: tagger.nbest(rows, 2),
         lambda: tagger.probability(rows, tagger.tag(rows)),
         lambda: tagger.tag(rows, posterior=True),
+        lambda: tagger.log_probability(rows, tagger.tag(rows)),
+        lambda: tagger.log_z(rows),
     ):
         with pytest.raises(UnsupportedError, match=f"trained by {algorithm} does not have"):
             ask()

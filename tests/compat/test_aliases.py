@@ -22,8 +22,10 @@ import crfkit.compat.pycrfsuite
 print(pycrfsuite is crfkit.compat.pycrfsuite, pycrfsuite.__spec__.name, [name for name in ("numpy", "sklearn", "sklearn_crfsuite", "pycrfpp") if name in sys.modules])
 import importlib
 print(importlib.reload(pycrfsuite) is crfkit.compat.pycrfsuite)
+import pycrfpp, wapiti
+print(pycrfpp.Tagger is CRFPP.Tagger, wapiti.Model is wapiti.api.Model)
 """
-    assert said_by(code) == "True crfkit.compat.pycrfsuite []\nTrue\n"
+    assert said_by(code) == "True crfkit.compat.pycrfsuite []\nTrue\nTrue True\n"
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pycrfsuite") is None, reason="needs python-crfsuite")

@@ -369,11 +369,6 @@ def test_the_programs_as_calls(tmp_path, monkeypatch, capfd):
     assert taken.getvalue().startswith("CRF++: Yet Another CRF Tool Kit\n") and taken.getvalue().endswith("a\tA\tA\nb\tB\tB\n\n" * 3)
 
 
-def test_programs_find_the_module_by_its_names():
-    code = "import crfkit.compat\ncrfkit.compat.install_aliases()\nimport CRFPP, pycrfpp\nassert CRFPP.Tagger is pycrfpp.Tagger and CRFPP.VERSION == '0.59'"
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
-
-
 class Watched(OneSentence):
     """Notes for each question whether another thread could meanwhile have had the next sentence read."""
 

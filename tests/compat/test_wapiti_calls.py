@@ -225,8 +225,3 @@ def test_programs_find_the_same():
     ours = "import crfkit.compat\ncrfkit.compat.install_aliases()\n"
     theirs, own = (subprocess.run([sys.executable, "-c", code], input=given, capture_output=True, text=True, check=True).stdout for code in (PEER, ours + PEER))
     assert json.loads(theirs.splitlines()[-1]) == json.loads(own)
-
-
-def test_programs_find_the_module_by_its_name():
-    code = "import crfkit.compat\ncrfkit.compat.install_aliases()\nimport wapiti, wapiti.api\nassert wapiti.Model is wapiti.api.Model and wapiti.ALGORITHMS"
-    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)

@@ -5,7 +5,6 @@ from itertools import product
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from liars import liar
 
 from crfkit.errors import DataError
 from crfkit.evaluation.counting import Tally
@@ -260,11 +259,3 @@ def test_a_label_that_is_not_utf8_names_its_line():
     tally = Tally(path="f")
     with pytest.raises(DataError, match=r"f:3: the label b'B-\\xff' is not valid UTF-8"):
         tally.feed(b"a O O\n\nb O B-\xff\n", 1)
-
-
-@pytest.mark.parametrize("told", [0, 1, 10_000])
-def test_a_sentence_that_tells_another_length_than_it_has(told):
-    tally = Tally()
-    tally.add(liar(told, ["X", "Y"] * 1000), liar(told, ["X", "X"] * 1000))
-    tally.finish()
-    assert (tally.tokens, tally.label_counts()["X"]) == (2000, (1000, 2000, 1000))
