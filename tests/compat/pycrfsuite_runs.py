@@ -26,3 +26,9 @@ def trained(library, path, algorithm="lbfgs", **params):
         trainer.append(items, labels)
     trainer.train(str(path))
     return trainer
+
+
+def opened(library, path):
+    tagger = library.Tagger()
+    tagger.open(str(path))
+    return tagger

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pycrfsuite
 import pytest
-from compat.pycrfsuite_runs import BOTH, sentences, trained
+from compat.pycrfsuite_runs import BOTH, opened, sentences, trained
 from hypothesis import given
 from hypothesis import strategies as st
 from liars import Sips
@@ -68,9 +68,7 @@ def test_faulty_items_are_refused(bad):
 
 
 def test_the_answers_of_the_peer_on_its_model(model):
-    ours, theirs = compat.Tagger(), pycrfsuite.Tagger()
-    ours.open(model)
-    theirs.open(model)
+    ours, theirs = opened(compat, model), opened(pycrfsuite, model)
     assert ours.labels() == theirs.labels()
     for items, labels in sentences(seed=2):
         assert ours.tag(items) == theirs.tag(items)
@@ -82,8 +80,7 @@ def test_the_answers_of_the_peer_on_its_model(model):
 
 def test_sequences_that_ask_the_tagger_themselves(model):
     """A generator may use the tagger that reads it; each gets the answers of its own sequence."""
-    tagger = compat.Tagger()
-    tagger.open(model)
+    tagger = opened(compat, model)
     sequences = [items for items, _ in sentences(8, seed=4)]
     alone = [tagger.tag(items) for items in sequences]
 
@@ -99,8 +96,7 @@ def test_sequences_that_ask_the_tagger_themselves(model):
 
 
 def test_one_tagger_and_many_threads(model):
-    tagger = compat.Tagger()
-    tagger.open(model)
+    tagger = opened(compat, model)
     sequences = [items * 50 for items, _ in sentences(16, seed=5)]
     alone = [tagger.tag(items) for items in sequences]
     with ThreadPoolExecutor(4) as threads:
@@ -108,8 +104,7 @@ def test_one_tagger_and_many_threads(model):
 
 
 def test_answers_in_any_order(model):
-    tagger = compat.Tagger()
-    tagger.open(model)
+    tagger = opened(compat, model)
     items, labels = next(iter(sentences(1, seed=6)))
     sequence = compat.ItemSequence(items)
     tagger.set(sequence)
@@ -124,9 +119,7 @@ def test_answers_in_any_order(model):
 
 
 def test_dump_and_info_are_those_of_the_peer(model, tmp_path, capsys, monkeypatch):
-    ours, theirs = compat.Tagger(), pycrfsuite.Tagger()
-    ours.open(model)
-    theirs.open(model)
+    ours, theirs = opened(compat, model), opened(pycrfsuite, model)
     ours.dump(tmp_path / "ours")
     theirs.dump(str(tmp_path / "theirs"))
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
@@ -146,9 +139,7 @@ def test_dump_and_info_are_those_of_the_peer(model, tmp_path, capsys, monkeypatc
 
 def test_dump_replaces_a_longer_file(model, tmp_path):
     """Python-crfsuite writes over the beginning of the file, and leaves its end."""
-    ours, theirs = compat.Tagger(), pycrfsuite.Tagger()
-    ours.open(model)
-    theirs.open(model)
+    ours, theirs = opened(compat, model), opened(pycrfsuite, model)
     theirs.dump(str(tmp_path / "alone"))
     text = (tmp_path / "alone").read_bytes()
     (tmp_path / "longer").write_bytes(b"x" * (len(text) + 9))
@@ -207,8 +198,8 @@ def test_a_tagger_holds_no_file(model):
 @BOTH
 def test_a_tagger_that_is_closed(library, model):
     tagger = library.Tagger()
-    with tagger.open(model) as opened:
-        assert opened is tagger
+    with tagger.open(model) as found:
+        assert found is tagger
         assert tagger.tag() == [] == tagger.tag([])
     for call in (tagger.labels, tagger.tag, lambda: tagger.set([["a"]]), lambda: tagger.probability(["A"]), lambda: tagger.marginal("A", 0)):
         with pytest.raises(ValueError, match="The tagger is not opened"):
@@ -236,8 +227,7 @@ def test_files_that_are_no_models_are_refused(library, tmp_path):
 
 @BOTH
 def test_questions_that_have_no_answer(library, model):
-    tagger = library.Tagger()
-    tagger.open(model)
+    tagger = opened(library, model)
     tagger.set([["bias"], ["w:1"]])
     for labels, error, message in ((["A"], ValueError, r"\|x\| = 2, \|y\| = 1"), (["A", "none"], RuntimeError, "label identifier: none")):
         with pytest.raises(error, match=message):

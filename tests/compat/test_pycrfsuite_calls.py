@@ -12,10 +12,9 @@ from pathlib import Path
 import pycrfsuite
 import pytest
 from commands import plain_build
+from compat.pycrfsuite_runs import BOTH, opened
 
 from crfkit.compat import pycrfsuite as compat
-
-BOTH = pytest.mark.parametrize("library", [pycrfsuite, compat], ids=["python-crfsuite", "crfkit"])
 
 
 @pytest.fixture
@@ -43,8 +42,7 @@ def test_names_of_models_may_be_bytes(library, model):
 
 @BOTH
 def test_a_model_stays_open_when_another_cannot_be_opened(library, model):
-    tagger = library.Tagger()
-    tagger.open(model)
+    tagger = opened(library, model)
     for refused in (__file__, model + ".not", os.path.dirname(model)):
         with pytest.raises((ValueError, OSError)):
             tagger.open(refused)
@@ -53,8 +51,7 @@ def test_a_model_stays_open_when_another_cannot_be_opened(library, model):
 
 @BOTH
 def test_labels_are_texts(library, model):
-    tagger = library.Tagger()
-    tagger.open(model)
+    tagger = opened(library, model)
     tagger.set([["a"]])
     for wrong in (1, None, 0.5):
         with pytest.raises(TypeError):
@@ -85,8 +82,7 @@ def test_bytes_and_texts_are_not_compared(model):
 
 @BOTH
 def test_lists_of_labels_belong_to_the_caller(library, model):
-    tagger = library.Tagger()
-    tagger.open(model)
+    tagger = opened(library, model)
     tagger.labels().remove("A")
     assert tagger.labels() == ["A", "B"] and tagger.tag([["a"]]) == ["A"]
 
@@ -159,8 +155,7 @@ def test_an_open_model_is_not_what_its_file_becomes(library, over):
     """python-crfsuite truncates a file and writes over it."""
     trainer = pycrfsuite if over else library
     learned(trainer, "m", "ab", "AB")
-    tagger = library.Tagger()
-    tagger.open("m")
+    tagger = opened(library, "m")
     learned(trainer, "m", "cd", "PQ")
     assert set(tagger.info().labels) == {"A", "B"} and set(tagger.info().attributes) == {"a", "b"}
     os.unlink("m")
@@ -233,8 +228,7 @@ def test_any_number_of_samples_calibrates(tmp_path, samples):
 
 @BOTH
 def test_no_sequence_has_no_probability(library, model):
-    tagger = library.Tagger()
-    tagger.open(model)
+    tagger = opened(library, model)
     assert tagger.probability(["A"]) == tagger.marginal("A", 0) == tagger.marginal("unknown", 7) == 0.0
     assert tagger.tag([]) == []
     assert tagger.probability([]) == tagger.marginal("A", 0) == 0.0
@@ -242,8 +236,7 @@ def test_no_sequence_has_no_probability(library, model):
 
 @BOTH
 def test_of_two_mistakes_the_position_is_told(library, model):
-    tagger = library.Tagger()
-    tagger.open(model)
+    tagger = opened(library, model)
     tagger.set([["a"]])
     for place in (-1, 1):
         with pytest.raises(ValueError, match="position"):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pycrfsuite
 import pytest
+from compat.pycrfsuite_runs import opened
 from pycrfsuite._dumpparser import CRFsuiteDumpParser as PeerParser
 
 from crfkit.compat import pycrfsuite as compat
@@ -48,8 +49,7 @@ def test_labels_and_attributes_stand_in_the_order_of_the_peer(tmp_path, holdout)
     dumps = []
     for library in (compat, pycrfsuite):
         trained(library, tmp_path / "m", holdout=holdout, epsilon=1e-9, delta=1e-12)
-        tagger = library.Tagger()
-        tagger.open(str(tmp_path / "m"))
+        tagger = opened(library, tmp_path / "m")
         tagger.dump(str(tmp_path / library.__name__))
         info = tagger.info()
         dump = (tmp_path / library.__name__).read_text()
@@ -158,8 +158,7 @@ def test_errors_have_the_codes_of_the_peer(tmp_path):
 
 def test_dumps_are_parsed_as_by_the_peer(tmp_path):
     trained(compat, tmp_path / "m")
-    tagger = compat.Tagger()
-    tagger.open(tmp_path / "m")
+    tagger = opened(compat, tmp_path / "m")
     tagger.dump(tmp_path / "dump")
     ours, theirs = CRFsuiteDumpParser(), PeerParser()
     for line in (tmp_path / "dump").read_text().splitlines(keepends=True):
@@ -179,8 +178,7 @@ def test_where_there_is_little_to_learn(tmp_path, case, algorithm):
         trainer = library.Trainer(algorithm, {"max_iterations": 3, **params}, verbose=False)
         trainer.append(items, labels)
         trainer.train(str(tmp_path / "m"))
-        tagger = library.Tagger()
-        tagger.open(str(tmp_path / "m"))
+        tagger = opened(library, tmp_path / "m")
         events = [event for event, _, _ in trainer.logparser.events if event != "iteration"]
         iterations = len(trainer.logparser.iterations) if algorithm != "lbfgs" else bool(trainer.logparser.iterations)
         found.append((tagger.labels(), tagger.tag(items), events, iterations))
@@ -194,6 +192,5 @@ def test_no_step_where_no_feature_differs(tmp_path):
     trainer.append([[]], ["A"])
     trainer.append(items, ["B", "A", "B"])
     trainer.train(tmp_path / "m")
-    tagger = compat.Tagger()
-    tagger.open(tmp_path / "m")
+    tagger = opened(compat, tmp_path / "m")
     assert tagger.tag(items) == ["A", "B", "A"] and all(iteration["feature_norm"] < 9 for iteration in trainer.logparser.iterations)

@@ -6,7 +6,7 @@ import threading
 
 import pycrfsuite
 import pytest
-from compat.pycrfsuite_runs import ALGORITHMS, BOTH, sentences, trained
+from compat.pycrfsuite_runs import ALGORITHMS, BOTH, opened, sentences, trained
 from pycrfsuite._logparser import TrainLogParser as PeerParser
 
 from crfkit.compat import pycrfsuite as compat
@@ -52,9 +52,7 @@ def test_lbfgs_reaches_the_objective_of_the_peer(tmp_path, params):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_peer_tags_with_models_written_here(tmp_path, algorithm):
     trained(compat, tmp_path / "m", algorithm, max_iterations=10)
-    ours, theirs = compat.Tagger(), pycrfsuite.Tagger()
-    ours.open(tmp_path / "m")
-    theirs.open(str(tmp_path / "m"))
+    ours, theirs = opened(compat, tmp_path / "m"), opened(pycrfsuite, tmp_path / "m")
     right = total = 0
     for items, labels in sentences(seed=3):
         assert ours.tag(items) == theirs.tag(items)
@@ -189,8 +187,7 @@ def test_training_without_data_or_with_one_label(tmp_path):
     trainer.append([], [])
     trainer.train(tmp_path / "one")
     trainer.train("")
-    tagger = compat.Tagger()
-    tagger.open(tmp_path / "one")
+    tagger = opened(compat, tmp_path / "one")
     assert tagger.labels() == ["A"] and tagger.tag([["x"], ["y"]]) == ["A", "A"]
 
 
@@ -219,8 +216,7 @@ def test_what_is_changed_after_append_does_not_matter(tmp_path):
     trainer.append(items, labels)
     items[0]["a"], labels[1] = "changed", "C"
     trainer.train(tmp_path / "m")
-    tagger = compat.Tagger()
-    tagger.open(tmp_path / "m")
+    tagger = opened(compat, tmp_path / "m")
     assert set(tagger.info().attributes) == {"a", "b"} and set(tagger.labels()) == {"A", "B"}
 
 
