@@ -11,7 +11,8 @@ scheme `auto` is decided when all labels are known: until then the counts of eve
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set
-from typing import Any, cast
+from itertools import zip_longest
+from typing import Any
 
 from crfkit.constants import FORMATS
 from crfkit.errors import DataError, OptionError
@@ -53,17 +54,14 @@ def evaluate(
         if not isinstance(given, str) and not lists(given):
             raise DataError(f"{name}: found {shown(given)}, expected a list of lists of labels")
     tally = Tally(_tables(names, strict), raw=scheme == "none", outside=outside.encode(errors="surrogatepass"))
-    golds, predictions = iter(gold), iter(predicted)
-    n, end = 0, cast(Any, object())
-    for n, sentence in enumerate(golds, 1):
-        guess = next(predictions, end)
-        if guess is end:
-            raise DataError(f"{plural(n - 1, 'predicted sentence')}, but more gold ones")
+    end: Any = object()
+    for n, (sentence, guess) in enumerate(zip_longest(gold, predicted, fillvalue=end)):
+        if sentence is end or guess is end:
+            fewer, more = ("gold", "predicted") if sentence is end else ("predicted", "gold")
+            raise DataError(f"{plural(n, f'{fewer} sentence')}, but more {more} ones")
         if not lists(sentence) or not lists(guess):
             raise DataError("labels where sentences were expected: pass lists of lists of labels")
         tally.add(sentence, guess)
-    if next(predictions, end) is not end:
-        raise DataError(f"{plural(n, 'gold sentence')}, but more predicted ones")
     tally.finish()
     chosen = _chosen([tally], scheme, strict)
     return _scores(tally, names, chosen, strict)

@@ -113,7 +113,7 @@ def _weights(lines: list[bytes], first: int) -> array.array:
 def dump(data: memoryview) -> Iterator[str]:
     """The model as in its file."""
     read(data)
-    yield bytes(data).decode(errors="surrogateescape")
+    yield as_text(bytes(data))
 
 
 def write(parts: Parts) -> bytes:

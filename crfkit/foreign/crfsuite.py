@@ -86,7 +86,7 @@ def dump(data: memoryview) -> Iterator[str]:
     for number, label in enumerate(parts.labels):
         yield f"  {number:5d}: {label}\n"
     yield "}\n\nATTRIBUTES = {\n"
-    names = [name.decode(errors="surrogateescape") for name in parts.unigrams.names]
+    names = [as_text(name) for name in parts.unigrams.names]
     for number, name in enumerate(names):
         yield f"  {number:5d}: {name}\n"
     yield "}\n\nTRANSITIONS = {\n"

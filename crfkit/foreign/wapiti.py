@@ -84,7 +84,7 @@ class _Text:
         return ModelFileError(f"{line}: damaged: expected {expected}, found {found!r}")
 
 
-def read(data: memoryview, lines: bool = False) -> Parts:
+def read(data: bytes | memoryview, lines: bool = False) -> Parts:
     """Parse a model from an untrusted file. `lines`: it may be one for sequences of one line (--me)."""
     content = bytes(data)
     if re.match(rb"#mdl#[-0-9#]+\r\n", content):  # Wapiti for Windows ends all lines so; names hold no line ends
@@ -124,7 +124,7 @@ def read_file(data: bytes, path: str) -> Parts:
     with named_in_faults(path):
         if not data.startswith(START):
             raise ModelFileError("expected a model of Wapiti, which begins with #mdl#")
-        return read(memoryview(data), lines=True)
+        return read(data, lines=True)
 
 
 def _weights(text: _Text, n: int) -> tuple[array.array[int], array.array[float]]:
@@ -208,7 +208,7 @@ def dumped(parts: Parts, precision: int = 5, every: bool = False) -> Iterator[st
     """The lines of a dump: a blank line after each observation that has a weight. `every`: zeros, too."""
     n = len(parts.labels)
     for name, same in groupby(observations(parts), key=itemgetter(0)):
-        text = name.decode(errors="surrogateescape")
+        text = as_text(name)
         lines = []
         for _, bigram, features in same:
             if every:

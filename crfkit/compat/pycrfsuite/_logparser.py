@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 
 class LabelScore(NamedTuple):
@@ -62,7 +62,7 @@ class TrainLogParser:
             self._starting(line)
             self.events.append(("start", 0, len(self.log)))
             return "start"
-        event = getattr(self, self._HANDLERS[self.state])(line)
+        event = getattr(self, f"_{self.state.lower()}")(line)
         if event is not None:
             before_this = event in ("prepared", "optimization_end")
             self.events.append((event, self.events[-1][2], len(self.log) - before_this))
@@ -73,11 +73,6 @@ class TrainLogParser:
         """The text of the log between the last two events."""
         _, begin, end = self.events[-1]
         return "".join(self.log[begin:end])
-
-    _HANDLERS: ClassVar = {
-        "STARTING": "_starting", "FEATGEN": "_featgen", "AFTER_FEATGEN": "_after_featgen", "ITERATION": "_iteration",
-        "AFTER_ITERATION": "_after_iteration", "STORING": "_storing",
-    }  # fmt: skip
 
     def _starting(self, line: str) -> None:
         self.state = "FEATGEN" if line.startswith("Feature generation") else "STARTING"

@@ -60,19 +60,15 @@ class Tagger:
         name = os.fsdecode(name)
         with open(name, "rb") as file:  # FileNotFoundError and other OSErrors pass through
             source = held(file)  # a copy: CRFsuite and python-crfsuite write a new model into the file of the old one
-        opened = self._open(source, f"Invalid model file {name!r}")
-        self._content = source.data
-        return opened
+        return self._open(source, source.data, f"Invalid model file {name!r}")
 
     def open_inmemory(self, value: bytes) -> contextlib.closing[Tagger]:
         """Open a model from the bytes of a model file."""
         if not isinstance(value, bytes):
             raise TypeError(f"Argument 'value' has incorrect type (expected bytes, got {type(value).__name__})")
-        opened = self._open(value, "Invalid model")
-        self._content = value
-        return opened
+        return self._open(value, value, "Invalid model")
 
-    def _open(self, source: Any, fault: str) -> contextlib.closing[Tagger]:
+    def _open(self, source: Any, content: bytes | memoryview, fault: str) -> contextlib.closing[Tagger]:
         from crfkit.foreign import load
         from crfkit.tagging import Tagger as OwnTagger
 
@@ -80,7 +76,7 @@ class Tagger:
             tagger = OwnTagger(load(source))
         except CrfkitError as error:
             raise ValueError(f"{fault}: {error}") from error
-        self._numbers = {label: number for number, label in enumerate(tagger.labels)}
+        self._content, self._numbers = content, {label: number for number, label in enumerate(tagger.labels)}
         self._tagger, self._scratch = tagger, tagger.decoders.new_scratch(spelled=True)
         return contextlib.closing(self)
 
@@ -209,7 +205,7 @@ class Tagger:
         for line in "".join(takewhile(lambda line: not line.startswith("}"), lines)).splitlines()[1:]:
             name, _, value = line.strip().partition(": ")
             info.header[name] = value
-        attributes = [name.decode(errors="surrogateescape") for name in parts.unigrams.names]
+        attributes = [as_text(name) for name in parts.unigrams.names]
         info.labels = {label: str(number) for number, label in enumerate(parts.labels)}
         info.attributes = {name: str(number) for number, name in enumerate(attributes)}
         for number, name in enumerate(attributes):
