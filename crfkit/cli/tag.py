@@ -206,14 +206,12 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
     like_crfpp = bool(options["nbest"] or options["verbose"])
     separator, into = options["separator"], options["output_dir"] is not None
     workers, cluster = (options[name] is not None for name in ("workers", "cluster"))
+    elsewhere, adds_columns = workers or cluster, options["probability"] or separator is not None
     refuse(
         ctx,
-        ((workers or cluster) and not into, "--workers and --cluster need --output-dir: the folder for what is written"),
+        (elsewhere and not into, "--workers and --cluster need --output-dir: the folder for what is written"),
         (workers and cluster, "--workers and --cluster exclude each other"),
-        (
-            is_given(ctx, "worker_timeout") and not (workers or cluster),
-            "--worker-timeout needs --workers or --cluster: there is no other process to wait for",
-        ),
+        (is_given(ctx, "worker_timeout") and not elsewhere, "--worker-timeout needs --workers or --cluster: there is no other process to wait for"),
         (into and options["unbuffered"], "--unbuffered is of no use with --output-dir: files appear when all is written"),
         (into and output is not None, "--output and --output-dir exclude each other: one file, or one for each FILE"),
         (into and "-" in inputs, "--output-dir needs FILEs: what is written has their names"),
@@ -221,10 +219,7 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
         (options["probability"] and like_crfpp, "--probability adds columns; the layouts of -v and -n have probabilities already"),
         (separator is not None and like_crfpp, "--separator is of no use with -v and -n: their layouts have tabs"),
         (separator is not None and (not separator or set(separator) & set("\r\n\0")), "--separator: expected a tab, blanks or the like"),
-        (
-            options["fill"] and (like_crfpp or options["probability"] or separator is not None),
-            "--fill adds no columns; -v, -n, --probability and --separator are for those that are added",
-        ),
+        (options["fill"] and (like_crfpp or adds_columns), "--fill adds no columns; -v, -n, --probability and --separator are for those that are added"),
         (
             options["explain"] and (like_crfpp or any(options[name] for name in ("probability", "posterior", "fill"))),
             "--explain has a layout of its own, for the best labelling: it excludes -v, -n, --probability, --posterior and --fill",
