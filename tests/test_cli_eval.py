@@ -234,14 +234,6 @@ def test_names_of_files_stay_on_one_line():
     assert run("--tokens", "a\nb.out", "c.out").stdout.startswith("==> a\\nb.out <==\n")
 
 
-def test_misaligned_gold_labels_are_not_compared():
-    text_file("a.out", "a O O\n\nb O O\n")
-    text_file("b.out", "a O O\n\nb B-A O\n")
-    assert run("--compare", "a.out", "b.out", code=1).stderr == (
-        "crfkit: error: b.out:3: the gold labels of this sentence differ from those of sentence 2 of a.out, in line 3\n"
-    )
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -289,6 +281,12 @@ def test_no_tokens(text):
         (["-o", "\udcff"], "'--outside': expected UTF-8, found b'\\xff'"),
         (["-d", "\udcff"], "'--delimiter': expected UTF-8, found b'\\xff'"),
         (["-d", "(a"], "the delimiter '(a' is not a regular expression"),
+        (["--format", "conllu"], "--format conllu needs --label: the name of the column to predict, such as upos or xpos; for trees, eval has --heads"),
+        (["--format", "crfsuite", "--label", "upos"], "--label is of no use with --format crfsuite, whose columns have no names"),
+        (["--format", "crfsuite", "-d", " "], "--delimiter and --lexicon are for --format columns"),
+        (["--format", "crfsuite", "-d", ""], "--delimiter and --lexicon are for --format columns"),
+        (["--segments", "--lexicon", "x", "--label", "y"], "--label and --lexicon exclude each other"),
+        (["--segments", "--lexicon", "x", "--gold", "y"], "--gold and --lexicon exclude each other"),
     ],
 )
 def test_usage_errors_exit_2(args, message):

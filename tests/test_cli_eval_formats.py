@@ -99,20 +99,6 @@ def test_errors_in_other_formats(text, options, message):
     assert f"crfkit: error: {message}" in run("--format", *options, stdin=text.encode(), code=1).stderr
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--format", "conllu"], "--format conllu needs --label: the name of the column to predict, such as upos or xpos; for trees, eval has --heads"),
-        (["--format", "crfsuite", "--label", "upos"], "--label is of no use with --format crfsuite, whose columns have no names"),
-        (["--format", "crfsuite", "-d", " "], "--delimiter and --lexicon are for --format columns"),
-        (["--format", "crfsuite", "-d", ""], "--delimiter and --lexicon are for --format columns"),
-        (["--segments", "--lexicon", "x", "--label", "y"], "--label and --lexicon exclude each other"),
-    ],
-)
-def test_options_that_need_another_format(options, message):
-    assert message in run(*options, code=2).stderr
-
-
 def test_a_segmentation_is_pointed_to_its_report():
     assert "--segments counts words" in run(stdin="a B B\nb E E\nc S S\n").stderr
     assert "--segments" not in run(stdin="a B-X B-X\nb E-X E-X\nc S-X S-X\n").stderr

@@ -128,10 +128,6 @@ def test_gold_labels_that_nobody_predicted_are_told_of(tmp_path):
         assert run("--format", "conllu", "--label", "xpos", "--gold", tmp_path / "gold", stdin=conllu(place)).stderr == said
 
 
-def test_a_lexicon_needs_both_labels_in_one_file():
-    assert "--gold and --lexicon exclude each other" in run("--segments", "--lexicon", "x", "--gold", "y", code=2).stderr
-
-
 def test_probabilities_of_crfsuite_are_no_part_of_labels():
     text = "B-X\tB-X:0.987654\nO\tB-X:0.500000\n\nO\tO:1.000000\n"
     scores = json.loads(run("--json", stdin=text).stdout)

@@ -189,6 +189,12 @@ def test_without_chunks_each_token_is_one():
         ([["O", numpy.array([])]], [["O", "O"]], r"sentence 1: the label array\(\[\], dtype=float64\) is not a str"),
         ([numpy.array([["B-X", "O"]])], [["O"]], "sentence 1: the label array.* is not a str"),
         ([["O", "\ud800"]], [["O", "O"]], "is not valid UTF-8"),
+        (None, [], "gold: found None, expected a list of lists of labels"),
+        ([], 3, "predicted: found 3, expected a list of lists of labels"),
+        ([3], [3], "labels where sentences were expected"),
+        ([b"O"], [b"O"], "labels where sentences were expected"),
+        (numpy.array(3), [], r"gold: found array\(3\), expected a list of lists of labels"),
+        ([numpy.array(3)], [["O"]], "labels where sentences were expected"),
     ],
 )
 def test_what_cannot_be_compared_is_an_error(gold, predicted, message):
@@ -208,6 +214,8 @@ def test_unknown_options():
     for ask in (lambda **how: evaluate([], [], **how), lambda **how: Outputs([], **how)):
         with pytest.raises(OptionError, match=r"^strict: expected true or false, found 'no'$"):
             ask(strict="no")
+    with pytest.raises(OptionError, match="outside: expected a label, found None"):
+        evaluate([], [], outside=None)
     with pytest.raises(OptionError, match="strict counting needs a scheme"):
         evaluate([], [], "none", strict=True)
     with pytest.raises(OptionError, match="words are found by the prefixes of labels"):
@@ -333,24 +341,6 @@ def test_sentences_that_tell_another_length_than_they_have(told):
     assert (scores.tokens, scores.chunks) == (3000, Count(2000, 2000, 2000))
     with pytest.raises(DataError, match=r"^sentence 1: 3000 gold labels, but 2 predicted$"):
         evaluate([liar(told, labels)], [liar(told, ["O", "O"])])
-
-
-@pytest.mark.parametrize(
-    ("gold", "predicted", "message"),
-    [
-        (None, [], "gold: found None, expected a list of lists of labels"),
-        ([], 3, "predicted: found 3, expected a list of lists of labels"),
-        ([3], [3], "labels where sentences were expected"),
-        ([b"O"], [b"O"], "labels where sentences were expected"),
-        (numpy.array(3), [], r"gold: found array\(3\), expected a list of lists of labels"),
-        ([numpy.array(3)], [["O"]], "labels where sentences were expected"),
-    ],
-)
-def test_objects_that_are_no_sentences_are_refused(gold, predicted, message):
-    with pytest.raises(DataError, match=message):
-        evaluate(gold, predicted)
-    with pytest.raises(OptionError, match="outside: expected a label, found None"):
-        evaluate([], [], outside=None)
 
 
 @pytest.mark.parametrize(
