@@ -168,16 +168,6 @@ def test_bad_templates(train, text, message):
     assert not (train.parent / "model").exists()
 
 
-def test_files_that_are_missing_or_unreadable(train):
-    assert error("learn", "absent", "train", "model") == "absent: cannot read the template: No such file or directory"
-    assert error("learn", "template", "train", "absent", "model") == "absent: cannot be read: No such file or directory"
-    assert error("learn", "template", ".", "model") == ".: cannot be read: Is a directory"
-    assert error("learn", "--dev", "absent", "template", "train", "model") == "absent: cannot be read: No such file or directory"
-    assert error("learn", "--init", "absent", "template", "train", "model") == "absent: cannot be read: No such file or directory"
-    assert "no usable folder" in error("learn", "--log", "absent/log", "template", "train", "model")
-    assert not (train.parent / "model").exists()
-
-
 def test_no_feature_is_left(train):
     (train.parent / "template").write_text("U:%x[0,0]\n")
     assert error("learn", "--min-freq", 10**6, "template", "train", "model") == "train: no feature is left: lower --min-freq"

@@ -4,10 +4,9 @@ import copy
 import json
 import os
 import struct
-import threading
 
 import pytest
-from containers import HEADER, SMALL, container, contents, row, with_table
+from containers import SMALL, container, contents, row, with_table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -260,16 +259,6 @@ def test_paths_that_cannot_be_read(tmp_path):
     ]:
         with pytest.raises(FileError, match=message):
             modelfile.read(path)
-
-
-def test_reading_from_a_pipe(tmp_path):
-    fifo = tmp_path / "pipe"
-    os.mkfifo(fifo)
-    writer = threading.Thread(target=fifo.write_bytes, args=(SMALL,))
-    writer.start()
-    model = modelfile.read(fifo)
-    writer.join()
-    assert model.header == HEADER
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no endless device")

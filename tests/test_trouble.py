@@ -192,12 +192,6 @@ def test_a_file_that_cannot_be_read_is_no_error_of_usage(train, command, monkeyp
     assert error(command, "train", *["new"] * (command == "convert")).startswith("train: not a ")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_write_protected_folder(train):
-    (train.parent / "locked").mkdir(mode=0o500)
-    assert "cannot create a file in" in error("learn", "template", "train", "locked/model")
-
-
 # --- files that vanish --------------------------------------------------------------------------------------------
 
 
