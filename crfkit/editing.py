@@ -51,7 +51,6 @@ class _Editor:
         self._arrays = {name: array(values.format, values) for name, values in model.layout.arrays().items()}
 
     def edited(self) -> Model:
-        """The model after all edits."""
         from .weights.precision import cells, doubles
 
         edits = list(self._edits())

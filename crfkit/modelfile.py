@@ -101,7 +101,6 @@ class ModelFile(NamedTuple):
         return self.payload[entry.offset : entry.offset + entry.length].cast(DTYPES[entry.dtype][0])
 
     def contents(self) -> dict[str, memoryview]:
-        """All sections by name."""
         return {name: self.section(name) for name in self.sections}
 
 

@@ -82,12 +82,9 @@ def _parsed(path: str) -> tuple[Any, dict[str, int]]:
     try:
         with open(path, encoding="utf-8") as file:
             loader = Loader(file)
-            try:
-                node = loader.get_single_node()
-                lines = _lines(path, node)
-                return (None if node is None else loader.construct_document(node)), lines
-            finally:
-                loader.dispose()
+            node = loader.get_single_node()
+            lines = _lines(path, node)
+            return (None if node is None else loader.construct_document(node)), lines
     except OSError as error:
         raise CrfkitError(f"{named(path)}: cannot be read: {error.strerror}") from None
     except CrfkitError:

@@ -61,7 +61,6 @@ def cli() -> None:
 
 
 def main() -> None:
-    """The program crfkit-crfsuite."""
     cli(prog_name="crfkit-crfsuite")
 
 

@@ -11,8 +11,6 @@ from crfkit.values import digits_of
 
 
 class Finite(click.FloatRange):
-    """A finite number."""
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         found = super().convert(value, param, ctx)
         return found if math.isfinite(found) else self.fail(f"{value!r} is not a finite number.", param, ctx)

@@ -41,7 +41,6 @@ class Counts:
     both: int = 0
 
     def add(self, head: bool, both: bool) -> None:
-        """Count a word."""
         self.words += 1
         self.heads += head
         self.both += both
@@ -75,11 +74,8 @@ class Attachment:
         """All results, for JSON; shares are between 0 and 1."""
 
         def shares(counts: Counts) -> dict[str, Any]:
-            return {
-                "words": counts.words,
-                "unlabelled": counts.unlabelled,
-                "labelled": counts.labelled if self.has_relations else None,
-            }
+            labelled = counts.labelled if self.has_relations else None
+            return {"words": counts.words, "unlabelled": counts.unlabelled, "labelled": labelled}
 
         return {
             "file": self.path,

@@ -165,7 +165,6 @@ def right(name: str) -> str:
 
 
 def row(name: str, count: Count) -> str:
-    """The line of a type."""
     precision, recall, f1 = percent(count)
     return f"{right(name)}: precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}  {count.found:d}\n"
 

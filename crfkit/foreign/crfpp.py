@@ -28,7 +28,6 @@ _LENGTH = struct.Struct("<I")
 
 
 def read(data: memoryview) -> Parts:
-    """Parse a model from an untrusted file."""
     from .darts import read_names
     from .placed import doubles
 
@@ -65,7 +64,6 @@ def dump(data: memoryview) -> Iterator[str]:
 
 
 def write(parts: Parts) -> bytes:
-    """The bytes of a binary model file."""
     from .darts import write_names
 
     parts, lines, features, weights = taken_apart(parts)

@@ -35,7 +35,6 @@ _WHOLE = re.compile(rb"-?[0-9]+\.[0-9]{16}")  # as CRF++ writes a weight: with f
 
 
 def read(data: memoryview) -> Parts:
-    """Parse a model from an untrusted file."""
     windows = data[:13] == b"version: 100\r"  # CRF++ for Windows ends all lines so
     lines = bytes(data).split(b"\r\n" if windows else b"\n")
     if _WHOLE.fullmatch(lines[-1]):  # editors leave out the last line end
@@ -111,18 +110,15 @@ def _weights(lines: list[bytes], first: int) -> array.array:
 
 
 def dump(data: memoryview) -> Iterator[str]:
-    """The model as in its file."""
     read(data)
     yield as_text(bytes(data))
 
 
 def write(parts: Parts) -> bytes:
-    """The bytes of a text model."""
     return as_bytes("".join(text_lines(*taken_apart(parts))))
 
 
 def text_lines(parts: Parts, template: list[bytes], features: list[tuple[bytes, int]], weights: numpy.ndarray) -> Iterator[str]:
-    """The lines of a text model."""
     yield f"version: 100\ncost-factor: {parts.options.get('cost_factor', 1.0):g}\nmaxid: {len(weights)}\nxsize: {columns_in_use(parts)}\n\n"
     yield "".join(f"{label}\n" for label in parts.labels) + "\n"
     yield "".join(as_text(line) + "\n" for line in template) + "\n"

@@ -36,7 +36,6 @@ _OFFSETS = ("off_features", "off_labels", "off_attrs", "off_labelrefs", "off_att
 
 
 def read(data: memoryview) -> Parts:
-    """Parse a model from an untrusted file."""
     from .chunks import read_rows, read_strings
 
     header = _header(data)
@@ -74,7 +73,6 @@ def _header(data: memoryview) -> dict[str, int]:
 
 
 def dump(data: memoryview) -> Iterator[str]:
-    """The model as CRFsuite prints it."""
     parts, header = read(data), _header(data)
     yield "FILEHEADER = {\n  magic: lCRF\n"
     yield f"  size: {header['size']}\n  type: FOMC\n"
@@ -100,7 +98,6 @@ def dump(data: memoryview) -> Iterator[str]:
 
 
 def write(parts: Parts) -> bytes:
-    """The bytes of a model file."""
     import numpy
 
     from .chunks import write_strings

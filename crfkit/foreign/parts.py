@@ -68,7 +68,6 @@ class FeatureRows:
 
     @classmethod
     def empty(cls) -> FeatureRows:
-        """Rows without attributes."""
         return cls(StringTable(), array.array("q", [0]), array.array("H"), array.array("d"))
 
     def features(self, number: int) -> Features:
@@ -89,7 +88,6 @@ class FeatureRows:
         return made
 
     def append(self, name: bytes, features: Features, bigram: bool) -> None:
-        """Add an attribute."""
         self.names.intern_bytes(name)
         for previous, label, weight in features:
             self.label.append(label)
@@ -135,8 +133,6 @@ def labels_of(names: Iterable[bytes]) -> list[str]:
 
 @dataclass
 class Parts:
-    """The parts of a model."""
-
     program: str  # crfsuite, crf++ or wapiti; crfkit's trainer where the model is its own
     labels: list[str]
     unigrams: FeatureRows

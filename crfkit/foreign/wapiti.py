@@ -54,7 +54,6 @@ class _Text:
         return found
 
     def strings(self, n: int) -> list[bytes]:
-        """The next n strings."""
         found = []
         for _ in range(n):
             length = int(self.match(_LENGTH, "the length of a string")[1])
@@ -200,7 +199,6 @@ def observations(parts: Parts) -> Iterator[tuple[bytes, bool, Features]]:
 
 
 def dump(data: memoryview) -> Iterator[str]:
-    """The model as `wapiti dump` prints it."""
     return dumped(read(data, lines=True))
 
 
@@ -224,7 +222,6 @@ def dumped(parts: Parts, precision: int = 5, every: bool = False) -> Iterator[st
 
 
 def write(parts: Parts) -> bytes:
-    """The bytes of a model file."""
     patterns: list[bytes] = []
     if parts.template is not None:
         parts = translated(parts, dialects.WAPITI)

@@ -331,7 +331,6 @@ cdef inline int copy_text(Rows rows, text, const PlaceC* place) except -1:
 
 
 cdef inline int put(Rows rows, const char* s, int64_t n) except -1:
-    """Append bytes to the arena."""
     if n > rows.cap_arena - rows.n_arena:
         rows.grow_arena(n)
     copy_bytes(rows.c.arena + rows.n_arena, s, n)

@@ -103,7 +103,6 @@ cdef class Table:
         return self.c.n_tok
 
     def lengths(self):
-        """The number of tokens of each sequence."""
         return [self.c.seq_ptr[s + 1] - self.c.seq_ptr[s] for s in range(self.c.n_seq)]
 
     @property
@@ -132,13 +131,11 @@ cdef class Table:
                  for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1])] for s in range(self.c.n_seq)]
 
     def weigh(self, weights):
-        """Give the sequences these weights."""
         cdef int64_t s
         for s, weight in zip(range(self.c.n_seq), weights, strict=True):
             self.c.seq_weight[s] = weight
 
     def weights(self):
-        """The weights of the sequences."""
         cdef int64_t s
         return [self.c.seq_weight[s] for s in range(self.c.n_seq)]
 

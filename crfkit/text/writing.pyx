@@ -47,11 +47,9 @@ cdef class Output:
         free(self.c.data)
 
     def getvalue(self):
-        """The bytes written so far."""
         return self.c.data[:self.c.n]
 
     def reset(self):
-        """Discard the bytes written so far."""
         self.c.n = 0
 
 

@@ -40,8 +40,6 @@ class Command(ErrorsAsLines, Rewording, click.Command):
 
 
 class Positive(click.types.FloatParamType):
-    """A finite positive number."""
-
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         number: float = super().convert(value, param, ctx)
         if not 0 < number < float("inf"):

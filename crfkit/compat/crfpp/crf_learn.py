@@ -60,7 +60,6 @@ def crf_learn(ctx: click.Context, convert: bool, files: tuple[str, ...], **given
 
 
 def main() -> None:
-    """The program crfkit-crf-learn."""
     crf_learn(prog_name="crfkit-crf-learn")
 
 

@@ -44,7 +44,6 @@ def crf_test(model: str, nbest: int, verbose: int, cost_factor: float, output: s
 
 
 def main() -> None:
-    """The program crfkit-crf-test."""
     crf_test(prog_name="crfkit-crf-test")
 
 

@@ -118,7 +118,6 @@ class Training:
         return Parts("crfsuite", list(labels), FeatureRows.empty(), FeatureRows.empty(), None)
 
     def _learned(self, features: Features) -> Any:
-        """The model's parts after all passes."""
         corpus = features.corpus
         trainer, online = trainer_of(self.algorithm, self.values, corpus), self.algorithm != "lbfgs"
         if online:
@@ -207,7 +206,6 @@ class Training:
         self._lines("")
 
     def _performance(self, weights: array.array, corpus: Any) -> None:
-        """Score the model on the held-out sequences."""
         from crfkit.tagging import Tagger
 
         gold, found = Tagger.of_parts(corpus.header, corpus.builder, corpus.layout, weights).tag_with_gold([self.held])

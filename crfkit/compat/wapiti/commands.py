@@ -225,5 +225,4 @@ def update(model: str | None, compact: bool, source: str, output: str) -> None:
 
 
 def main() -> None:
-    """The program crfkit-wapiti."""
     cli(prog_name="crfkit-wapiti")

@@ -22,7 +22,6 @@ class Windows:
         self.stopeps, self.over = stopeps, False
 
     def look(self, objective: float | None, error: float) -> None:
-        """Record an iteration."""
         self.errors.append(error)
         if self.errors.maxlen == len(self.errors) > 0:
             self.over = self.over or max(self.errors) - min(self.errors) < self.stopeps
@@ -53,7 +52,6 @@ class Log(Progress):
         super().warn(text and reworded(text, WORDS))
 
     def step(self, text: str) -> None:
-        """Report the next step."""
         self.note(f"* {text}")
         self.sequences = 0
 
@@ -61,7 +59,6 @@ class Log(Progress):
         self.loaded(self.sequences + sequences)
 
     def loaded(self, sequences: int) -> None:
-        """Report how many sequences were read."""
         for thousand in range(self.sequences // 1000 + 1, sequences // 1000 + 1):
             self.note(f"{1000 * thousand:7d} sequences loaded")
         self.sequences = sequences
