@@ -51,11 +51,11 @@ BASE = ["-O1", "-fno-tree-vectorize"] if GCC and sysconfig.get_platform().endswi
 # Elsewhere -O1 is as good, and takes two thirds of the time to compile. -Og takes two thirds of that: for what does little, but in loops.
 # What only calls others needs nothing, in half of the time of -O1.
 LEVELS = (
-    ("-O0", (SHARED, "crfkit.compat.wapiti.layout", "crfkit.decode.decoder", "crfkit.features.merging",
-             "crfkit.features.packing", "crfkit.parser.scratch", "crfkit.parser.trees", "crfkit.template.transforms", "crfkit.testing",
+    ("-O0", (SHARED, "crfkit.compat.wapiti.layout", "crfkit.decode.decoder", "crfkit.features.packing",
+             "crfkit.parser.scratch", "crfkit.parser.trees", "crfkit.template.transforms", "crfkit.testing",
              "crfkit.threads", "crfkit.trainers.batch.lbfgs", "crfkit.trainers.batch.objective", "crfkit.trainers.batch.owlqn",
              "crfkit.trainers.batch.quasinewton", "crfkit.trainers.batch.sharded", "crfkit.weights.evidence")),
-    ("-Og", ("crfkit.data.dataset", "crfkit.data.selection", "crfkit.decode.sentence", "crfkit.features.reopening", "crfkit.template.regex",
+    ("-Og", ("crfkit.data.dataset", "crfkit.data.selection", "crfkit.decode.sentence", "crfkit.features.merging", "crfkit.template.regex",
              "crfkit.trainers.base", "crfkit.trainers.online.crfsuite", "crfkit.trainers.stepwise",
              "crfkit.weights.growing", "crfkit.weights.layout", "crfkit.weights.precision", "crfkit.weights.pruning")),
     ("-O3", ("crfkit.decode.lookahead", "crfkit.features.walk")),

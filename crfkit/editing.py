@@ -175,7 +175,7 @@ class _Editor:
 
     @cached_property
     def _growing(self) -> Any:
-        from .features.reopening import reopened
+        from .features.merging import reopened
 
         return reopened(self._model.index, self._model.template)
 

@@ -1,4 +1,5 @@
-"""Merging the tables of a corpus that was read in several parts, each by its own builder.
+"""Merging the tables of a corpus that was read in several parts, each by its own builder; and opening the index of a model for more
+attributes, which are then found in the same tables as all others.
 
 Everything is numbered in order of first occurrence. Parts are added in order, and what is new in a part gets the next numbers, in
 the order of that part. So all numbers equal those of a single builder that reads the whole corpus.
@@ -11,69 +12,90 @@ import array
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint8_t
 
-from crfkit.memory cimport arena_reserve, memset
+from crfkit.memory cimport arena_reserve, memcpy, memset
 from .builder cimport MOST_LABELS, TableBuilder
 from .cells cimport VIEW_CELL, VIEW_EQUAL, View
 from .strings cimport StringTable
-from .tables cimport NodeC, grow_rows, new_number
+from .tables cimport Features, NodeC, grow_rows, new_number
 from .tuples cimport grams_intern, grams_reserve
 
 from crfkit.errors import DataError
+
+from .builder import TableBuilder as Builder
 
 cdef const char* EMPTY = b""
 
 
 def tables(TableBuilder builder not None) -> dict:
     """Everything that a builder has numbered, as arrays by name."""
-    cdef:
-        NodeC* node
-        int32_t i, kind
     builder.list_keys()
-    part = {
-        "n": list(builder.n_attributes),
+    return {
         "labels": strings_of(builder.label_table),
         "columns": [strings_of(column) for column in builder.columns],
         "views": [numbers("i", (<View>view).value, (<View>view).n_map) for view in builder.views],
-        "nodes": [],
-        "literals": [],
+        **attribute_tables(builder),
     }
-    for i in range(builder.n_nodes):
-        node = &builder.node[i]
-        part["nodes"].append({
+
+
+cdef dict attribute_tables(Features f):
+    """The grams and literals with their attributes."""
+    cdef:
+        NodeC* node
+        int32_t i
+    nodes = []
+    for i in range(f.n_nodes):
+        node = &f.node[i]
+        nodes.append({
             "n": node.n,
-            "keys": numbers("i", node.key, 2 * node.n if node.key != NULL else 0),
-            "rows": numbers("i", node.row, node.n * node.n_slots),
+            "keys": rows_of(node.key, node.n if node.key != NULL else 0, 2, node.key_stride),
+            "rows": rows_of(node.row, node.n, node.n_slots, node.stride),
         })
-    for kind in range(2):
-        part["literals"].append({
-            "strings": strings_of(builder.literals[kind]),
-            "attributes": numbers("i", builder.space[kind].literal_attr, builder.space[kind].literal.n),
-        })
-    return part
+    literals = [{"strings": strings_of(f.literals[i]), "attributes": numbers("i", f.space[i].literal_attr, f.space[i].literal.n)} for i in range(2)]
+    return {"n": list(f.n_attributes), "nodes": nodes, "literals": literals}
 
 
 def add_tables(TableBuilder builder not None, dict part not None) -> dict:
     """Add the tables of the next part; returns the new numbers of its labels, unigram and bigram attributes, as arrays.
     KeyError, TypeError or ValueError if the tables are not of the same template."""
-    cdef:
-        int32_t v
-        View view
+    cdef View view
     columns = [add_strings(column, strings) for column, strings in zip(builder.columns, part["columns"], strict=True)]
     values = []
     for view, given in zip(builder.views, part["views"], strict=True):
         view.catch_up(&builder.workspace.text)
         values.append(renamed_values(view, columns[view.column], given))
+    labels = add_strings(builder.label_table, part["labels"])
+    if len(builder.label_table) > MOST_LABELS:
+        raise DataError(f"more than {MOST_LABELS} different labels; is another column the label?")
+    of_u, of_b = add_attribute_tables(builder, part, values)
+    return {"labels": labels, "u": of_u, "b": of_b}
+
+
+def reopened(Features index not None, template) -> TableBuilder:
+    """A builder that has the attributes of a verified index of this template under the same numbers, and can `adopt` more."""
+    cdef TableBuilder builder = Builder(template, crfsuite=template is None)
+    cdef View view
+    for column, cells in zip(builder.columns, index.columns, strict=True):
+        add_strings(column, strings_of(cells))
+    values = []
+    for view, known in zip(builder.views, index.views, strict=True):
+        view.catch_up(&builder.workspace.text)
+        values.append(add_strings(view.strings, strings_of((<View>known).strings)))
+        view.catch_up(&builder.workspace.text)
+    add_attribute_tables(builder, attribute_tables(index), values)
+    return builder
+
+
+cdef list add_attribute_tables(TableBuilder builder, dict part, list values):
+    """The new numbers of unigram and of bigram attributes. `values`: the new numbers of the values of each view."""
+    cdef int32_t v
     if len(part["nodes"]) != builder.n_nodes:
         raise ValueError("tables of another template")
     grams = []
     for v, given in enumerate(part["nodes"]):
         grams.append(add_grams(builder, v, given, grams, values))
-    labels = add_strings(builder.label_table, part["labels"])
-    if len(builder.label_table) > MOST_LABELS:
-        raise DataError(f"more than {MOST_LABELS} different labels; is another column the label?")
-    of_u, of_b = [add_attributes(builder, bigram, part, grams) for bigram in (False, True)]
+    found = [add_attributes(builder, bigram, part, grams) for bigram in (False, True)]
     builder.find_constants()
-    return {"labels": labels, "u": of_u, "b": of_b}
+    return found
 
 
 def followed(const int32_t[::1] numbers not None, const int32_t[::1] new not None) -> array.array:
@@ -95,6 +117,16 @@ cdef numbers(str form, const void* data, int64_t n):
     found = array.array(form)
     if n:
         found.frombytes((<const char*>data)[: n * found.itemsize])
+    return found
+
+
+cdef rows_of(const int32_t* row, int64_t n, int64_t width, int64_t stride):
+    """A copy of n rows of numbers."""
+    cdef int64_t i
+    found = array.array("i", [0]) * (n * width)
+    cdef int32_t[::1] to = found
+    for i in range(n if width else 0):
+        memcpy(&to[i * width], row + i * stride, <size_t>width * sizeof(int32_t))
     return found
 
 
@@ -163,6 +195,9 @@ cdef add_grams(TableBuilder builder, int32_t number, dict given, list grams, lis
     cdef int32_t[::1] gram = found
     grams_reserve(builder, &node.grams, n)
     for g in range(n):
+        if key[2 * g] < 0 and key[2 * g + 1] < 0:       # a gap in the packed table of a model
+            gram[g] = -1
+            continue
         if (not 0 <= key[2 * g] < parent.shape[0] or not 0 <= key[2 * g + 1] < value.shape[0]
                 or parent[key[2 * g]] < 0 or value[key[2 * g + 1]] < 0):
             raise ValueError("a gram of cells that do not exist")
