@@ -2,16 +2,25 @@
 
 While a corpus is read, a view grows with its column (`catch_up`); when tagging, cells that are not in the
 column's table are transformed when they are met (`look_up`).
+
+The transforms work on UTF-8 bytes, without the interpreter. Characters are classified and lower-cased by the tables of the running
+Python, one character to one character, so that the result does not depend on the locale. Ill-formed UTF-8 gives some result, never
+an access out of bounds: bytes that no table has are copied unchanged.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
-from crfkit.memory cimport arena_reserve, buffer_reserve, memcmp
-from crfkit.template.regex cimport Regex
+from crfkit.memory cimport arena_reserve, buffer_reserve, memcmp, memcpy
+from crfkit.template.regex cimport Regex, text_char
 from .hashing cimport string_hash, strings_find, strings_get
-from crfkit.template.transforms cimport (
-    text_bound, text_is_padding, text_lower, text_prefix, text_shape, text_suffix,
-)
+
+cdef extern from "Python.h" nogil:
+    uint32_t Py_UNICODE_TOLOWER(uint32_t c) noexcept
+    bint Py_UNICODE_ISLOWER(uint32_t c) noexcept
+    bint Py_UNICODE_ISUPPER(uint32_t c) noexcept
+    bint Py_UNICODE_ISTITLE(uint32_t c) noexcept
+    bint Py_UNICODE_ISALPHA(uint32_t c) noexcept
+    bint Py_UNICODE_ISDECIMAL(uint32_t c) noexcept
 
 
 cdef class View(Arena):
@@ -44,7 +53,7 @@ cdef class View(Arena):
         result[0] = s
         if self.kind == c"x" and not self.lower:
             return n
-        padding = text_is_padding(s, n)
+        padding = is_padding(s, n)
         if self.kind == c"t":
             found = not padding and self.regex.search(s, n, &start, &end)
             result[0] = b"true" if found else b"false"
@@ -53,25 +62,25 @@ cdef class View(Arena):
             if self.kind == c"m":
                 return 0
             return -1 if self.kind == c"p" or self.kind == c"s" else n
+        if self.kind == c"p":
+            return prefix_end(s, n, self.length)
+        if self.kind == c"s":
+            start = suffix_begin(s, n, self.length)
+            result[0] = s + max(start, 0)
+            return n - start if start >= 0 else -1
         if self.kind == c"m":
             if not self.regex.search(s, n, &start, &end):
                 return 0
             s += start
             n = end - start
-        buffer_reserve(out, text_bound(n), 1)
-        if self.kind == c"p":
-            n = text_prefix(s, n, self.length, out.data)
-        elif self.kind == c"s":
-            n = text_suffix(s, n, self.length, out.data)
-        elif self.kind == c"S":
-            n = text_shape(s, n, self.collapse, out.data)
-        elif self.lower or self.kind == c"N":
-            n = text_lower(s, n, c"#" if self.kind == c"N" else 0, out.data)
-        else:  # the part that matched, as it is
-            result[0] = s
-            return n
+            if not self.lower:
+                result[0] = s
+                return n
+        buffer_reserve(out, n + (n >> 1) + 1, 1)        # lower-casing lengthens a few letters from 2 to 3 bytes
         result[0] = out.data
-        return n
+        if self.kind == c"S":
+            return to_shape(s, n, self.collapse, out.data)
+        return to_lower(s, n, c"#" if self.kind == c"N" else 0, out.data)
 
     cdef bint may_be(self, const char* s, int64_t n, BufferC* text) except -1 nogil:
         """Whether a cell can have this value. Transforms change their own values no more, except that a part of a cell that matched may
@@ -118,3 +127,99 @@ cdef class View(Arena):
         if found >= 0:
             return found
         return FLAGGED if has_separator(self.separator, s, n) else UNKNOWN
+
+
+# ------------------------------------------------------------------------- transforms
+
+cdef bint is_padding(const char* s, int64_t n) noexcept nogil:
+    """Whether a cell reads like those beyond the sentence, _B-1 or _B+12: no transform may see these."""
+    cdef int64_t i
+    if n < 4 or s[0] != b"_" or s[1] != b"B" or (s[2] != b"-" and s[2] != b"+") or s[3] == b"0":
+        return False
+    for i in range(3, n):
+        if s[i] < b"0" or s[i] > b"9":
+            return False
+    return True
+
+
+cdef inline int put(uint32_t c, uint32_t was, const char* s, int size, char* out) noexcept nogil:
+    """Write a character in the place of another one, the `size` bytes at s; returns its number of bytes."""
+    if c == was:
+        memcpy(out, s, size)
+        return size
+    if c < 0x80:
+        out[0] = <char>c
+        return 1
+    if c < 0x800:
+        out[0] = <char>(0xC0 | c >> 6)
+        out[1] = <char>(0x80 | c & 0x3F)
+        return 2
+    if c < 0x10000:
+        out[0] = <char>(0xE0 | c >> 12)
+        out[1] = <char>(0x80 | c >> 6 & 0x3F)
+        out[2] = <char>(0x80 | c & 0x3F)
+        return 3
+    out[0] = <char>(0xF0 | c >> 18)
+    out[1] = <char>(0x80 | c >> 12 & 0x3F)
+    out[2] = <char>(0x80 | c >> 6 & 0x3F)
+    out[3] = <char>(0x80 | c & 0x3F)
+    return 4
+
+
+cdef int64_t to_lower(const char* s, int64_t n, uint32_t digit, char* out) noexcept nogil:
+    """Write the cell in lower case; all digits become this one, unless it is 0. Returns the length."""
+    cdef int64_t i = 0, o = 0
+    cdef int size
+    cdef uint32_t c, mapped
+    while i < n:
+        c = text_char(s, n, i, &size)
+        mapped = digit if digit and Py_UNICODE_ISDECIMAL(c) else Py_UNICODE_TOLOWER(c)
+        o += put(mapped, c, s + i, size, out + o)
+        i += size
+    return o
+
+
+cdef int64_t prefix_end(const char* s, int64_t n, int64_t length) noexcept nogil:
+    """Where the first characters end; -1 if there are fewer."""
+    cdef int64_t i = 0, seen
+    cdef int size
+    for seen in range(length):
+        if i >= n:
+            return -1
+        text_char(s, n, i, &size)
+        i += size
+    return i
+
+
+cdef int64_t suffix_begin(const char* s, int64_t n, int64_t length) noexcept nogil:
+    """Where the last characters begin; -1 if there are fewer."""
+    cdef int64_t i = n, seen
+    for seen in range(length):
+        if i == 0:
+            return -1
+        i -= 1
+        while i > 0 and (<unsigned char>s[i] & 0xC0) == 0x80:
+            i -= 1
+    return i
+
+
+cdef int64_t to_shape(const char* s, int64_t n, bint collapse, char* out) noexcept nogil:
+    """Write the shape of the cell: X, x and 0 for letters and digits. Returns the length."""
+    cdef int64_t i = 0, o = 0
+    cdef int size
+    cdef uint32_t c, mapped, last = 0xFFFFFFFF
+    while i < n:
+        c = text_char(s, n, i, &size)
+        if Py_UNICODE_ISUPPER(c) or Py_UNICODE_ISTITLE(c):
+            mapped = c"X"
+        elif Py_UNICODE_ISALPHA(c) or Py_UNICODE_ISLOWER(c):
+            mapped = c"x"
+        elif Py_UNICODE_ISDECIMAL(c):
+            mapped = c"0"
+        else:
+            mapped = c
+        if not (collapse and mapped == last):
+            o += put(mapped, c, s + i, size, out + o)
+        last = mapped
+        i += size
+    return o

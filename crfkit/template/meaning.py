@@ -1,7 +1,7 @@
 """The reference implementation of template lines and macros: the feature string at a token, written for clarity.
 
 The compiled walk (features/walk.pyx) finds the same features by interned cells; the tests compare it, and the
-transforms in template/transforms.pyx and template/regex.pyx, with this module. It shares no code with them: case and
+transforms in features/cells.pyx and template/regex.pyx, with this module. It shares no code with them: case and
 character classes come from Python's str, regular expressions run in Python's re.
 """
 

@@ -5,6 +5,10 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from crfkit.memory cimport Arena
 
 
+# The character that starts at s[i]: its code point, and in *size its length in bytes (never beyond n).
+cdef uint32_t text_char(const char* s, int64_t n, int64_t i, int* size) noexcept nogil
+
+
 cdef struct InstructionC:
     int32_t op
     int32_t x        # CHARACTER: code point; SET: which; JUMP, SPLIT: where to go on, first choice

@@ -10,7 +10,6 @@ programs is limited, and thereby the arrays of a search: 36 KB of stack.
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from crfkit.memory cimport arena_zeros, memset
-from .transforms cimport text_char
 
 from .regex_syntax import MAX_PROGRAM as LONGEST
 from .regex_syntax import compile_pattern
@@ -48,6 +47,30 @@ cdef enum:
     COMPLEMENT = 8
 
 cdef dict KINDS = {"d": DIGIT, "a": ALPHA, "w": ALNUM, "l": LOWER, "u": UPPER, "s": SPACE}
+
+
+cdef uint32_t text_char(const char* s, int64_t n, int64_t i, int* size) noexcept nogil:
+    cdef const unsigned char* u = <const unsigned char*> s
+    cdef uint32_t c = u[i]
+    cdef int length, k
+    if c < 0xC0:  # ASCII, or a stray continuation byte
+        size[0] = 1
+        return c
+    if c < 0xE0:
+        length, c = 2, c & 0x1F
+    elif c < 0xF0:
+        length, c = 3, c & 0x0F
+    elif c < 0xF8:
+        length, c = 4, c & 0x07
+    else:
+        size[0] = 1
+        return 0xFFFD
+    if length > n - i:
+        length = <int> (n - i)
+    for k in range(1, length):
+        c = c << 6 | (u[i + k] & 0x3F)
+    size[0] = length
+    return c if c <= 0x10FFFF else 0xFFFD
 
 
 cdef struct ThreadsC:           # where all threads stand, the preferred first
