@@ -28,7 +28,7 @@ cdef class Scratch(Arena):
     cdef BufferC labels                 # uint16 of the tokens of a block
     cdef uint8_t* flags                 # [L]
     cdef double path_score              # of the last labels found
-    cdef double step_level              # what was subtracted from the scores of all pairs of labels (levels.pxd)
+    cdef double step_level              # what was subtracted from the scores of all pairs of labels
     cdef readonly double level          # what was subtracted from the scores of all labels
 
     cdef int score(self, Rows rows, int64_t s) except -1 nogil

@@ -9,23 +9,21 @@ from cpython.ref cimport Py_INCREF
 
 from crfkit.text.rows cimport Rows
 from crfkit.text.table cimport FORM_CONLLU, rows_label
-from crfkit.loops.numbers cimport INFINITY, isfinite
+from crfkit.loops.numbers cimport INFINITY, fabs, isfinite
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_weights, lattice_bias, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_fits
-from .levels cimport level_rows, level_step
 from crfkit.memory cimport arena_reserve, arena_zeros, memchr, memcpy, memset
 from crfkit.features.hashing cimport string_hash, strings_find
 from crfkit.features.structs cimport StringTableC
-from crfkit.loops.structs cimport LatticeC, SentenceC
+from crfkit.loops.structs cimport EdgeC, LatticeC, SentenceC
 
 from crfkit.errors import DataError, ModelFileError
 from crfkit.values import as_text, shown
 
 
-cdef extern from "Python.h":
-    int PyGC_Disable()
-    int PyGC_Enable()
+cdef enum:
+    LARGE = 1000000000      # beside it a score is off by up to a ten-millionth
 
 
 cdef class Scratch:
@@ -83,7 +81,7 @@ cdef class Scratch:
         return 0
 
     cdef void level_scores(self) noexcept nogil:
-        """Subtract large scores common to all labels (levels.pxd), once it is known which labels are possible."""
+        """Subtract large scores common to all labels, once it is known which labels are possible."""
         if self.decoder.depth < 0:
             self.level += level_rows(&self.lattice.c)
 
@@ -214,15 +212,11 @@ cdef class Scratch:
         return <uint16_t*>self.labels.data
 
     cdef list as_text(self, const uint16_t* labels, int64_t n):
-        """The names of the labels. Garbage collection is off meanwhile: it might run code that uses this scratch."""
-        cdef list found, names = self.decoder.labels
+        """The names of the labels, of which a copy is made first: garbage that is collected for the list might use this scratch."""
+        cdef bytes kept = (<const char*>labels)[: n * <int64_t>sizeof(uint16_t)]
+        cdef list found = PyList_New(n), names = self.decoder.labels
         cdef int64_t t
-        cdef int collecting = PyGC_Disable()
-        try:
-            found = PyList_New(n)
-        finally:
-            if collecting:
-                PyGC_Enable()
+        labels = <const uint16_t*><const char*>kept
         for t in range(n):
             name = names[labels[t]]
             Py_INCREF(name)
@@ -279,6 +273,39 @@ cdef void reverse(uint16_t* labels, int64_t n) noexcept nogil:
     cdef int64_t t
     for t in range(n // 2):
         labels[t], labels[n - 1 - t] = labels[n - 1 - t], labels[t]
+
+
+# A large constant that all labels of a position, or all pairs of the shared step, have in common does not affect which labels are best,
+# and summing it up would cost the digits that do.
+
+cdef double level_step(EdgeC* edge) noexcept nogil:
+    """Subtract the largest score of a matrix step from all of its scores, if it is large; what was subtracted. Potentials do not change."""
+    cdef double most = edge.max
+    cdef int64_t k
+    if edge.score == NULL or not fabs(most) > LARGE:
+        return 0
+    for k in range(<int64_t>edge.L * edge.P):
+        edge.score[k] -= most
+    edge.max = 0
+    return most
+
+
+cdef double level_rows(LatticeC* lat) noexcept nogil:
+    """After score: subtract the largest score of each position from all of its scores, if it is large; the sum of what was subtracted."""
+    cdef double* row
+    cdef double most, taken = 0
+    cdef int64_t t, j
+    for t in range(lat.T):
+        row = lat.score + t * lat.P
+        most = row[0]
+        for j in range(1, lat.L):
+            if row[j] > most:  # fmax would be a call for each label
+                most = row[j]
+        if LARGE < fabs(most) < INFINITY:
+            taken += most
+            for j in range(lat.L):
+                row[j] -= most
+    return taken
 
 
 cdef void close_dead_ends(LatticeC* lat) noexcept nogil:

@@ -19,10 +19,6 @@ from .scratch cimport Scratch, reverse
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
 from crfkit.threads cimport PyErr_CheckSignals
 
-cdef extern from "Python.h":
-    int PyGC_Disable()
-    int PyGC_Enable()
-
 cdef enum:
     SHORT = 256     # tokens times labels
 
@@ -214,22 +210,22 @@ cdef class OneSentence(Scratch):
         return self.as_text(labels, self.lattice.c.T)
 
     def best_paths(self, int n):
-        """The n best paths of the sentence: (score, labels). Garbage collection is off while they are read (scratch.pyx, as_text)."""
-        cdef int64_t k
-        cdef int collecting
+        """The n best paths of the sentence: (score, labels)."""
+        cdef int64_t k, T = self.lattice.c.T, n_found
+        cdef bytes kept_scores, kept_labels     # copies, see as_text
+        cdef const double* score
+        cdef const uint16_t* labels
         if self.lattice.c.T == 0:
             return [(0.0, [])]
         self.expected = False
         with nogil:
             if search_nbest(self.search, &self.lattice.c, n, 0.0, 1.0) == 0:
                 self.impossible(self.source, self.taken)
-        collecting = PyGC_Disable()
-        try:
-            return [(self.search.scores[k], self.as_text(self.search.labels + k * self.lattice.c.T, self.lattice.c.T))
-                    for k in range(self.search.found)]
-        finally:
-            if collecting:
-                PyGC_Enable()
+        n_found = self.search.found
+        kept_scores = (<const char*>self.search.scores)[: n_found * <int64_t>sizeof(double)]
+        kept_labels = (<const char*>self.search.labels)[: n_found * T * <int64_t>sizeof(uint16_t)]
+        score, labels = <const double*><const char*>kept_scores, <const uint16_t*><const char*>kept_labels
+        return [(score[k], self.as_text(labels + k * T, T)) for k in range(n_found)]
 
     def explain(self, int top):
         """Why each token has its label, by at most so many reasons, as Rivals.token says it."""
@@ -289,23 +285,21 @@ cdef class OneSentence(Scratch):
         return self.lattice.c.node[t * self.lattice.c.P + j]
 
     def marginals(self):
-        """The probability of each label at each position, as dicts. Garbage collection is off while they are read."""
-        cdef int64_t t, j
+        """The probability of each label at each position, as dicts."""
         cdef list names = self.decoder.labels, found = []
         cdef dict row, blank = dict.fromkeys(names)  # copies of it have their final size
-        cdef int collecting
-        if self.lattice.c.T:
+        cdef int64_t t, j, T = self.lattice.c.T, P = self.lattice.c.P
+        cdef bytes kept                 # a copy, see as_text
+        cdef const double* node
+        if T:
             self.expect_once()
-        collecting = PyGC_Disable()
-        try:
-            for t in range(self.lattice.c.T):
-                row = blank.copy()
-                for j in range(self.lattice.c.L):
-                    row[names[j]] = self.lattice.c.node[t * self.lattice.c.P + j]
-                found.append(row)
-        finally:
-            if collecting:
-                PyGC_Enable()
+        kept = (<const char*>self.lattice.c.node)[: T * P * <int64_t>sizeof(double)]
+        node = <const double*><const char*>kept
+        for t in range(T):
+            row = blank.copy()
+            for j in range(self.lattice.c.L):
+                row[names[j]] = node[t * P + j]
+            found.append(row)
         return found
 
     def fill_nodes(self, double[:, ::1] out not None):
