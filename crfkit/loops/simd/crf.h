@@ -347,6 +347,7 @@ typedef struct {
     /* with p = alpha o beta / (alpha . beta): first += gain p, second += gain2 p (1 - p); returns alpha . beta */
     double (*chain_nodes)(int32_t P, const double *alpha, const double *beta, double gain, double gain2, double *first,
                           double *second);
+    /* the same with p[i][j] = left[i] E[i][j] right[j]; without the second sums where `second` is NULL */
     void (*chain_pairs)(int32_t L, int32_t P, const double *left, const double *E, const double *right, double gain,
                         double gain2, double *first, double *second);
     /* the potentials of n pairs of labels, in order */
@@ -357,6 +358,7 @@ typedef struct {
     /* out += E o alpha' right, or gain * alpha' right if E is NULL, summed over n pairs of rows at this stride */
     void (*add_outers)(int32_t L, int32_t P, int64_t n, int64_t apart, const double *alpha, const double *right, double gain,
                        const double *E, double *out);
+    /* x . y, row o= by, and out = exp(scale x); of whole rows */
     double (*dot_row)(int32_t P, const double *x, const double *y);
     void (*multiply)(int32_t P, const double *by, double *row);
     void (*exp_row)(int64_t n, const double *x, double scale, double *out);
