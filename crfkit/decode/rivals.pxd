@@ -43,11 +43,3 @@ cdef class Rivals(Arena):
 
     cdef int search(self, Scratch x, const uint16_t* labels, int64_t most) except -1 nogil
     cdef tuple token(self, int64_t t)
-    cdef int32_t label_at(self, int64_t t) noexcept nogil
-    cdef int64_t side(self, int direction, int64_t t, int32_t j) except -1 nogil
-    cdef int32_t neighbour(self, int direction, int64_t t, int32_t j) noexcept nogil
-    cdef int64_t keep(self, int64_t end) except -1 nogil
-    cdef int add_side(self, int64_t side) except -1 nogil
-    cdef int add_label(self, int64_t t, int32_t j) except -1 nogil
-    cdef int add_step(self, int64_t t, int32_t i, int32_t j) except -1 nogil
-    cdef int add(self, ReasonC reason) except -1 nogil

@@ -53,18 +53,18 @@ cdef class Rivals:
             const double* way = lat.alpha + t * lat.P
             const double* ahead = lat.beta + t * lat.P
             const ReasonC* r
-            int32_t j = self.label_at(t)
+            int32_t j = label_at(self, t)
             int64_t before, behind, k
             double lead
             list reasons = []
         if j < 0:
             return best[t], -1, INFINITY, 0, 0, reasons, 0, 0.0
         with nogil:
-            before, behind = self.side(BEFORE, t, j), self.side(BEHIND, t, j)
+            before, behind = side(self, BEFORE, t, j), side(self, BEHIND, t, j)
             memset(&self.made, 0, sizeof(SideC))
-            self.add_label(t, j)
-            self.add_side(before)
-            self.add_side(behind)
+            add_label(self, t, j)
+            add_side(self, before)
+            add_side(self, behind)
         for k in range(self.made.n):
             r = <ReasonC*>self.chosen.data + k
             reasons.append((r.position - t, r.attribute, -1 if r.before < 0 else best[r.position - 1], best[r.position], r.score,
@@ -72,137 +72,145 @@ cdef class Rivals:
         lead = (way[best[t]] + ahead[best[t]]) - (way[j] + ahead[j])
         return (best[t], j, max(lead, 0.0), end_of(self, before, t) - t, end_of(self, behind, t) - t, reasons, self.made.others, self.made.rest)
 
-    cdef int32_t label_at(self, int64_t t) noexcept nogil:
-        """The label that the rival of a token gives it, or -1: it can have no other one."""
-        cdef const double* way = self.lat.alpha + t * self.lat.P
-        cdef const double* ahead = self.lat.beta + t * self.lat.P
-        cdef double most = -INFINITY
-        cdef int32_t j, found = -1
-        for j in range(self.lat.L):
-            if way[j] + ahead[j] > most and j != (<int32_t*>self.best.data)[t]:
-                most, found = way[j] + ahead[j], j
-        return found
 
-    # ------------------------------------------------------------------------- ways
+cdef int32_t label_at(Rivals self, int64_t t) noexcept nogil:
+    """The label that the rival of a token gives it, or -1: it can have no other one."""
+    cdef const double* way = self.lat.alpha + t * self.lat.P
+    cdef const double* ahead = self.lat.beta + t * self.lat.P
+    cdef double most = -INFINITY
+    cdef int32_t j, found = -1
+    for j in range(self.lat.L):
+        if way[j] + ahead[j] > most and j != (<int32_t*>self.best.data)[t]:
+            most, found = way[j] + ahead[j], j
+    return found
 
-    cdef int64_t side(self, int direction, int64_t t, int32_t j) except -1 nogil:
-        """The number of the side of a label at position t: go on as far as nothing is known, then come back."""
-        cdef:
-            const int32_t* best = <int32_t*>self.best.data
-            int32_t* trail = <int32_t*>self.trail.data
-            int32_t* links = <int32_t*>self.links.data + (self.lat.T * <int64_t>self.lat.P if direction > 0 else 0)
-            int64_t u = t, next, found
-        trail[u] = j
-        while trail[u] != best[u] and links[u * self.lat.P + trail[u]] == 0 and 0 <= u + direction < self.lat.T:
-            trail[u + direction] = self.neighbour(direction, u, trail[u])
-            u += direction
-        found = 0 if trail[u] == best[u] else links[u * self.lat.P + trail[u]]
-        while u != t:
-            next = u
-            u -= direction
-            memset(&self.made, 0, sizeof(SideC))
-            self.add_side(found)
-            self.add_label(next, trail[next])
-            if direction > 0:
-                self.add_step(next, trail[u], trail[next])
-            else:
-                self.add_step(u, trail[next], trail[u])
-            found = self.keep(u if trail[next] == best[next] else end_of(self, found, next))
-            links[u * self.lat.P + trail[u]] = <int32_t>found
-        return found
 
-    cdef int32_t neighbour(self, int direction, int64_t t, int32_t j) noexcept nogil:
-        """The next label on the best way from label j at position t to one side; if several are as good, that of the best path."""
-        cdef:
-            const LatticeC* lat = self.lat
-            int64_t row = (t + direction) * lat.P
-            int32_t k, found = (<int32_t*>self.best.data)[t + direction]
-            double most = way_score(lat, direction, t, j, found), score
-        for k in range(lat.L):
-            score = way_score(lat, direction, t, j, k)
-            if score > most:
-                most, found = score, k
-        return found
+# ------------------------------------------------------------------------- ways
 
-    cdef int64_t keep(self, int64_t end) except -1 nogil:
-        """The number of the side that was made."""
-        cdef int64_t k
-        if (self.n_reasons + self.made.n) * <int64_t>sizeof(ReasonC) > MOST_BYTES or self.n_sides >= 0x7FFFFFFF:
-            raise MemoryError("the reasons for the labels of one sequence would take more than a gigabyte: ask for fewer")
-        arena_reserve(self, &self.sides, self.n_sides + 1, sizeof(SideC))
-        arena_reserve(self, &self.reasons, self.n_reasons + self.made.n, sizeof(ReasonC))
-        for k in range(self.made.n):
-            (<ReasonC*>self.reasons.data)[self.n_reasons + k] = (<ReasonC*>self.chosen.data)[k]
-        self.made.first, self.made.end = self.n_reasons, end
-        (<SideC*>self.sides.data)[self.n_sides] = self.made
-        self.n_reasons += self.made.n
-        self.n_sides += 1
-        return self.n_sides - 1
+cdef int64_t side(Rivals self, int direction, int64_t t, int32_t j) except -1 nogil:
+    """The number of the side of a label at position t: go on as far as nothing is known, then come back."""
+    cdef:
+        const int32_t* best = <int32_t*>self.best.data
+        int32_t* trail = <int32_t*>self.trail.data
+        int32_t* links = <int32_t*>self.links.data + (self.lat.T * <int64_t>self.lat.P if direction > 0 else 0)
+        int64_t u = t, next, found
+    trail[u] = j
+    while trail[u] != best[u] and links[u * self.lat.P + trail[u]] == 0 and 0 <= u + direction < self.lat.T:
+        trail[u + direction] = neighbour(self, direction, u, trail[u])
+        u += direction
+    found = 0 if trail[u] == best[u] else links[u * self.lat.P + trail[u]]
+    while u != t:
+        next = u
+        u -= direction
+        memset(&self.made, 0, sizeof(SideC))
+        add_side(self, found)
+        add_label(self, next, trail[next])
+        if direction > 0:
+            add_step(self, next, trail[u], trail[next])
+        else:
+            add_step(self, u, trail[next], trail[u])
+        found = keep(self, u if trail[next] == best[next] else end_of(self, found, next))
+        links[u * self.lat.P + trail[u]] = <int32_t>found
+    return found
 
-    # ------------------------------------------------------------------------- reasons
 
-    cdef int add_side(self, int64_t side) except -1 nogil:
-        """Add the reasons of a side."""
-        cdef SideC* other = <SideC*>self.sides.data + side
-        cdef int64_t k
-        for k in range(other.first, other.first + other.n):
-            self.add((<ReasonC*>self.reasons.data)[k])
-        self.made.others += other.others
-        self.made.rest += other.rest
+cdef int32_t neighbour(Rivals self, int direction, int64_t t, int32_t j) noexcept nogil:
+    """The next label on the best way from label j at position t to one side; if several are as good, that of the best path."""
+    cdef:
+        const LatticeC* lat = self.lat
+        int64_t row = (t + direction) * lat.P
+        int32_t k, found = (<int32_t*>self.best.data)[t + direction]
+        double most = way_score(lat, direction, t, j, found), score
+    for k in range(lat.L):
+        score = way_score(lat, direction, t, j, k)
+        if score > most:
+            most, found = score, k
+    return found
+
+
+cdef int64_t keep(Rivals self, int64_t end) except -1 nogil:
+    """The number of the side that was made."""
+    cdef int64_t k
+    if (self.n_reasons + self.made.n) * <int64_t>sizeof(ReasonC) > MOST_BYTES or self.n_sides >= 0x7FFFFFFF:
+        raise MemoryError("the reasons for the labels of one sequence would take more than a gigabyte: ask for fewer")
+    arena_reserve(self, &self.sides, self.n_sides + 1, sizeof(SideC))
+    arena_reserve(self, &self.reasons, self.n_reasons + self.made.n, sizeof(ReasonC))
+    for k in range(self.made.n):
+        (<ReasonC*>self.reasons.data)[self.n_reasons + k] = (<ReasonC*>self.chosen.data)[k]
+    self.made.first, self.made.end = self.n_reasons, end
+    (<SideC*>self.sides.data)[self.n_sides] = self.made
+    self.n_reasons += self.made.n
+    self.n_sides += 1
+    return self.n_sides - 1
+
+
+# ------------------------------------------------------------------------- reasons
+
+cdef int add_side(Rivals self, int64_t side) except -1 nogil:
+    """Add the reasons of a side."""
+    cdef SideC* other = <SideC*>self.sides.data + side
+    cdef int64_t k
+    for k in range(other.first, other.first + other.n):
+        add(self, (<ReasonC*>self.reasons.data)[k])
+    self.made.others += other.others
+    self.made.rest += other.rest
+    return 0
+
+
+cdef int add_label(Rivals self, int64_t t, int32_t j) except -1 nogil:
+    """Add the reasons for the best label of position t, and against label j."""
+    cdef int64_t u
+    cdef int32_t a, best = (<int32_t*>self.best.data)[t]
+    cdef double value
+    if j == best:
         return 0
+    for u in range(self.sent.u_ptr[t], self.sent.u_ptr[t + 1]):
+        a, value = self.sent.u_id[u], self.sent.u_val[u] if self.sent.u_val != NULL else 1.0
+        add(self, ReasonC(value * weight(self, layout_cell(self.layout, a, best)), value * weight(self, layout_cell(self.layout, a, j)),
+                         <int32_t>t, a, -1, j))
+    if self.bias != NULL:
+        add(self, ReasonC(self.bias[best], self.bias[j], <int32_t>t, -1, -1, j))
+    return 0
 
-    cdef int add_label(self, int64_t t, int32_t j) except -1 nogil:
-        """Add the reasons for the best label of position t, and against label j."""
-        cdef int64_t u
-        cdef int32_t a, best = (<int32_t*>self.best.data)[t]
-        cdef double value
-        if j == best:
+
+cdef int add_step(Rivals self, int64_t t, int32_t i, int32_t j) except -1 nogil:
+    """Add the reasons for the best path's step into position t, and against the one from label i to label j."""
+    cdef const int32_t* best = <int32_t*>self.best.data
+    cdef int32_t b, before = best[t - 1], label = best[t]
+    cdef int64_t u, pairs = self.layout.tau0, P = self.layout.P
+    if self.layout.has_tau:
+        add(self, ReasonC(weight(self, pairs + before * P + label), weight(self, pairs + i * P + j), <int32_t>t, -1, i, j))
+    if self.sent.b_ptr != NULL:
+        for u in range(self.sent.b_ptr[t], self.sent.b_ptr[t + 1]):
+            b = self.sent.b_id[u]
+            add(self, ReasonC(weight(self, layout_history_cell(self.layout, b, ANY, before, label)),
+                             weight(self, layout_history_cell(self.layout, b, ANY, i, j)), <int32_t>t, b, i, j))
+    return 0
+
+
+cdef int add(Rivals self, ReasonC reason) except -1 nogil:
+    """Put a reason among the largest; one that has no room there goes to the rest."""
+    cdef double says = reason.score - reason.rival
+    cdef ReasonC* chosen
+    cdef int64_t k = self.made.n
+    if says == 0:
+        return 0
+    if k < self.most:
+        arena_reserve(self, &self.chosen, k + 1, sizeof(ReasonC))
+        self.made.n += 1
+    chosen = <ReasonC*>self.chosen.data
+    if k == self.most:
+        k -= 1
+        self.made.others += 1
+        if fabs(says) <= fabs(chosen[k].score - chosen[k].rival):
+            self.made.rest += says
             return 0
-        for u in range(self.sent.u_ptr[t], self.sent.u_ptr[t + 1]):
-            a, value = self.sent.u_id[u], self.sent.u_val[u] if self.sent.u_val != NULL else 1.0
-            self.add(ReasonC(value * weight(self, layout_cell(self.layout, a, best)), value * weight(self, layout_cell(self.layout, a, j)),
-                             <int32_t>t, a, -1, j))
-        if self.bias != NULL:
-            self.add(ReasonC(self.bias[best], self.bias[j], <int32_t>t, -1, -1, j))
-        return 0
-
-    cdef int add_step(self, int64_t t, int32_t i, int32_t j) except -1 nogil:
-        """Add the reasons for the best path's step into position t, and against the one from label i to label j."""
-        cdef const int32_t* best = <int32_t*>self.best.data
-        cdef int32_t b, before = best[t - 1], label = best[t]
-        cdef int64_t u, pairs = self.layout.tau0, P = self.layout.P
-        if self.layout.has_tau:
-            self.add(ReasonC(weight(self, pairs + before * P + label), weight(self, pairs + i * P + j), <int32_t>t, -1, i, j))
-        if self.sent.b_ptr != NULL:
-            for u in range(self.sent.b_ptr[t], self.sent.b_ptr[t + 1]):
-                b = self.sent.b_id[u]
-                self.add(ReasonC(weight(self, layout_history_cell(self.layout, b, ANY, before, label)),
-                                 weight(self, layout_history_cell(self.layout, b, ANY, i, j)), <int32_t>t, b, i, j))
-        return 0
-
-    cdef int add(self, ReasonC reason) except -1 nogil:
-        """Put a reason among the largest; one that has no room there goes to the rest."""
-        cdef double says = reason.score - reason.rival
-        cdef ReasonC* chosen
-        cdef int64_t k = self.made.n
-        if says == 0:
-            return 0
-        if k < self.most:
-            arena_reserve(self, &self.chosen, k + 1, sizeof(ReasonC))
-            self.made.n += 1
-        chosen = <ReasonC*>self.chosen.data
-        if k == self.most:
-            k -= 1
-            self.made.others += 1
-            if fabs(says) <= fabs(chosen[k].score - chosen[k].rival):
-                self.made.rest += says
-                return 0
-            self.made.rest += chosen[k].score - chosen[k].rival
-        while k > 0 and fabs(chosen[k - 1].score - chosen[k - 1].rival) < fabs(says):
-            chosen[k] = chosen[k - 1]
-            k -= 1
-        chosen[k] = reason
-        return 0
+        self.made.rest += chosen[k].score - chosen[k].rival
+    while k > 0 and fabs(chosen[k - 1].score - chosen[k - 1].rival) < fabs(says):
+        chosen[k] = chosen[k - 1]
+        k -= 1
+    chosen[k] = reason
+    return 0
 
 
 cdef inline double weight(Rivals self, int64_t cell) noexcept nogil:
