@@ -14,9 +14,9 @@ from crfkit.features.reach cimport RULE_ALL, RULE_DROPPED, RULE_OBSERVED
 from crfkit.memory cimport arena_zeros, memset
 from .cells cimport feature_cell, layout_cell, least_hot, padded, pairs_begin
 from .history cimport ANY, MOST_HISTORY_LABELS, history_key, layout_history_cell
-from .evidence cimport Evidence
-from .observed cimport TOKENS_AT_ONCE, Observed
 from crfkit.errors import DataError, ModelFileError
+
+from .observed import TOKENS_AT_ONCE, Observed
 
 MAX_LABELS = 65535
 
@@ -178,7 +178,7 @@ cdef class Layout:
             pairs_in(data, labels) if plain == RULE_OBSERVED else None)
 
     @staticmethod
-    def of_evidence(Evidence u not None, Evidence b not None, pairs, int32_t labels, int plain, u_rules, b_rules, b_reach=None):
+    def of_evidence(u, b, pairs, int32_t labels, int plain, u_rules, b_rules, b_reach=None):
         """As `build`, for data in several parts, from what was observed in all of them (`pairs`: plain label pairs)."""
         check_labels(labels, b_reach)
         return Layout.of_observed(
@@ -186,7 +186,7 @@ cdef class Layout:
             pairs)
 
     @staticmethod
-    def of_observed(int32_t labels, int plain, Observed u not None, Observed b not None, pairs):
+    def of_observed(int32_t labels, int plain, u, b, pairs):
         """The layout of these features; `pairs`: the plain label pairs that were seen, if these are features."""
         cdef Layout self
         cdef int64_t P = padded(labels), i, j

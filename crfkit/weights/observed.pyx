@@ -1,38 +1,44 @@
 """Which features the attributes of a data set have: the labels each was seen with, with or without previous labels.
 
-Tokens are sorted by the labels that a feature looks at, TOKENS_AT_ONCE at a time. In this order the features of each
-attribute are ascending, so comparing with the last one tells whether a feature is new. Sorted lists of features are
-merged in the same way.
+Tokens are sorted by the labels that a feature looks at, TOKENS_AT_ONCE at a time. In this order the features of each attribute are
+ascending, so comparing with the last one tells whether a feature is new. Sorted lists of features are merged in the same way.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
+from crfkit.data.dataset cimport Dataset
 from crfkit.features.reach cimport REACH_BEFORE, REACH_EDGE, REACH_LAST, REACH_NONE, RULE_ALL, RULE_OBSERVED
 from crfkit.loops.structs cimport DatasetC
-from crfkit.memory cimport arena_reserve, arena_zeros, buffer_free, buffer_swap, memcpy, memset
+from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, buffer_free, buffer_swap, memcpy, memset
+from .evidence cimport Evidence, FoundC
 from .history cimport ANY, key_of
 
-from crfkit.errors import DataError
-
 import array
+
+from crfkit.errors import DataError
 
 cdef enum:
     DIGITS = 1 << 16        # values of sixteen bits: tokens are sorted by these
     FEW = 64                # up to this many tokens insertion sort is faster
     MOST_COUNT = 65535      # more frequent attributes keep their order
+    NO_FEATURE = -1         # B lines have none at the first token
+
+TOKENS_AT_ONCE = 1 << 18
+
+cdef struct SeenC:      # of an attribute
+    int64_t last        # the key of its last feature met
+    int32_t n           # its features; -1: observed ones are not needed
+    int32_t count       # how often it occurs; exact only up to MOST_COUNT
+
+cdef struct TokenC:
+    int64_t key         # of the feature that it is an example of, or NO_FEATURE
+    int64_t t
 
 
 cdef int64_t n_all_history(int64_t L, int reach) noexcept nogil:
-    """How many features an attribute has with the rule `all`."""
-    if reach == REACH_NONE:
-        return L
-    if reach == REACH_EDGE:
-        return L * L
-    if reach == REACH_LAST:
-        return (L + 1) * L
-    if reach == REACH_BEFORE:
-        return (L + 2) * L
-    return (L * L + L + 1) * L
+    """How many features an attribute has with the rule `all`: a label for each context."""
+    cdef int64_t[5] contexts = [L, L + 1, L + 2, L * L + L + 1, 1]     # in the order of the reaches
+    return contexts[reach] * L
 
 
 cdef int64_t all_history(int64_t L, int reach, int64_t k) noexcept nogil:
@@ -54,6 +60,15 @@ cdef class Observed(Arena):
     """The observed features of the unigram attributes, or of the bigram ones, with a rule for each (features/reach.pxd). `reaches`
     tells which labels before its own a bigram attribute looks at; None: B lines. `evidence` replaces data that were scanned
     elsewhere."""
+
+    cdef Dataset data
+    cdef bint bigram
+    cdef int64_t labels, n, n_found, at_once
+    cdef object rules, reaches      # bytes
+    cdef const uint8_t* rule        # [n] of features/reach.pxd
+    cdef const uint8_t* reach       # [n]; NULL: the same for all
+    cdef SeenC* seen
+    cdef BufferC found, merged, tokens, spare, begins
 
     def __cinit__(self, Dataset data, int64_t labels, bint bigram, rules, reaches=None, int64_t at_once=TOKENS_AT_ONCE,
                   Evidence evidence=None):
@@ -141,14 +156,12 @@ cdef class Observed(Arena):
         self.n_found = first + n
         return 0
 
-    cdef tuple number(self, int64_t dense):
-        """New ids of the attributes: those with at least `dense` features first, then by falling count; -1 for attributes
-        without features. Also how many have an id, and how many come first.
-        """
+    def number(self, int64_t dense):
+        """New ids of the attributes: those with at least `dense` features first, then by falling count; -1 for those without features.
+        Also how many have an id, and how many come first."""
         cdef:
             int64_t* begin
-            int64_t a, at = 0, size, first = 0, most = 0
-            int64_t place
+            int64_t a, at = 0, size, first = 0, most = 0, place
             SeenC* seen
         ids = array.array("i", [-1]) * self.n
         cdef int32_t[::1] new = ids
@@ -174,10 +187,9 @@ cdef class Observed(Arena):
                 begin[place] += 1
         return ids, at, first
 
-    cdef tuple features(self, new_ids, int64_t kept):
-        """The features by new ids: where each attribute's begin, and for each the last label but one, the last one and its own.
-        None where no feature of this kind looks at them.
-        """
+    def features(self, new_ids, int64_t kept):
+        """The features by new ids: where each attribute's begin, and for each the last label but one, the last one and its own; None
+        where no feature of this kind looks at them."""
         cdef:
             const int32_t[::1] new = new_ids
             const FoundC* found = <const FoundC*>self.found.data
@@ -225,8 +237,7 @@ cdef inline int64_t seen_at(const DatasetC* data, int64_t first, int64_t t, int6
 
 
 cdef int64_t list_tokens(Observed observed, int reach, int64_t first, int64_t last) except -1 nogil:
-    """List the tokens of some sequences in the order of the keys of features with this reach; how many there are. One that may have
-    several labels is listed with each."""
+    """List the tokens of some sequences by the keys of features with this reach, with each label that they may have; how many."""
     cdef:
         const int64_t* sequence = observed.data.c.seq_ptr
         int64_t n = sequence[last] - sequence[first], s, t, k = 0
@@ -238,15 +249,14 @@ cdef int64_t list_tokens(Observed observed, int reach, int64_t first, int64_t la
             if observed.data.possible is not None:
                 k = list_choices(observed, reach == REACH_EDGE, sequence[s], t, k)
                 continue
-            token[k].key, token[k].t = seen_at(&observed.data.c, sequence[s], t, observed.labels, reach), t
+            token[k] = TokenC(seen_at(&observed.data.c, sequence[s], t, observed.labels, reach), t)
             k += 1
     sort_tokens(observed, k)
     return k
 
 
 cdef int64_t list_choices(Observed observed, bint pairs, int64_t first, int64_t t, int64_t k) except -1 nogil:
-    """List a token behind k others, once for each label that it may have, or for each pair of these with one that the token before it may have.
-    Returns the end of the list."""
+    """List a token behind k others with each label that it may have, or each pair with those of the token before; the end of the list."""
     cdef:
         const uint16_t* before = observed.data.c.label + t - 1
         const uint16_t* own = observed.data.c.label + t
@@ -347,9 +357,8 @@ cdef int collect_from(Observed observed, int reach, int64_t first, int64_t last)
         const TokenC* token
         FoundC* found
         SeenC* seen
-        int64_t k, t, u, key, n = observed.n_found, listed
+        int64_t k, t, u, key, n = observed.n_found, listed = list_tokens(observed, reach, first, last)
     forget_last(observed)
-    listed = list_tokens(observed, reach, first, last)
     token = <const TokenC*>observed.tokens.data
     for k in range(listed):
         key, t = token[k].key, token[k].t
@@ -369,12 +378,10 @@ cdef int collect_from(Observed observed, int reach, int64_t first, int64_t last)
 
 
 def seen_in(Dataset data not None, int64_t labels, bint bigram, reaches=None):
-    """How often each unigram attribute of some data, or each bigram one, occurs, and its features as given by
-    `Observed.features`."""
+    """How often each unigram attribute of some data, or each bigram one, occurs, and its features as `Observed.features` gives them."""
     cdef int64_t n = data.n_b if bigram else data.n_u
     cdef Observed seen = Observed(data, labels, bigram, bytearray([RULE_OBSERVED]) * n, reaches)
-    counts = data.counts(bigram)
-    return counts, *seen.features(array.array("i", range(n)), n)
+    return data.counts(bigram), *seen.features(array.array("i", range(n)), n)
 
 
 cdef inline void put(int64_t at, int64_t key, uint16_t* before, uint16_t* previous, uint16_t* label) noexcept nogil:
@@ -388,7 +395,5 @@ cdef inline void put(int64_t at, int64_t key, uint16_t* before, uint16_t* previo
 
 cdef uint16_t* start_of(values) except? NULL:
     """The address of an array, which must not grow; NULL for None."""
-    if values is None:
-        return NULL
     cdef uint16_t[::1] items = values
-    return &items[0] if items.shape[0] else NULL
+    return &items[0] if items is not None and items.shape[0] else NULL
