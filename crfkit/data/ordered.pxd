@@ -30,13 +30,9 @@ cdef class Ordered(Arena):
     cdef int64_t window_bytes
     cdef BufferC places, stretches, waiting, record, records, loaded, starts
 
-    cdef int64_t size_of(self, int64_t s) noexcept nogil
     cdef int begin(self, const int32_t* order, int64_t n) except -1 nogil
-    cdef int send(self, int64_t k, const char* data, int64_t size) except -1 nogil
     cdef int64_t come_to(self, int64_t k) except -1 nogil
     cdef int gather(self, const int32_t* which, int64_t n) except -1 nogil
-    cdef void write(self, char* out, int64_t s, int64_t place, int64_t size) noexcept nogil
-    cdef void append(self, Dataset w, const char* at) noexcept nogil
 
 
 cdef inline SentenceC sentence_at(Ordered ordered, Dataset data, const int32_t* which) noexcept nogil:

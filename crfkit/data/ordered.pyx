@@ -41,70 +41,6 @@ cdef class Ordered(Arena):
         self.data, self.window_bytes = data, WINDOW_BYTES
         self.window = Dataset(b_ptr=[0] if data.c.b_ptr != NULL else None)
 
-    cdef int64_t size_of(self, int64_t s) noexcept nogil:
-        """Bytes of the record of a sequence."""
-        cdef const DatasetC* c = &self.data.c
-        cdef int64_t first = c.seq_ptr[s], last = c.seq_ptr[s + 1], T = last - first, size
-        size = sizeof(RecordC) + (sizeof(int32_t) + sizeof(uint16_t)) * T
-        size += (c.u_ptr[last] - c.u_ptr[first]) * (sizeof(int32_t) + (sizeof(float) if c.u_val != NULL else 0))
-        if c.b_ptr != NULL:
-            size += sizeof(int32_t) * (T + c.b_ptr[last] - c.b_ptr[first])
-        return (size + 7) & ~7
-
-    cdef void write(self, char* out, int64_t s, int64_t place, int64_t size) noexcept nogil:
-        """The record of a sequence."""
-        cdef:
-            SentenceC sent = dataset_sentence(&self.data.c, s)
-            RecordC* record = <RecordC*>out
-            int32_t* count = <int32_t*>(out + sizeof(RecordC))
-            char* at
-            int32_t t
-        record.place, record.size, record.T, record.weight = place, size, sent.T, sent.weight
-        record.n_u, record.n_b = sent.u_ptr[sent.T] - sent.u_ptr[0], 0
-        for t in range(sent.T):
-            count[t] = <int32_t>(sent.u_ptr[t + 1] - sent.u_ptr[t])
-        count += sent.T
-        if sent.b_ptr != NULL:
-            record.n_b = sent.b_ptr[sent.T] - sent.b_ptr[0]
-            for t in range(sent.T):
-                count[t] = <int32_t>(sent.b_ptr[t + 1] - sent.b_ptr[t])
-            count += sent.T
-        at = put(<char*>count, sent.u_id + sent.u_ptr[0], record.n_u * sizeof(int32_t))
-        if sent.u_val != NULL:
-            at = put(at, sent.u_val + sent.u_ptr[0], record.n_u * sizeof(float))
-        if sent.b_ptr != NULL:
-            at = put(at, sent.b_id + sent.b_ptr[0], record.n_b * sizeof(int32_t))
-        put(at, sent.label, sent.T * sizeof(uint16_t))
-
-    cdef void append(self, Dataset w, const char* at) noexcept nogil:
-        """One more sequence in the window: that of a record."""
-        cdef:
-            const RecordC* record = <const RecordC*>at
-            const int32_t* count = <const int32_t*>(at + sizeof(RecordC))
-            int64_t n_tok = w.c.n_tok, t, n_u, n_b = 0
-            int64_t* ptr = <int64_t*>w.u_ptr.data + n_tok
-        n_u = ptr[0]
-        for t in range(record.T):
-            ptr[t + 1] = ptr[t] + count[t]
-        count += record.T
-        if self.data.c.b_ptr != NULL:
-            ptr = <int64_t*>w.b_ptr.data + n_tok
-            n_b = ptr[0]
-            for t in range(record.T):
-                ptr[t + 1] = ptr[t] + count[t]
-            count += record.T
-        at = get(<const char*>count, <int32_t*>w.u_id.data + n_u, record.n_u * sizeof(int32_t))
-        if self.data.c.u_val != NULL:
-            at = get(at, <float*>w.u_val.data + n_u, record.n_u * sizeof(float))
-        if self.data.c.b_ptr != NULL:
-            at = get(at, <int32_t*>w.b_id.data + n_b, record.n_b * sizeof(int32_t))
-        get(at, <uint16_t*>w.label.data + n_tok, record.T * sizeof(uint16_t))
-        if self.data.c.seq_weight != NULL:
-            (<float*>w.seq_weight.data)[w.c.n_seq] = record.weight
-        w.c.n_tok += record.T
-        w.c.n_seq += 1
-        (<int64_t*>w.seq_ptr.data)[w.c.n_seq] = w.c.n_tok
-
     cdef int begin(self, const int32_t* order, int64_t n) except -1 nogil:
         """From now on the sequences are wanted in this order, which stays where it is."""
         cdef:
@@ -116,7 +52,7 @@ cdef class Ordered(Arena):
         place = <int32_t*>self.places.data
         for s in range(n):
             place[order[s]] = <int32_t>s
-            size = self.size_of(s)
+            size = size_of(self, s)
             total, most = total + size, max(most, size)
         n_stretches = min(total // self.window_bytes + 1, max(n, 1))
         self.step = (n + n_stretches - 1) // n_stretches if n else 1
@@ -126,36 +62,22 @@ cdef class Ordered(Arena):
         stretch = <StretchC*>self.stretches.data
         memset(stretch, 0, <size_t>n_stretches * sizeof(StretchC))
         for s in range(n):
-            stretch[place[s] // self.step].size += self.size_of(s)
+            stretch[place[s] // self.step].size += size_of(self, s)
         total = 0
         for k in range(n_stretches):
             stretch[k].begin = total
             total += (stretch[k].size + WAITING - 1) // WAITING * WAITING
         data_reserve(self, &self.records, total + 1, 1)
         for s in range(n):
-            size = self.size_of(s)
-            self.write(self.record.data, s, place[s], size)
-            self.send(place[s] // self.step, self.record.data, size)
+            size = size_of(self, s)
+            write(self, self.record.data, s, place[s], size)
+            send(self, place[s] // self.step, self.record.data, size)
             if s % BETWEEN_SIGNALS == 0:
                 with gil:
                     PyErr_CheckSignals()
         for k in range(n_stretches):
             transfer(&self.records, True, self.waiting.data + k * WAITING, stretch[k].done % WAITING,
                      stretch[k].begin + stretch[k].done // WAITING * WAITING)
-        return 0
-
-    cdef int send(self, int64_t k, const char* data, int64_t size) except -1 nogil:
-        """Append bytes to stretch k: to what waits until it is worth writing."""
-        cdef StretchC* stretch = <StretchC*>self.stretches.data + k
-        cdef char* waiting = self.waiting.data + k * WAITING
-        cdef int64_t filled, part
-        while size:
-            filled = stretch.done % WAITING
-            part = min(size, WAITING - filled)
-            memcpy(waiting + filled, data, <size_t>part)
-            data, size, stretch.done = data + part, size - part, stretch.done + part
-            if filled + part == WAITING:
-                transfer(&self.records, True, waiting, WAITING, stretch.begin + stretch.done - WAITING)
         return 0
 
     cdef int64_t come_to(self, int64_t k) except -1 nogil:
@@ -181,7 +103,7 @@ cdef class Ordered(Arena):
             at += record.size
         open_window(self, self.window, last - first, n_tok, n_u, n_b)
         for k in range(last - first):
-            self.append(self.window, self.loaded.data + start[k])
+            append(self, self.window, self.loaded.data + start[k])
         close_window(self, self.order + first)
         return last
 
@@ -195,13 +117,95 @@ cdef class Ordered(Arena):
             n_tok += sent.T
             n_u += sent.u_ptr[sent.T] - sent.u_ptr[0]
             n_b += sent.b_ptr[sent.T] - sent.b_ptr[0] if sent.b_ptr != NULL else 0
-            most = max(most, self.size_of(which[k]))
+            most = max(most, size_of(self, which[k]))
         arena_reserve(self, &self.record, most, 1)
         open_window(self, self.window, n, n_tok, n_u, n_b)
         for k in range(n):
-            self.write(self.record.data, which[k], k, 0)
-            self.append(self.window, self.record.data)
+            write(self, self.record.data, which[k], k, 0)
+            append(self, self.window, self.record.data)
         return close_window(self, which)
+
+
+cdef int64_t size_of(Ordered self, int64_t s) noexcept nogil:
+    """Bytes of the record of a sequence."""
+    cdef const DatasetC* c = &self.data.c
+    cdef int64_t first = c.seq_ptr[s], last = c.seq_ptr[s + 1], T = last - first, size
+    size = sizeof(RecordC) + (sizeof(int32_t) + sizeof(uint16_t)) * T
+    size += (c.u_ptr[last] - c.u_ptr[first]) * (sizeof(int32_t) + (sizeof(float) if c.u_val != NULL else 0))
+    if c.b_ptr != NULL:
+        size += sizeof(int32_t) * (T + c.b_ptr[last] - c.b_ptr[first])
+    return (size + 7) & ~7
+
+
+cdef void write(Ordered self, char* out, int64_t s, int64_t place, int64_t size) noexcept nogil:
+    """The record of a sequence."""
+    cdef:
+        SentenceC sent = dataset_sentence(&self.data.c, s)
+        RecordC* record = <RecordC*>out
+        int32_t* count = <int32_t*>(out + sizeof(RecordC))
+        char* at
+        int32_t t
+    record.place, record.size, record.T, record.weight = place, size, sent.T, sent.weight
+    record.n_u, record.n_b = sent.u_ptr[sent.T] - sent.u_ptr[0], 0
+    for t in range(sent.T):
+        count[t] = <int32_t>(sent.u_ptr[t + 1] - sent.u_ptr[t])
+    count += sent.T
+    if sent.b_ptr != NULL:
+        record.n_b = sent.b_ptr[sent.T] - sent.b_ptr[0]
+        for t in range(sent.T):
+            count[t] = <int32_t>(sent.b_ptr[t + 1] - sent.b_ptr[t])
+        count += sent.T
+    at = put(<char*>count, sent.u_id + sent.u_ptr[0], record.n_u * sizeof(int32_t))
+    if sent.u_val != NULL:
+        at = put(at, sent.u_val + sent.u_ptr[0], record.n_u * sizeof(float))
+    if sent.b_ptr != NULL:
+        at = put(at, sent.b_id + sent.b_ptr[0], record.n_b * sizeof(int32_t))
+    put(at, sent.label, sent.T * sizeof(uint16_t))
+
+
+cdef void append(Ordered self, Dataset w, const char* at) noexcept nogil:
+    """One more sequence in the window: that of a record."""
+    cdef:
+        const RecordC* record = <const RecordC*>at
+        const int32_t* count = <const int32_t*>(at + sizeof(RecordC))
+        int64_t n_tok = w.c.n_tok, t, n_u, n_b = 0
+        int64_t* ptr = <int64_t*>w.u_ptr.data + n_tok
+    n_u = ptr[0]
+    for t in range(record.T):
+        ptr[t + 1] = ptr[t] + count[t]
+    count += record.T
+    if self.data.c.b_ptr != NULL:
+        ptr = <int64_t*>w.b_ptr.data + n_tok
+        n_b = ptr[0]
+        for t in range(record.T):
+            ptr[t + 1] = ptr[t] + count[t]
+        count += record.T
+    at = get(<const char*>count, <int32_t*>w.u_id.data + n_u, record.n_u * sizeof(int32_t))
+    if self.data.c.u_val != NULL:
+        at = get(at, <float*>w.u_val.data + n_u, record.n_u * sizeof(float))
+    if self.data.c.b_ptr != NULL:
+        at = get(at, <int32_t*>w.b_id.data + n_b, record.n_b * sizeof(int32_t))
+    get(at, <uint16_t*>w.label.data + n_tok, record.T * sizeof(uint16_t))
+    if self.data.c.seq_weight != NULL:
+        (<float*>w.seq_weight.data)[w.c.n_seq] = record.weight
+    w.c.n_tok += record.T
+    w.c.n_seq += 1
+    (<int64_t*>w.seq_ptr.data)[w.c.n_seq] = w.c.n_tok
+
+
+cdef int send(Ordered self, int64_t k, const char* data, int64_t size) except -1 nogil:
+    """Append bytes to stretch k: to what waits until it is worth writing."""
+    cdef StretchC* stretch = <StretchC*>self.stretches.data + k
+    cdef char* waiting = self.waiting.data + k * WAITING
+    cdef int64_t filled, part
+    while size:
+        filled = stretch.done % WAITING
+        part = min(size, WAITING - filled)
+        memcpy(waiting + filled, data, <size_t>part)
+        data, size, stretch.done = data + part, size - part, stretch.done + part
+        if filled + part == WAITING:
+            transfer(&self.records, True, waiting, WAITING, stretch.begin + stretch.done - WAITING)
+    return 0
 
 
 cdef int open_window(Ordered ordered, Dataset w, int64_t n, int64_t n_tok, int64_t n_u, int64_t n_b) except -1 nogil:

@@ -54,8 +54,3 @@ cdef class LookaheadSearch(Arena):
     cdef void note_history(self, int32_t b, int32_t before, int32_t previous, int32_t label, double by) noexcept nogil
     cdef int tag(self, uint16_t* labels) except -1 nogil
     cdef double path_score(self, const uint16_t* labels) except? -1 nogil
-
-    cdef int refresh(self) except -1 nogil
-    cdef const double* steps(self, int32_t t) noexcept nogil
-    cdef double solve(self, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous,
-                      int32_t* label) noexcept nogil

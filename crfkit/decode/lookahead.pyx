@@ -74,7 +74,7 @@ cdef class LookaheadSearch:
         arena_reserve(self, &self.reach, <int64_t>sent.T * self.layout.c.P, sizeof(double))
         arena_reserve(self, &self.has_own, sent.T, 1)
         if self.stale:
-            self.refresh()
+            refresh(self)
         return 0
 
     cdef int choose(self, int32_t t, const uint16_t* labels, int32_t correct, double margin, ChoiceC* out) except -1 nogil:
@@ -93,7 +93,7 @@ cdef class LookaheadSearch:
         fill_reach(self, t + 1, out.last)
         fill_level(self, t, 0, out.last, out.before, out.previous)
         if self.second and correct >= 0 and t < out.last:
-            row[correct] = base[correct] + self.solve(t + 1, 1, out.last, out.previous, correct, &unused)
+            row[correct] = base[correct] + solve(self, t + 1, 1, out.last, out.previous, correct, &unused)
         if correct >= 0:
             out.correct = row[correct]
             row[correct] -= margin
@@ -114,9 +114,9 @@ cdef class LookaheadSearch:
             const double* reach
         for t in range(choice.t, choice.last + 1):
             if t > choice.t and self.second:
-                self.solve(t, t - choice.t, choice.last, before, previous, &best)
+                solve(self, t, t - choice.t, choice.last, before, previous, &best)
             elif t > choice.t:
-                node, step = self.lattice.c.score + t * P, self.steps(t)
+                node, step = self.lattice.c.score + t * P, steps(self, t)
                 reach = <double*>self.reach.data + (t + 1) * P
                 highest, best = -INFINITY, 0
                 for j in range(L):
@@ -176,37 +176,42 @@ cdef class LookaheadSearch:
             total += row[labels[t]]
         return total
 
-    # ------------------------------------------------------------------------------- scores
 
-    cdef int refresh(self) except -1 nogil:
-        """Compute the bounds of steps between labels from the current weights."""
-        cdef int64_t k
-        copy_tau(&self.lattice.c, self.pairs)
-        for k in range(self.n_shared):
-            add_bounds(self, self.shared[k], self.pairs)
-        self.stale = False
-        return 0
+# ------------------------------------------------------------------------------- scores
 
-    cdef const double* steps(self, int32_t t) noexcept nogil:
-        """The steps into token t, [label][label before]."""
-        if (<uint8_t*>self.has_own.data)[t]:
-            return <double*>self.own.data + <int64_t>(t % self.ring) * self.layout.c.L * self.layout.c.P
-        return self.pairs
 
-    # ------------------------------------------------------------------------------- two labels back
+cdef int refresh(LookaheadSearch self) except -1 nogil:
+    """Compute the bounds of steps between labels from the current weights."""
+    cdef int64_t k
+    copy_tau(&self.lattice.c, self.pairs)
+    for k in range(self.n_shared):
+        add_bounds(self, self.shared[k], self.pairs)
+    self.stale = False
+    return 0
 
-    cdef double solve(self, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous,
-                      int32_t* label) noexcept nogil:
-        """The best score of tokens t .. last after two labels, and the first of their labels."""
-        cdef:
-            int64_t L = self.layout.c.L
-            MemoC* memo = self.memo + ((level * (L + 2) + before) * L + previous)
-        if memo.stamp != self.stamp:
-            fill_level(self, t, level, last, before, previous)
-            memo.label = best_of(self, t, level, last, previous)
-            memo.value, memo.stamp = self.rows[2 * self.layout.c.P * level + memo.label], self.stamp
-        label[0] = memo.label
-        return memo.value
+
+cdef const double* steps(LookaheadSearch self, int32_t t) noexcept nogil:
+    """The steps into token t, [label][label before]."""
+    if (<uint8_t*>self.has_own.data)[t]:
+        return <double*>self.own.data + <int64_t>(t % self.ring) * self.layout.c.L * self.layout.c.P
+    return self.pairs
+
+
+# ------------------------------------------------------------------------------- two labels back
+
+
+cdef double solve(LookaheadSearch self, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous,
+                  int32_t* label) noexcept nogil:
+    """The best score of tokens t .. last after two labels, and the first of their labels."""
+    cdef:
+        int64_t L = self.layout.c.L
+        MemoC* memo = self.memo + ((level * (L + 2) + before) * L + previous)
+    if memo.stamp != self.stamp:
+        fill_level(self, t, level, last, before, previous)
+        memo.label = best_of(self, t, level, last, previous)
+        memo.value, memo.stamp = self.rows[2 * self.layout.c.P * level + memo.label], self.stamp
+    label[0] = memo.label
+    return memo.value
 
 
 cdef void fill_row(LookaheadSearch search, int32_t t, int32_t before, int32_t previous, double* row) noexcept nogil:
@@ -336,7 +341,7 @@ cdef void fill_reach(LookaheadSearch search, int32_t first, int32_t last) noexce
         node, reach = search.lattice.c.score + s * P, <double*>search.reach.data + s * P
         for j in range(L):
             x[j] = node[j] + (reach[P + j] if s < last else 0)
-        K.max_plus(L, <int32_t>P, x, search.steps(s), reach)
+        K.max_plus(L, <int32_t>P, x, steps(search, s), reach)
     if last == search.sent.T - 1:
         search.complete = min(search.complete, first)
 
@@ -370,5 +375,5 @@ cdef int32_t best_of(LookaheadSearch search, int32_t t, int32_t level, int32_t l
                 best = <int32_t>j
         if not search.second or t == last or row[best] == -INFINITY or best == exact:
             return best
-        row[best] = base[best] + search.solve(t + 1, level + 1, last, previous, best, &unused)
+        row[best] = base[best] + solve(search, t + 1, level + 1, last, previous, best, &unused)
         exact = best
