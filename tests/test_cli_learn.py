@@ -338,6 +338,7 @@ def test_every_option_has_a_line_of_help():
         (("-f", "3"), "No such option '-f'; --min-freq is CRF++'s freq"),
         (("-1", "0.5"), "No such option '-1'; l1 is Wapiti's rho1"),
         (("-d", "dev"), "No such option '-d'; --dev is Wapiti's devel"),
+        (("-t", "4"), "No such option '-t'; --threads is Wapiti's nthread"),
         (("-e2",), "No such option '-e'; --dev takes the file that CRFsuite would hold out"),
         (("-a", "rprop", "t", "d", "m"), "did you mean owlqn?"),
         (("--learning-rate", "1"), "No such option '--learning-rate'; did you mean --rate?"),

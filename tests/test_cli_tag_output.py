@@ -115,6 +115,7 @@ def test_an_unwritable_output_is_found_before_work(run):
         (["--probability", "-n2"], "--probability adds columns"),
         (["--posterior", "-n2"], "--posterior finds one"),
         (["-v3"], "'-v'"),
+        (["-m"], "No such option '-m'; the model is the first argument"),
         (["-n0"], "'-n'"),
         (["-o", "m"], "would be overwritten"),
     ],

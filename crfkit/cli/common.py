@@ -42,6 +42,23 @@ debug_option = click.option(
 )
 
 
+class Hinting(click.Command):
+    """A command that knows what other programs call its options: `elsewhere` is what to say to those who give one of these."""
+
+    def __init__(self, *args: Any, elsewhere: Callable[[str], str | None], **settings: Any):
+        super().__init__(*args, **settings)
+        self.elsewhere = elsewhere
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            hint = self.elsewhere(error.option_name)
+            if hint is None:
+                raise
+            raise click.UsageError(f"No such option '{error.option_name}'; {hint}", ctx) from None
+
+
 class Text(click.ParamType):
     """A text that is compared with data or written between columns: it must be UTF-8, as they are."""
 

@@ -24,7 +24,7 @@ from crfkit.text.faults import plural
 from crfkit.text.opening import input_file, texts
 from crfkit.values import flag
 
-from .common import HELP_FLAGS, PATH, debug_option, offer, refuse_dash, usage_errors, write_output
+from .common import HELP_FLAGS, PATH, Hinting, debug_option, offer, refuse_dash, usage_errors, write_output
 from .config import Config, read_config
 
 
@@ -52,20 +52,7 @@ def _form(option: Declared) -> dict[str, Any]:
     return {"type": click.Choice(expected.choices) if expected.choices else other, "metavar": option.metavar}
 
 
-class Learn(click.Command):
-    """A command that knows what other programs call its options."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            hint = declarations.elsewhere(error.option_name)
-            if hint is None:
-                raise
-            raise click.UsageError(f"No such option '{error.option_name}'; {hint}", ctx) from None
-
-
-@click.command("learn", cls=Learn, context_settings=HELP_FLAGS)
+@click.command("learn", cls=Hinting, elsewhere=declarations.elsewhere, context_settings=HELP_FLAGS)
 @click.argument("arguments", metavar="TEMPLATE TRAIN... MODEL", nargs=-1, type=PATH)
 @click.option(
     "-a",

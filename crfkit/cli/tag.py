@@ -19,7 +19,7 @@ from crfkit.text.block import Block
 from crfkit.text.reading import Source
 from crfkit.values import shown
 
-from .common import HELP_FLAGS, PATH, Text, debug_option, is_given, note, offer, opened, refuse, usage_errors
+from .common import HELP_FLAGS, PATH, Hinting, Text, debug_option, is_given, note, offer, opened, refuse, usage_errors
 
 if TYPE_CHECKING:
     from crfkit.cluster.crew import Transport
@@ -55,7 +55,11 @@ def _by_label(ctx: click.Context, param: click.Parameter, given: tuple[tuple[str
     return dict(given) or None
 
 
-@click.command("tag", context_settings=HELP_FLAGS)
+# How CRF++, CRFsuite and Wapiti name the model.
+ELSEWHERE = dict.fromkeys(("-m", "--model"), "the model is the first argument")
+
+
+@click.command("tag", cls=Hinting, elsewhere=ELSEWHERE.get, context_settings=HELP_FLAGS)
 @click.argument("model", type=PATH)
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=PATH)
 @click.option(

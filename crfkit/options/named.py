@@ -102,6 +102,7 @@ ELSEWHERE = {
     "cost": "l2 is 1 / cost of CRF++",
     **dict.fromkeys(("f", "freq"), "--min-freq is CRF++'s freq"),
     "m": "--max-iter is CRF++'s maxiter; the model is the last argument",
+    "t": "--threads is Wapiti's nthread; crfkit convert --to crfpp-text writes CRF++'s text model",
     "p": "--threads is CRF++'s; CRFsuite's parameters are options such as --l2; Wapiti's pattern is the first argument",
     "feature.minfreq": "--min-freq is CRFsuite's feature.minfreq",
     "feature.possible_transitions": "--features all gives every pair of labels a feature",
