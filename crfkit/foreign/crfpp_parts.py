@@ -54,9 +54,24 @@ def assembled(
 
 
 def plain_line(template: Template) -> tuple[bytes | None, bool]:
-    """The feature of plain label pairs, from the first B line without macros; and whether another line makes it, too."""
+    """The feature of plain label pairs, from the first B line without macros; and whether another line makes it, too, or may."""
     plain = [line.literals[0] for line in template.lines if "B" in line.kinds and not line.macros]
-    return (plain[0], plain[0] in plain[1:]) if plain else (None, False)
+    return (plain[0], plain[0] in plain[1:] or _from_cells(template, plain[0])) if plain else (None, False)
+
+
+def refuse_shared(template: Template) -> None:
+    """UnsupportedError if a line with macros might make the feature of plain label pairs, which have weights of their own here."""
+    plain = plain_line(template)[0]
+    if plain is not None and _from_cells(template, plain):
+        raise UnsupportedError(f"the template's line {as_text(plain)} and a B line with a macro may make the same feature: begin one of them with other characters")
+
+
+def _from_cells(template: Template, name: bytes) -> bool:
+    """Whether a B line with macros might make this feature: it begins and ends as that does, and is not longer, as cells are not empty."""
+    return any(
+        name.startswith(line.literals[0]) and name.endswith(line.literals[-1]) and sum(map(len, line.literals)) + len(line.macros) <= len(name)
+        for line in template.lines if "B" in line.kinds and line.macros
+    )  # fmt: skip
 
 
 Taken = tuple[Parts, list[bytes], list[tuple[bytes, int]], "numpy.ndarray"]
@@ -94,7 +109,10 @@ def taken_apart(parts: Parts) -> Taken:
             at += n * numpy.asarray(rows.previous, numpy.int64)
         weights[at] = rows.weight
     if plain is not None and parts.pairs is not None:
-        weights[places[plain] : places[plain] + n * n] = parts.pairs
+        room = slice(places[plain], places[plain] + n * n)
+        if parts.bigrams.names.find(plain) >= 0 and (weights[room] != parts.pairs).any() and _from_cells(parts.template, plain):
+            raise UnsupportedError(f"lines of the template with and without a macro make the feature {as_text(plain)}: in CRF++ they share weights")
+        weights[room] = parts.pairs
     return parts, lines, sorted(places.items()), weights
 
 

@@ -10,7 +10,7 @@ import click
 from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS, note
 from crfkit.constants import MOST_THREADS
-from crfkit.foreign.crfpp_parts import line_of
+from crfkit.foreign.crfpp_parts import line_of, refuse_shared
 from crfkit.foreign.parts import parts_of
 from crfkit.learning.judging import judge
 from crfkit.learning.progress import StopRequest
@@ -68,6 +68,7 @@ def _learn(ctx: click.Context, template: str, train: str, targets: dict[str, str
     parsed = dialects.load_crfpp(template, lambda text: note(f"warning: {text}"))
     for line in parsed.lines:
         line_of(line)
+    refuse_shared(parsed)
     for form in targets.values():
         foreign.ready(form)
     algorithm = ALGORITHMS[given["algorithm"].lower()]
