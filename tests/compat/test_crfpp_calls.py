@@ -203,6 +203,8 @@ def test_a_line_end_alone_is_a_token(tmp_path):
     assert [tagger.x(i, 0) for i in range(tagger.size())] == list(text)
     assert {text[i]: tagger.y2(i) for i in (0, 2, 5, 6)} == {"a": "A", "b": "B"}
     assert tagger.clear() and tagger.add("a\r\n") and tagger.add(b"b\n") and [tagger.x(i, 0) for i in range(2)] == ["a", "b"]
+    with pytest.raises(TypeError):
+        tagger.add(["a"])  # type: ignore[arg-type]
 
 
 def test_a_sentence_is_made_of_tokens(model):
