@@ -1,7 +1,7 @@
 """Workers of a dask.distributed scheduler.
 
-Messages have the format of messages.py, so crfkit itself unpickles no input. dask does: anyone who reaches its
-scheduler can run arbitrary code. Use it in trusted networks only.
+Messages have the format of messages.py, so crfkit itself unpickles no input. dask does: use it in trusted networks only, as anyone who
+reaches its scheduler can run arbitrary code.
 """
 
 from __future__ import annotations

@@ -80,8 +80,7 @@ class Checkpoint:
     """The checkpoint of one run: read when the run is resumed, and written during it."""
 
     def __init__(self, path: str, run: Run, algorithm: str, chosen: Any, source: str | None = None):
-        """FileError, ModelFileError or OptionError if it cannot be used, before any data are read. `source`: the file to
-        resume from, if it is a different one."""
+        """FileError, ModelFileError or OptionError if it cannot be used, before data are read. `source`: another file to resume from."""
         self.path, self.source = path, source or path
         self.every_passes, self.every_seconds = interval(run.checkpoint_every) or (1, 0.0)
         self.written = time.monotonic()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crfkit.errors import DataError
-from crfkit.values import as_bytes, as_text, shown
+from crfkit.values import as_bytes, as_text, selected, shown
 
 from .reader import Reader
 
@@ -120,7 +120,7 @@ def _why_none(run: Run) -> str:
 
 def read_corpus(reader: Reader, known: Known | None = None, *, ambiguity: bool = True) -> Corpus:
     """Read all training data, decide which features exist, and number their attributes in the order of the weights.
-    `known`: allow no other labels and attributes than these. `ambiguity`: count the attributes that have several labels."""
+    `known`: allow no other labels and attributes. `ambiguity`: count the attributes that have several labels."""
     from crfkit.features.indexing import RULES
     from crfkit.weights.layout import Layout
 
@@ -136,8 +136,9 @@ def read_corpus(reader: Reader, known: Known | None = None, *, ambiguity: bool =
     rules = builder.rules(False, usual, run.min_freq), builder.rules(True, usual, run.min_freq)
     if known is not None:
         _keep(builder, rules, known, reader.path)
-    if run.n_selected is not None:
-        _select(dataset, rules, run.n_selected, builder.shared())
+    n_selected = selected(run.select)
+    if n_selected is not None:
+        _select(dataset, rules, n_selected, builder.shared())
     layout, *new = Layout.build(dataset, len(dataset.labels), builder.plain_rule(usual), *rules, builder.reaches())
     if not layout.n_features:
         raise no_feature(run, reader.path)

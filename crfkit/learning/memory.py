@@ -63,8 +63,8 @@ def check_data_dir(path: str | None) -> None:
 
 
 def lattice_bytes(corpus: Corpus) -> int:
-    """The scratch of one thread for the longest sequence: six numbers a label and token, the shared matrices, and two matrices or a
-    list a token where rich features make edges differ."""
+    """The scratch of one thread for the longest sequence: six numbers a label and token, the shared matrices, and what a token needs where
+    rich features make edges differ."""
     from crfkit.lattice.lattice import bytes_of_steps
 
     width, longest, rich = (len(corpus.dataset.labels) + 7) // 8 * 8, corpus.dataset.longest, corpus.dataset.n_incidences[1]
@@ -73,8 +73,8 @@ def lattice_bytes(corpus: Corpus) -> int:
 
 
 def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, taggers: int = 0) -> int:
-    """Estimated peak memory of training with this many threads, and with these for tagging development data: the memory in use
-    now, plus what the trainer keeps for each cell of the layout. 0 if the system does not tell what is in use."""
+    """Estimated peak memory of training with so many threads, and so many that tag development data: what is in use now, and
+    what the trainer keeps. 0 if the system does not tell what is in use."""
     from crfkit.data.ordered import WINDOW_BYTES
 
     in_files = corpus.dataset.folder is not None

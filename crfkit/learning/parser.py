@@ -188,11 +188,8 @@ class ParserTraining:
             from crfkit.trainers.base import prune
 
             prune(placed, run.prune)
-        names = ("prune", "seed")
-        header = {
-            **trees.header(), "algorithm": "lookahead", "options": {**asdict(options), **{name: getattr(run, name) for name in names}},
-        }  # fmt: skip
-        return build(tables, placed, trees.builder, header)
+        own = {**asdict(options), "prune": run.prune, "seed": run.seed}
+        return build(tables, placed, trees.builder, {**trees.header(), "algorithm": "lookahead", "options": own})
 
 
 def _parser_of(init: Any) -> ParserModel:

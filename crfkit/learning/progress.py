@@ -62,8 +62,7 @@ class StopRequest:
 class Progress:
     """Reports of one run. `mode`: a bar on a terminal and lines elsewhere (auto), a bar, or no bar.
 
-    Where they can no longer be written, because standard error is closed or a disk is full, the run goes on. What programs put in
-    place of standard error may have nothing but `write`.
+    Where they can no longer be written the run goes on. What programs put in place of standard error may have nothing but `write`.
     """
 
     def __init__(self, mode: str = "auto", quiet: bool = False, stream: TextIO | None = None):

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 
 class Reader:
-    """Data that are read once. `direction` is that of a trainer that can use labels given before; with "backward" those
-    behind the token are the ones given before. `as_seen`: labels keep the order of their first occurrence."""
+    """Data that are read once. `direction` is that of a trainer that can use labels given before; with "backward" those behind the token.
+    `as_seen`: labels keep the order of their first occurrence."""
 
     def __init__(
         self,

@@ -254,8 +254,8 @@ def at_work(algorithm: str, run: Run, corpus: Corpus) -> int:
 
 
 def paying_threads(corpus: Corpus) -> int:
-    """With about how many threads a pass of a batch trainer is fastest. Each has a gradient of its own, and in the end these are added
-    up: reading one weight's takes about a fiftieth of the time of an attribute of a token, and twice that of a pair of labels."""
+    """With about how many threads a pass of a batch trainer is fastest: their gradients are added up in the end. Reading one weight's takes
+    about a fiftieth of the time of an attribute of a token, and twice that of a pair of labels."""
     n, tokens, labels = corpus.dataset.n_incidences[0], corpus.dataset.n_tokens, len(corpus.dataset.labels)
     return max(2, isqrt((50 * n + tokens * labels**2 // 2) // max(corpus.layout.n_cells, 1)))
 

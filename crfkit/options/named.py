@@ -43,7 +43,7 @@ def declared(first: Any = None) -> dict[str, Declared]:
 
 
 def show_options(function: Callable[..., Any], *without: str) -> list[str]:
-    """Every option in the signature of a function, for `help`, except those named; their names. None where the default is the
+    """Every option in the signature of a function, for `help`, except those named; returns their names. None where the default is the
     trainer's own. Type checkers read given.pyi."""
     own = inspect.signature(function)
     others = [parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]

@@ -102,11 +102,6 @@ class Run:
     )  # fmt: skip
 
     @property
-    def n_selected(self) -> int | None:
-        """How many attributes --select keeps; None: all."""
-        return selected(self.select)
-
-    @property
     def distributed(self) -> bool:
         """Whether workers hold the data."""
         return self.workers is not None or self.cluster is not None

@@ -127,8 +127,7 @@ cdef class Trainer:
         return {**{name: getattr(self, name) for name in self.numbers}, **self.vectors()}
 
     def restore(self, dict state) -> None:
-        """Continue from the state of another trainer. KeyError, TypeError or ValueError if it is not the state of such a trainer;
-        this one must then not be used any more."""
+        """Continue from the state of another trainer. KeyError, TypeError or ValueError if it is none: this trainer must not be used then."""
         restore_vectors(state, self.vectors())
         for name in self.numbers:
             setattr(self, name, state[name])

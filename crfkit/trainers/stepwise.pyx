@@ -277,8 +277,8 @@ cdef class OnlineTrainer(Trainer):
         return scored.weight * (lat.logz - lattice_path_score(lat, scored.label))
 
     cdef bint restrict(self, const SentenceC* scored, double* loss) except -1 nogil:
-        """After `expect`, where not all labels of the sequence are given: forward and backward over the possible ones, whose likelihood
-        replaces that of the given ones in loss[0]. Returns whether that is so."""
+        """After `expect`, where not all labels are given: forward and backward over the possible ones, whose likelihood replaces that of the given
+        ones in loss[0]. Whether that is so."""
         cdef LatticeC* lat = &self.lattice.c
         if self.data.possible is None or not self.data.possible.restrict(lat, scored.label, self.data.c.seq_ptr[self.sequence]):
             return False

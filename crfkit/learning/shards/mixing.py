@@ -104,8 +104,8 @@ class Mixing:
         self.corpus.crew.run([shard], lambda memory, own: [*self.corpus.catching_up(memory, own), ["find_rate", request]], accept)
 
     def _step(self) -> float:
-        """Roughly the most that one step may add to a weight: 1 if steps are measured; other trainers add values unscaled, once for
-        each token of a sequence that has them. It is limited, so that small weights are not rounded away."""
+        """Roughly the most that one step may add to a weight: 1 if steps are measured, else values, once for each token of a sequence that has them.
+        It is limited, so that small weights are not rounded away."""
         if self.kind.measured_steps:
             return 1.0
         return min(max(1.0, self.corpus.data.largest_value) * max(1.0, self.corpus.data.longest / USUAL_LENGTH), 1024.0)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Any
 
 from crfkit.cluster.serving import Forgotten
-from crfkit.data.dataset import Dataset
 from crfkit.errors import DataError, TrainingError
 from crfkit.features.merging import tables
 from crfkit.options import TRAINERS as OPTIONS
@@ -50,11 +49,8 @@ class Service:
         self.chunks: dict[int, Any] = {}
         self.groups: list[list[int]] = []
         self.layout: Any = None
-        self.nesting: Any = None
         self.survey: Any = None
-        self.sums_of_all: Any = None
         self.share: Any = None
-        self.touched: tuple[list[int], array.array] | None = None
 
     # ------------------------------------------------------------------------------------------ reading
 
@@ -171,7 +167,7 @@ class Service:
             self.survey.add(*survey)
         self.sums_of_all, self.share = sums, Share(self.layout, threads, counts)
         self.evaluated: list[list[int]] = []
-        self.touched = None
+        self.touched: tuple[list[int], array.array] | None = None
 
     def evaluate(self, shards: list[int], weights: Any, bound: float | None, sparse: bool) -> Any:
         """The objective of these shards, whole groups, at these weights. Sparse: weights and gradient are of the cells that the shards touch
@@ -260,8 +256,7 @@ class Service:
             records.append(record)
         return {"shards": shards, "sums": sums, "records": records}
 
-    def _group(self, shards: Sequence[int]) -> Dataset:
+    def _group(self, shards: Sequence[int]) -> Any:
         if list(shards) not in self.groups:
             raise Forgotten("no such group of shards")
-        data: Dataset = self._held(shards[0])
-        return data
+        return self._held(shards[0])

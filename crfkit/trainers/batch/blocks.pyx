@@ -164,9 +164,8 @@ cdef class Blocks:
         self.held += 1
 
     cdef double step(self, double kappa, double* smooth, double* curvature) noexcept nogil:
-        """The block's new weights, from the gradient at the old ones. Returns by how much the penalties rise; `smooth` and
-        `curvature` get g.d and d.h.d, the terms of the likelihood's rise. self.change becomes the difference from the
-        current weights."""
+        """The block's new weights, from the gradient at the old ones; by how much the penalties rise. `smooth` and `curvature` get g.d and d.h.d, the
+        terms of the likelihood's rise, self.change the difference from the current weights."""
         cdef:
             double g, h, z, penalty = 0, most = RADIUS / fmax(self.largest, 1e-30)
             double old, d
@@ -236,8 +235,7 @@ cdef inline void add_feature(Blocks blocks, int64_t prev, int64_t label, int64_t
 
 
 cdef double visit(Blocks blocks, int32_t block, bint look) except? -1 nogil:
-    """Go through all sequences with a block, to add up its gradient or to change their potentials by blocks.change. Returns by how
-    much log Z rises."""
+    """Go through all sequences with a block: add up its gradient, or change their potentials by blocks.change. By how much log Z rises."""
     cdef:
         const int64_t* ptr = NULL
         const int32_t* token = NULL
@@ -274,7 +272,7 @@ cdef double one_sequence(Blocks blocks, int32_t b, int64_t s, bint look, const i
                          int64_t n) except? -1 nogil:
     """What `visit` does in one sequence, at its n tokens with the block (all but the first, if none are given)."""
     cdef:
-        int64_t begin = blocks.data.c.seq_ptr[s], k, t
+        int64_t begin = blocks.data.c.seq_ptr[s], k, t, at
         double v = 1, weight = weight_of(&blocks.data.c, s)
     if not look:
         return weight * blocks.chains.changed(s, token, n, blocks.factor if b < 0 else NULL, blocks.change, value,
@@ -290,17 +288,13 @@ cdef double one_sequence(Blocks blocks, int32_t b, int64_t s, bint look, const i
             v = value[k]
         blocks.largest = fmax(blocks.largest, fabs(v))
         if b < 0:
-            look_at_node(blocks, t, weight, v)
+            at = t * blocks.chains.row
+            K.chain_nodes(<int32_t>blocks.chains.P, blocks.chains.alpha + at, blocks.chains.beta + at, weight * v, weight * v * v,
+                          blocks.first, blocks.second)
+            blocks.seen[blocks.data.c.label[t]] += weight * v
         else:
             look_at_pair(blocks, s, t, weight, v)
     return 0
-
-
-cdef void look_at_node(Blocks blocks, int64_t t, double weight, double v) noexcept nogil:
-    cdef int64_t at = t * blocks.chains.row
-    K.chain_nodes(<int32_t>blocks.chains.P, blocks.chains.alpha + at, blocks.chains.beta + at, weight * v, weight * v * v,
-                  blocks.first, blocks.second)
-    blocks.seen[blocks.data.c.label[t]] += weight * v
 
 
 cdef void look_at_pair(Blocks blocks, int64_t s, int64_t t, double weight, double v) noexcept nogil:

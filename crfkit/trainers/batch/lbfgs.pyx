@@ -32,8 +32,8 @@ cdef double NO_PENALTY = 1e-30  # with less, gradients divided by it would leave
 
 
 def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int:
-    """Memory for the warm-up; 0 if there is none: it is not wanted, there is no dual, as there is hardly a penalty,
-    or it would need several times the memory of L-BFGS itself (many labels, rich edges)."""
+    """Memory for the warm-up; 0 if there is none: it is not wanted, there is hardly a penalty and so no dual, or it would need several
+    times the memory of L-BFGS itself (many labels, rich edges)."""
     if not options.warm_up or options.l2 < NO_PENALTY:
         return 0
     needed = dual_bytes(data, layout)
@@ -59,8 +59,7 @@ cdef class Lbfgs(QuasiNewton):
         self.seed, self.cold, self.near = seed, initial is None, False
 
     def prepare(self, should_stop=None):
-        """The warm-up: yields a record for each of its passes. Afterwards the weights are those it found, if they are
-        better than zero weights."""
+        """The warm-up: yields a record for each pass. Afterwards the weights are those it found, if they are better than zero weights."""
         cdef:
             DualAscent ascent
             double objective, nothing, left, goal = INFINITY

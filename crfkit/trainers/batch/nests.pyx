@@ -58,8 +58,7 @@ def inner_first(list within) -> list[int]:
 
 
 cdef class Survey:
-    """Which attributes imply which others in all data seen. Data in several parts are surveyed one by one, and the findings are
-    added up in the order of the parts (`add`)."""
+    """Which attributes imply which others in all data seen, part by part; findings are added up in the order of the parts (`add`)."""
 
     def __init__(self, Layout layout not None, nesting not None):
         cdef:

@@ -14,7 +14,7 @@ cdef class Proximal(DualAscent):
         float* moved            # the stiffness before it is raised to LEAST, with the sign of the centre's last move
         float* unit             # by row: the stiffness of a feature with values of 1 is this many times as large
 
-        bint screened           # steps see only unigram attributes that have, or may soon have, a weight:
+        public bint screened    # steps see only unigram attributes that have, or may soon have, a weight:
         int64_t* kept_ptr       # their numbers and values, as in DatasetC
         int32_t* kept_id
         float* kept_val

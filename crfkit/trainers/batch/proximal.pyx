@@ -51,7 +51,7 @@ cdef float FAR = 1e30                   # a squared distance that is never left 
 cdef class Proximal(DualAscent):
     """Options: l1, l2."""
 
-    numbers = DualAscent.numbers + ("usual", "ways", "visited")
+    numbers = DualAscent.numbers + ("usual", "ways", "visited", "screened")
 
     def __init__(self, Dataset data, Layout layout, options, **others):
         cdef int64_t n = layout.c.n_cells, n_visits = data.c.u_ptr[data.c.n_tok]
@@ -135,28 +135,24 @@ cdef class Proximal(DualAscent):
 
     cdef dict vectors(self):
         cdef int64_t n = self.layout.c.n_cells, n_seq = self.data.c.n_seq
-        found = DualAscent.vectors(self)
-        found.update(
-            sum=vector(self, "f", self.sum, n),
-            pull=vector(self, "f", self.pull, n),
-            inverse=vector(self, "f", self.inverse, n),
-            moved=vector(self, "f", self.moved, n),
-            node=vector(self, "f", self.first.node, self.data.c.n_tok * self.layout.c.P),
-            pair=vector(self, "f", self.first.pair, n_seq * self.layout.c.n_pairs),
-            rich=vector(self, "f", self.first.rich, self.rich_start[n_seq]),
-            entropy=vector(self, "d", self.entropy, n_seq),
-            left=vector(self, "f", self.left, n_seq),
-            told=vector(self, "f", self.told, n_seq),
-            curvature=vector(self, "f", self.curvature, n_seq),
-        )
-        return found
-
-    def state(self):
-        return {**DualAscent.state(self), "screened": self.screened}
+        return {
+            **DualAscent.vectors(self),
+            "sum": vector(self, "f", self.sum, n),
+            "pull": vector(self, "f", self.pull, n),
+            "inverse": vector(self, "f", self.inverse, n),
+            "moved": vector(self, "f", self.moved, n),
+            "node": vector(self, "f", self.first.node, self.data.c.n_tok * self.layout.c.P),
+            "pair": vector(self, "f", self.first.pair, n_seq * self.layout.c.n_pairs),
+            "rich": vector(self, "f", self.first.rich, self.rich_start[n_seq]),
+            "entropy": vector(self, "d", self.entropy, n_seq),
+            "left": vector(self, "f", self.left, n_seq),
+            "told": vector(self, "f", self.told, n_seq),
+            "curvature": vector(self, "f", self.curvature, n_seq),
+        }
 
     def restore(self, dict state):
         DualAscent.restore(self, state)
-        if state["screened"]:
+        if self.screened:
             self.screen()
 
     def set_l1(self, double l1) -> None:

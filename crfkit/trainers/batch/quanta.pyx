@@ -18,10 +18,6 @@ cdef double quantum_of(double bound) noexcept:
     return 2.0 ** (ceil(log2(bound)) + 1 - 52)
 
 
-cdef inline double size_of(const float* value, int64_t u) noexcept nogil:
-    return fabs(value[u]) if value != NULL else 1.0
-
-
 cdef double rounded_up(double x, double largest) noexcept nogil:
     """A term that is at most `largest`, rounded up so that sums of 2^29 of such terms are exact, whatever their order."""
     cdef int exponent
@@ -61,7 +57,7 @@ cdef object terms(Dataset data, const double[::1] largest, bint sums):
         else:
             found[0] = fmax(found[0], weight)
         for u in range(c.u_ptr[c.seq_ptr[s]], c.u_ptr[c.seq_ptr[s + 1]]):
-            note(found, most, 1 + c.u_id[u], weight, size_of(c.u_val, u), sums)
+            note(found, most, 1 + c.u_id[u], weight, fabs(c.u_val[u]) if c.u_val != NULL else 1, sums)
         if c.b_ptr != NULL:
             for u in range(c.b_ptr[c.seq_ptr[s]], c.b_ptr[c.seq_ptr[s + 1]]):
                 note(found, most, 1 + data.n_u + c.b_id[u], weight, 1, sums)

@@ -135,8 +135,7 @@ cdef class QuasiNewton(Trainer):
         return 0
 
     cdef bint search(self, double step, double slope0) except -1:
-        """Look for a lower point from w_old along d, trying this step first. Returns whether there is one; w, g and f are then its.
-        slope0 is the slope of f at w_old."""
+        """Look for a lower point from w_old along d, trying this step first; whether there is one. slope0 is the slope of f at w_old."""
         raise TypeError("a quasi-Newton trainer without a line search")
 
     def run_pass(self, should_stop=None) -> dict:

@@ -128,8 +128,8 @@ cdef class Sharded(Objective):
         self.pool = Threads(threads - 1) if threads > 1 else None
 
     def collect(self, weights, double bound):
-        """Send out the weights, and pass each gradient that comes back to `add`. Returns the losses of all chunks in their order, wrong
-        labels and flawed sequences; or None above the bound."""
+        """Send out the weights, and pass each gradient that comes back to `add`. The losses of all chunks in their order, wrong labels and flawed
+        sequences; None above the bound."""
         raise TypeError(f"{type(self).__name__} does not define who has the data")
 
     cdef double sum_up(self) except? -1:

@@ -84,8 +84,7 @@ cdef class History:
         memset(self.gram, 0, sizeof(self.gram))     # products that are not needed are multiplied by 0: none may be infinite
 
     cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* gradient) except *:
-        """Add the step from w_old, where `direction` was called, to w, and update the products. The next call of `direction` must
-        be for `gradient`."""
+        """Add the step from w_old, where `direction` was called, to w, and update the products. `direction` is next called for `gradient`."""
         cdef int32_t slot = next_slot(self), k, part
         self.w, self.w_old, self.g, self.gradient = w, w_old, g, gradient
         self.newest = slot
@@ -103,8 +102,8 @@ cdef class History:
             self.forget()       # no positive curvature: the quadratic model is invalid here
 
     cdef void touch(self, int32_t slots) noexcept nogil:
-        """Touch the memory of this many slots: threads that touch fresh memory at the same time wait for each other. It is not
-        done at creation, since a dual ascent before that needs the memory itself."""
+        """Touch the memory of so many slots: threads that touch fresh memory at the same time wait for each other. Not at creation, since a dual
+        ascent before that needs the memory itself."""
         while self.touched < slots:
             memset(<float*>self.row[2 * self.touched], 0, 2 * self.stride * sizeof(float))
             self.touched += 1

@@ -224,8 +224,8 @@ cdef class Adf(CalibratedTrainer):
         return row.scale
 
     cdef double shared_scale(self, int64_t r) noexcept nogil:
-        """`scale_of` with threads. They wait for each other at the end of a window, so when a row occurs for the first
-        time in a window, no other thread uses its scale."""
+        """`scale_of` with threads. They wait for each other at the end of a window, so no other thread uses the scale of a row that occurs for the
+        first time in one."""
         cdef:
             AdfRowC* row = &self.rows[r]
             int32_t* lock = &self.locks[r % LOCKS]
@@ -241,8 +241,7 @@ cdef class Adf(CalibratedTrainer):
         return scale
 
     cdef double gain_of(self, int64_t r) noexcept nogil:
-        """The factor on the gradient of a row in this step. The first call for a row in a step counts the sample and applies the
-        weight decay of the step."""
+        """The factor on the gradient of a row in this step. The first call for a row counts the sample and applies the weight decay."""
         cdef AdfRowC* row = &self.rows[r]
         if self.stamps != NULL:
             return self.stamped_gain(r)
@@ -259,8 +258,7 @@ cdef class Adf(CalibratedTrainer):
         self.fold(r)
 
     cdef double stamped_gain(self, int64_t r) noexcept nogil:
-        """`gain_of` in a batch, where the weight decay comes with the update; and with threads, where the row may have occurred
-        in other samples meanwhile."""
+        """`gain_of` in a batch, whose update brings the weight decay; and with threads, where other samples may have had the row meanwhile."""
         cdef:
             AdfRowC* row = &self.rows[r]
             int32_t* lock = &self.locks[r % LOCKS] if self.locks != NULL else NULL
