@@ -63,8 +63,7 @@ def check_data_dir(path: str | None) -> None:
 
 
 def lattice_bytes(corpus: Corpus) -> int:
-    """The scratch of one thread for the longest sequence: six numbers a label and token, the shared matrices, and what a token needs where
-    rich features make edges differ."""
+    """The scratch of one thread for the longest sequence, with matrices or lists where rich features make edges differ."""
     from crfkit.lattice.lattice import bytes_of_steps
 
     width, longest, rich = (len(corpus.dataset.labels) + 7) // 8 * 8, corpus.dataset.longest, corpus.dataset.n_incidences[1]

@@ -25,11 +25,8 @@ class StopRequest:
     """Set by a signal, asked by trainers: finish what you are doing and keep what there is.
 
     The signals are Ctrl-C, SIGTERM, and the end of the terminal. One that is ignored when the program starts, as by
-    `nohup` or in the background of a script, stays so.
-
-    Unless it is `armed` there is nothing to keep, and a signal interrupts at once; so does a second signal.
-
-    `ask` is asked, too, if there is one: once it gives True, that is a request.
+    `nohup` or in the background of a script, stays so. Unless it is `armed` there is nothing to keep, and a signal interrupts at once; so
+    does a second signal. `ask` is asked, too, if there is one: once it gives True, that is a request.
     """
 
     def __init__(self, ask: Callable[[], Any] | None = None) -> None:
@@ -60,10 +57,8 @@ class StopRequest:
 
 
 class Progress:
-    """Reports of one run. `mode`: a bar on a terminal and lines elsewhere (auto), a bar, or no bar.
-
-    Where they can no longer be written the run goes on. What programs put in place of standard error may have nothing but `write`.
-    """
+    """Reports of one run, which goes on where they can no longer be written. `mode`: a bar on a terminal and lines elsewhere (auto), a bar,
+    or no bar. What programs put in place of standard error may have nothing but `write`."""
 
     def __init__(self, mode: str = "auto", quiet: bool = False, stream: TextIO | None = None):
         self.stream = stream or sys.stderr

@@ -52,12 +52,11 @@ class Training:
     """One run. Creating it checks all that can be checked without reading the data."""
 
     def __init__(self, train: Any, template: Any, algorithm: str, options: Any, run: Run, progress: Progress, stop: StopRequest):
-        self.train, self.algorithm, self.options, self.progress, self.stop = listed(train), algorithm, options, progress, stop
+        self.train, self.algorithm, self.options, self.run, self.progress, self.stop = listed(train), algorithm, options, run, progress, stop
         if isinstance(run.log, str):
             check_writable(run.log)
         check_files(run.dev)
         self.template = _template(template, run.format)
-        self.run = run
         self.parser: ParserTraining | None = None
         if self.template is not None and self.template.parses:
             from .parser import ParserTraining, check_options

@@ -32,8 +32,7 @@ cdef double NO_PENALTY = 1e-30  # with less, gradients divided by it would leave
 
 
 def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int:
-    """Memory for the warm-up; 0 if there is none: it is not wanted, there is hardly a penalty and so no dual, or it would need several
-    times the memory of L-BFGS itself (many labels, rich edges)."""
+    """Memory for the warm-up; 0 where there is none: not wanted, hardly a penalty and so no dual, or if it took several times that of L-BFGS."""
     if not options.warm_up or options.l2 < NO_PENALTY:
         return 0
     needed = dual_bytes(data, layout)

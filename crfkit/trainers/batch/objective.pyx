@@ -103,8 +103,7 @@ cdef class Objective:
         self.pool = Threads(threads - 1) if threads > 1 else None
 
     cdef double evaluate(self, const weight_t* w, double* g) except? -1:
-        """f(w); its gradient goes to g. Where f(w) is above `bound` it may be INFINITY instead, with no gradient; so it is where
-        scores are not finite, after a step that was far too long."""
+        """f(w); its gradient goes to g. INFINITY, with no gradient, where f(w) is above `bound`, or a step was so long that scores are not finite."""
         cdef double total, squares = 0
         cdef int part
         self.w, self.g = w, g

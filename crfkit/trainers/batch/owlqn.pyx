@@ -49,8 +49,7 @@ cdef double ROUNDING = 1e-12
 
 
 def ascent_bytes(Dataset data not None, Layout layout not None, options) -> int:
-    """Memory for the dual ascent; 0 where there is none: it is not wanted, or not possible, data are small, or it would need several times
-    the memory of OWL-QN itself."""
+    """Memory for the dual ascent; 0 where there is none: not wanted, not possible, on small data, or if it took several times that of OWL-QN."""
     if not options.warm_up or not (options.l1 or options.path) or data.c.n_tok < MANY or data.possible is not None:
         return 0
     needed = dual_bytes(data, layout)

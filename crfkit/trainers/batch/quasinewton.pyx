@@ -26,8 +26,8 @@ cdef bint may_take(int64_t needed, Layout layout, object options) except -1:
 
 
 cdef class QuasiNewton(Trainer):
-    """A subclass defines the line search (`search`) and, if it minimises more than the smooth objective, the value (`evaluate`), the
-    gradient (`find_gradient`) and the directions allowed (`restrict_direction`). Options: l2, memory, epsilon, delta, period."""
+    """A subclass defines the line search (`search`) and, if it minimises more than the smooth objective, `evaluate`, `find_gradient`
+    and `restrict_direction`."""
 
     threaded = True
     numbers = Trainer.numbers + ("bound",)

@@ -85,8 +85,7 @@ cdef class Adf(CalibratedTrainer):
         return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for the model
 
     def __init__(self, Dataset data, Layout layout, options, leader=None, rates=None, sequences=None, found=None, shares=True, **unused):
-        """For a window of a stream: `sequences` are those up to its end, `rates` those of all rows at its start. `found` and `shares` as in
-        ScaledTrainer."""
+        """For a window of a stream: `sequences` up to its end, `rates` of all rows at its start. `found` and `shares` as in ScaledTrainer."""
         cdef int64_t k, n = pairs_row(&layout.c) + 1
         self.penalty = options.l2 / self.updates_of(data.c.n_seq)
         self.alpha, self.beta = options.alpha, options.beta

@@ -39,10 +39,8 @@ cdef double PRECISION = 1e-7    # a margin has converged if it changes by less, 
 
 
 cdef void hildreth(int64_t n, const double* products, double* missing, double most, double* a) noexcept nogil:
-    """The a with 0 <= a[k] <= most that maximise a . missing - |sum_k a[k] d_k|^2 / 2, from all inner products of the d.
-
-    On return missing[k] is what margin k still lacks. Where d_k = 0 no step helps, and a[k] = 0.
-    """
+    """The a with 0 <= a[k] <= most that maximise a . missing - |sum_k a[k] d_k|^2 / 2, from all inner products of the d; 0 where d_k is 0.
+    On return missing[k] is what margin k still lacks."""
     cdef:
         int64_t k, q
         int sweep

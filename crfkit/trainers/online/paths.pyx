@@ -86,8 +86,7 @@ cdef bint follow_paths(PathsC* scratch, const LayoutC* layout, const SentenceC* 
 
     The paths are stored one after the other, with probabilities that sum to 1. Only positions are visited where one of
     them differs from the true path; there the paths are summed first, so that each attribute is visited once.
-    The scores of label pairs in `lat`, if given, are kept up to date: few change, so they need
-    not be loaded again for each sequence. `late`, if given, gains each change times `when`.
+    `lat`, if given, keeps up with the scores of label pairs, of which few change. `late`, if given, gains each change times `when`.
     """
     cdef:
         int64_t t, k, u, T = sent.T, P = layout.P

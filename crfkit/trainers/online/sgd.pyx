@@ -49,8 +49,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
         return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for trials of rates and for the model
 
     def __init__(self, Dataset data, Layout layout, options, leader=None, found=None, shares=True, **unused):
-        """`found`: whether the rate in the options was chosen by a trial, not by the user; `shares`: whether attributes with values
-        above 1 may then have a lower one."""
+        """`found`: a trial chose the rate in the options, not the user; `shares`: attributes with values above 1 may then have a lower one."""
         self.scale, self.age = 1, 0
         if leader is not None:
             self.shares = (<ScaledTrainer>leader).shares
