@@ -346,8 +346,7 @@ cdef int search_beam(NBest s, LatticeC* lat, int n, int width, double ratio, dou
     """As search_nbest, but from left to right, keeping only the best `width` (at least n) partial paths.
 
     Exact if there are no more partial paths than that. If constraints forbid all steps of the kept paths, the
-    exact search takes over.
-    """
+    exact search takes over."""
     cdef:
         int64_t t, size, k, rank
         PartC* layers

@@ -22,8 +22,7 @@ cdef class Decoder:
     `recursions`: "sparse" or "dense" forces one kind of loops (lattice.pyx). Paths are the same, marginals except for rounding.
     `columns`: the places in which the data have the columns of the index.
     `rest`: what single precision left over of weights that were doubles.
-    `bias`: what is added to the score of each label (bias.py).
-    """
+    `bias`: what is added to the score of each label (bias.py)."""
 
     def __init__(self, Features index not None, Layout layout not None, const float[::1] weights not None, labels, *,
                  bint verified=True, constraints=None, int32_t depth=-1, bint backward=False, str recursions="auto", columns=None,

@@ -243,8 +243,7 @@ cdef int advance(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1 n
 cdef RanksC* next_path(NBest s, const LatticeC* lat) except NULL nogil:
     """The next rank at the end: go left as long as the cell before has to find a next rank too, then come back.
 
-    Returns the state of the end, which is cell 0 of position T.
-    """
+    Returns the state of the end, which is cell 0 of position T."""
     cdef:
         int32_t* trail = <int32_t*>s.trail.data
         int64_t t = lat.T, before
@@ -298,8 +297,7 @@ cdef int search_best(NBest s, LatticeC* lat) except -1 nogil:
 cdef int search_nbest(NBest s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil:
     """The n best paths of a scored sequence, best first, and only those with exp(unit (score - best score)) >= ratio.
 
-    Returns how many there are: fewer than n if no more exist, 0 if none does. Uses alpha and beta of the lattice.
-    """
+    Returns how many there are: fewer than n if no more exist, 0 if none does. Uses alpha and beta of the lattice."""
     s.found = 0
     if n > 0 and search_best(s, lat) > 0 and n > 1:
         search_further(s, lat, n, ratio, unit)

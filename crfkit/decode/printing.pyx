@@ -51,8 +51,7 @@ cdef class Printer:
     partial: the input says in an extra column which labels are possible.
     separator (bytes): between the columns added to a line.
     fill: nothing is added; the label replaces what stands in the column of labels.
-    explain (0: none): at most so many reasons for each label, of which `lines` makes lines, without line ends (Rivals.token).
-    """
+    explain (0: none): at most so many reasons for each label, of which `lines` makes lines, without line ends (Rivals.token)."""
 
     cdef HowC how
     cdef bint probability, cells, fill, nameless

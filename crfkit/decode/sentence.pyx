@@ -41,8 +41,7 @@ cdef class OneSentence(Scratch):
 
     `form`: the format of the model's data. `columns`: how many a row needs at least; `refuse` is called with their number if there are
     too few. `loose`: text need not be UTF-8. `spelled`: as in Rows. Threads that share an object hold it (`with`), like an RLock, for
-    as long as they need its sentence.
-    """
+    as long as they need its sentence."""
 
     cdef str form                       # of sentences from Python
     cdef int32_t columns                # that their rows have at least, and

@@ -35,8 +35,7 @@ cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=False) noe
     Measured by benchmarks/sparse_threshold.py. Up to some eighty labels a matrix fits into the L1 cache, and only
     very short lists are faster. With more labels, lists of up to 9 % of all pairs are faster for both forward-backward
     and Viterbi, and of up to a quarter for forward-backward alone, by the sums of a list (loops/simd/sums.inc): that is
-    `summed`, where best paths are never searched and all steps are the shared one.
-    """
+    `summed`, where best paths are never searched and all steps are the shared one."""
     if recursions == SPARSE:
         return L * L
     if recursions == DENSE or L < 48:
@@ -106,8 +105,7 @@ cdef void lattice_add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogi
 
 cdef void lattice_add_scores(LatticeC* lat, const LatticeC* rest) noexcept nogil:
     """After score: add the scores of a second, very small weight vector for the same sentence. Steps must be matrices; they have
-    the shared scores of both already.
-    """
+    the shared scores of both already."""
     cdef int64_t k, t, j
     for t in range(lat.T):
         for j in range(lat.L):
@@ -164,8 +162,7 @@ cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil:
 cdef void lattice_forbid(LatticeC* lat, const uint8_t* transitions) noexcept nogil:
     """After load_weights: forbid transitions whose flag in transitions[L][L] is 0.
 
-    Positions with rich edges copy the shared scores when they are scored, so they inherit this.
-    """
+    Positions with rich edges copy the shared scores when they are scored, so they inherit this."""
     forbid_steps(lat, lat.shared.score, transitions)
     K.exp_tau(lat)
 
@@ -224,8 +221,7 @@ cdef class Lattice:
 
     cdef bint list_features(self, const LayoutC* layout, Recursions recursions, bint summed) except -1 nogil:
         """For weights that change all the time: make steps lists of the pairs that are features, with or without weight,
-        if these are few. Only their expectations are counted then. `summed`: best paths are never searched.
-        """
+        if these are few. Only their expectations are counted then. `summed`: best paths are never searched."""
         cdef EdgeC* shared = &self.c.shared
         cdef int64_t n = layout.n_pairs, most
         summed = summed and layout.B == 0
@@ -247,8 +243,7 @@ cdef class Lattice:
 
     cdef int reserve(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil:
         """Reserve room for a sequence, and choose the form of each of its steps. To be called before score and, where steps are
-        lists, after every `list_pairs`. Nothing of the previous sequence is kept.
-        """
+        lists, after every `list_pairs`. Nothing of the previous sequence is kept."""
         cdef:
             LatticeC* lat = &self.c
             const int64_t* b_ptr = sent.b_ptr

@@ -129,8 +129,7 @@ class ParserModel(Stored):
 
     def attributes(self) -> Iterator[tuple[int, int, list[int | str | None], str]]:
         """(line, row of weights, cells, name) of each attribute. A cell is a text, a number, or None
-        if its place is empty; the name is the line with the macros replaced by the cells.
-        """
+        if its place is empty; the name is the line with the macros replaced by the cells."""
         for number, (line, cells) in enumerate(zip(self.template.lines, self.parts.lines, strict=True)):
             for row, key in self.tables.entries(number):
                 values: list[int | str | None] = [self._value(cell, of) for cell, of in zip(cells, key, strict=True)]
@@ -171,8 +170,7 @@ def build(tables: StateTables, weights: Any, index: Any, header: dict[str, Any])
 class Parser(Described):
     """Parses sentences with a model. Any number of threads may share it.
 
-    A sentence is a list of rows, a row a list of CoNLL-U columns, which must include those that the template uses.
-    """
+    A sentence is a list of rows, a row a list of CoNLL-U columns, which must include those that the template uses."""
 
     def __init__(self, model: ParserModel | Parser):
         found = model.model if isinstance(model, Parser) else model
@@ -231,8 +229,7 @@ class Parser(Described):
 
     def tag(self, rows: Sequence[Sequence[str]]) -> Heads:
         """The head of each word: the number of a word, from 1, or 0 for the root. If the model was trained with
-        `labels`, pairs (head, relation).
-        """
+        `labels`, pairs (head, relation)."""
         return self.tag_many([rows], threads=1)[0]
 
     def tag_many(self, sentences: Iterable[Sequence[Sequence[str]]], threads: int = 0) -> list[Heads]:
@@ -255,8 +252,7 @@ class Parser(Described):
 
     def text(self, blocks: Iterable[Block], threads: int = 0) -> Iterator[tuple[bytes, int, bytes]]:
         """Parse blocks of CoNLL-U. Yields each block with HEAD filled in, and DEPREL if the parser predicts relations; the
-        number of bytes appended that the input did not have; and the trees in the input, for `GoldTrees`.
-        """
+        number of bytes appended that the input did not have; and the trees in the input, for `GoldTrees`."""
         free: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Scratch]] = {}
 
         def work(block: Block) -> tuple[bytes, int, bytes]:

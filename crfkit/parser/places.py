@@ -25,8 +25,7 @@ FIRST, LAST, INNER = range(3)  # steps from a token: to its leftmost child, its 
 
 class Cell(NamedTuple):
     """One macro of a line: the value of a view at a place, the distance between two places, whether their cells are
-    equal, or the number of children from a place on inwards.
-    """
+    equal, or the number of children from a place on inwards."""
 
     kind: int
     view: int

@@ -18,8 +18,7 @@ from .trees cimport TreeColumns, Compared, check_ids, copy_values, number_in
 
 cdef class Scratch(Arena):
     """The memory of one parsing thread. `columns` are the columns of the rows that the index uses, `compared` those that are
-    compared. `relations` are the names of the relations, empty if the parser predicts none.
-    """
+    compared. `relations` are the names of the relations, empty if the parser predicts none."""
 
     cdef Extractor extractor
     cdef Compared compared
@@ -103,8 +102,7 @@ cdef class Scratch(Arena):
 
     cdef int note_gold(self, Rows rows, int64_t s, TreeColumns columns, bint relations) except -1:
         """Write the gold tree of a sentence: the head of each word, and its relation after a colon. An empty line if the text has
-        no heads.
-        """
+        no heads."""
         cdef int64_t first = rows.c.seq_ptr[s], last = rows.c.seq_ptr[s + 1], t, found, before = self.gold.c.n
         cdef int32_t n
         cdef const char* cell

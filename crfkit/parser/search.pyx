@@ -70,8 +70,7 @@ cdef class Search(Arena):
     cdef void choose(self, int32_t correct, bint can_wait, double margin, ActionChoiceC* choice) noexcept nogil:
         """Choose the action with the highest value, the first of equal ones. `margin` is subtracted from the value of the correct
         action (NOBODY: not known). If that is a left arc that can wait, shift is correct instead if its value is higher, and else
-        the arc needs only a part of the margin over shift.
-        """
+        the arc needs only a part of the margin over shift."""
         cdef:
             SearchNodeC* node = &self.node[self.root]
             const float* score = self.scores + <int64_t>self.root * self.tables.n_actions

@@ -182,8 +182,7 @@ cdef class StateTables(Arena):
     def pack(self, const float[::1] weights not None, sizes, renumber):
         """(attributes, sections), without the rows whose weights are all zero. `weights` are in the order of `action`; `sizes`: the
         number of values of each view. `renumber` gets, for each view, flags of the values in use. It returns the attributes
-        of these values, and their new numbers.
-        """
+        of these values, and their new numbers."""
         cdef int32_t i, k, r
         cdef int64_t j, n = 0
         cdef const LineC* line

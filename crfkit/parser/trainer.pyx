@@ -107,8 +107,7 @@ cdef class MarginPerceptron(Arena):
 
     def row_of(self, int32_t line, key, sizes=None) -> int:
         """The row of a key of this line; a new key gets a new row, without weights. `sizes`: the number of values of each view;
-        with it, ValueError if the key has a value that does not exist.
-        """
+        with it, ValueError if the key has a value that does not exist."""
         cdef uint32_t[MOST_CELLS] cells
         if not 0 <= line < self.tables.n_lines or len(key) > MOST_CELLS:
             raise ValueError("lines: of another template")
@@ -347,8 +346,7 @@ cdef class MarginPerceptron(Arena):
 
     def parsed(self, Treebank data not None, const float[::1] weights not None):
         """Parse sentences with weights in the order of `weights`. Returns the number of words with the right head, of words with the
-        right head and relation, and of sentences without an error.
-        """
+        right head and relation, and of sentences without an error."""
         cdef Search search = Search(self.tables, self.options.depth)
         placed = self.placed(weights)
         cdef const float[::1] view = placed

@@ -10,8 +10,7 @@ from .trainer import MarginPerceptron
 
 class ParserTrainer(MarginPerceptron):
     """Options: depth, margin, average (crfkit.options.Lookahead). `initial` lists weights to start from: (line,
-    key, action, weight). The loss is the sum of the margin violations of all decisions.
-    """
+    key, action, weight). The loss is the sum of the margin violations of all decisions."""
 
     converged: str | None = None
 
@@ -37,8 +36,7 @@ class ParserTrainer(MarginPerceptron):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from the state of another trainer. KeyError, OverflowError, TypeError or ValueError if the state does not fit; this
-        trainer is then unusable.
-        """
+        trainer is then unusable."""
         lines, keys, rows, actions, weights, late = (
             memoryview(state[name]).cast("B").cast(kind)  # type: ignore[call-overload]
             for name, kind in zip(("lines", "keys", "rows", "actions", "weights", "late"), "iiiifd", strict=True)

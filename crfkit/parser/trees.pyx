@@ -164,8 +164,7 @@ cdef class Treebank(Arena):
     def add(self, Rows rows not None, TreeColumns columns not None, TableBuilder builder not None, Compared compared not None,
             StringTable relations=None, bint learn=True, bint skip=True):
         """Add the sentences of a parsed block. With `learn`, new values and relations get numbers. With `skip`, trees with crossing
-        arcs are counted and left out. `relations` numbers the relations; without it all have the number 0.
-        """
+        arcs are counted and left out. `relations` numbers the relations; without it all have the number 0."""
         cdef int64_t s, t, T, n
         cdef int32_t size
         cdef const char* text

@@ -26,8 +26,7 @@ def expand(
     """The feature string of a line at token `t` of a sentence; None if a macro has no value there.
 
     `rows` holds the columns of each token. `labels` are the labels so far, for lines with %y. For P lines, `places`
-    finds the token at a place of a parser, and `t` is ignored.
-    """
+    finds the token at a place of a parser, and `t` is ignored."""
     text = line.literals[0].decode()
     for macro, literal in zip(line.macros, line.literals[1:], strict=True):
         value = _value(macro, rows, t, labels) if places is None else _placed(macro, rows, places)

@@ -147,8 +147,7 @@ class Template:
     def of(cls, given: Any) -> Template:
         """A template from an argument: a Template, the path of a file, or the text itself.
 
-        A str that is not the name of a file is a text if it has a line end, or a macro such as `%x[`.
-        """
+        A str that is not the name of a file is a text if it has a line end, or a macro such as `%x[`."""
         if isinstance(given, Template):
             return given
         if not isinstance(given, (str, bytes, os.PathLike)):
@@ -268,8 +267,7 @@ def _columns(macro: Macro) -> list[tuple[str | None, int]]:
 class _LineParser:
     """Parses one line; knows its place for error messages.
 
-    `known` maps the texts of macros in earlier lines to the macros, since templates repeat them.
-    """
+    `known` maps the texts of macros in earlier lines to the macros, since templates repeat them."""
 
     def __init__(self, line: str, number: int, path: str | None, known: dict[str, Macro]):
         self.line, self.number, self.path, self.known = line, number, path, known

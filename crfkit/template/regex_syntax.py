@@ -223,8 +223,7 @@ class Program:
     """Instructions (operation, x, y), in which a thread goes on with the next one unless it says otherwise:
 
     character x, any, set x    take one character       begin, end    are at that end of the text
-    jump x    go on at x       split x y    go on at both, x preferred       match
-    """
+    jump x    go on at x       split x y    go on at both, x preferred       match"""
 
     def __init__(self) -> None:
         self.instructions: list[tuple[str, int, int]] = []

@@ -17,8 +17,7 @@ cdef inline int64_t pairs_begin(int64_t n) noexcept nogil:
 
 cdef inline bint is_hot(int64_t n, int32_t P) noexcept nogil:
     """Whether an attribute with this many features gets a dense row. That pays from about a sixth of the labels on: with
-    fewer, most of the row would be zeros.
-    """
+    fewer, most of the row would be zeros."""
     return n >= least_hot(P)
 
 
@@ -48,8 +47,7 @@ cdef inline int64_t pairs_row(const LayoutC* layout) noexcept nogil:
 
 cdef inline int64_t layout_row(const LayoutC* layout, int64_t r, int64_t* first) noexcept nogil:
     """The first cell of a row, and how many it has. Rows are unigram attributes, then rich bigram attributes, then all
-    plain label pairs together.
-    """
+    plain label pairs together."""
     cdef int64_t b = r - layout.A
     if r < layout.H:
         first[0] = r * layout.P

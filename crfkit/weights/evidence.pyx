@@ -80,8 +80,7 @@ cdef class Evidence(Arena):
 
 
 cdef inline int64_t renamed(int64_t label, const int32_t[::1] labels, int64_t L) noexcept:
-    """A previous label's number here; positions before the sentence are BEGIN and BEGIN + 1. -1: there is no such label.
-    """
+    """A previous label's number here; positions before the sentence are BEGIN and BEGIN + 1. -1: there is no such label."""
     if label == ANY:
         return ANY
     return labels[label] if label < L else BEGIN + label - L if label < L + 2 else -1

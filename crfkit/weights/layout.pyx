@@ -23,8 +23,7 @@ MAX_LABELS = 65535
 
 cdef void layout_clear_absent(const LayoutC* layout, double* cells, int64_t first, int64_t last) noexcept nogil:
     """Clear those of the cells first .. last - 1 that are in dense rows or in the label-pair matrix and belong to no
-    feature.
-    """
+    feature."""
     cdef:
         int64_t k, end_of_lists = layout.cold0 + layout.u_ptr[layout.A] - layout.u_ptr[layout.H]
         int64_t end_of_pairs = layout.tau0 + <int64_t>layout.L * layout.P if layout.has_tau else layout.tau0
@@ -116,8 +115,7 @@ cdef class Layout:
     of each rich bigram attribute, all ascending. `has_tau`: plain label pairs are features, too;
     `hot`: how many unigram attributes have dense rows. The arrays are not copied; `b_prev2` is given only if there
     are features with history. Without `verify`, checks that depend on the size of the arrays are left to layout_fits,
-    sentence by sentence.
-    """
+    sentence by sentence."""
 
     def __init__(self, int32_t labels, bint has_tau, int64_t hot, const int64_t[::1] u_ptr, const uint16_t[::1] u_label,
                  const int64_t[::1] b_ptr, const uint16_t[::1] b_prev, const uint16_t[::1] b_label,
@@ -165,8 +163,7 @@ cdef class Layout:
         The rules of unigram attributes, of rich bigram attributes and, in `plain`, of plain label pairs define their
         features: 0 none, 1 the labels they were seen with, 2 all labels. `b_reach[b]` tells which labels before its own a
         bigram attribute looks at (features/reach.pxd); None: all look at the last one. `at_once`: how many tokens are
-        sorted at a time.
-        """
+        sorted at a time."""
         cdef int64_t t
         check_labels(labels, b_reach)
         data.need_labels(0)
@@ -209,8 +206,7 @@ cdef class Layout:
 
     cpdef int tell_absent(self, pairs) except -1:
         """Record for training which cells of dense rows, and which of the matrix of label pairs (`pairs`, L rows of P
-        bytes), belong to features. A layout of a model file needs no such record: all other cells are zero.
-        """
+        bytes), belong to features. A layout of a model file needs no such record: all other cells are zero."""
         cdef:
             LayoutC* c = &self.c
             const uint8_t[::1] mask = pairs

@@ -23,8 +23,7 @@ cdef cut(values, int64_t n):
 def pruned(Layout layout not None, const float[::1] w):
     """A layout without the features of weight zero: (layout, weights, new ids of the attributes, of the bigram ones).
 
-    Attributes keep their order, except that dense rows stay in front; those without any feature left get the id -1.
-    """
+    Attributes keep their order, except that dense rows stay in front; those without any feature left get the id -1."""
     cdef:
         const LayoutC* old = &layout.c
         Layout new
@@ -125,8 +124,7 @@ cdef carried(const LayoutC* old, const float[::1] w, const LayoutC* c, const int
 def frequent(Layout layout not None, Dataset data not None, double least):
     """The layout that `Layout.build` made of these data, without features whose count is less than `least`: (layout, new ids
     of the unigram attributes, of the bigram ones). None if there are no such features. Features of bigram
-    attributes stay. Counts are CRFsuite's: each occurrence counts its value, a label pair counts one, times the weight of the sequence.
-    """
+    attributes stay. Counts are CRFsuite's: each occurrence counts its value, a label pair counts one, times the weight of the sequence."""
     cdef:
         int64_t s, t, u, k, cell, pairs, n_pairs = <int64_t>layout.c.L * layout.c.P
         int64_t left = 0
