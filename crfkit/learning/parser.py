@@ -123,7 +123,7 @@ class Development:
         for rows, names, path in blocks(listed(data)):
             if list(names) != trees.names:
                 raise DataError(f"the columns are {' '.join(names)}, expected those of the training data: {' '.join(trees.names)}", path, 1)
-            self.bank.add(rows, TreeColumns(names, path), trees.builder, trees.compared, trees.table, False, False)
+            self.bank.add(rows, TreeColumns(names, path), trees.builder, trees.compared, trees.table, False)
         if not self.bank.n_tokens:
             raise DataError("no tokens in the development data")
 

@@ -25,7 +25,7 @@ from crfkit.values import copied, shown
 from crfkit.version import __version__
 
 from .places import COUNT, DISTANCE, EQUAL, StateFeatures, features_of
-from .scratch import Scratch, packed_values
+from .search import Scratch, packed_values
 from .statetables import StateTables
 from .trees import TreeColumns, check_ids
 

@@ -69,7 +69,6 @@ cdef int correct_kind(const StateC* s, const int32_t* head, const int32_t* waiti
 
 
 cdef int64_t number_in(const char* s, int64_t n) noexcept nogil:
-    """The value of a number written in digits; -1 for anything else, and for numbers too large for a token."""
     cdef int64_t i, found = 0
     if n < 1 or n > 10:
         return -1
@@ -162,9 +161,9 @@ cdef class Treebank(Arena):
         return found.tolist()
 
     def add(self, Rows rows not None, TreeColumns columns not None, TableBuilder builder not None, Compared compared not None,
-            StringTable relations=None, bint learn=True, bint skip=True):
-        """Add the sentences of a parsed block. With `learn`, new values and relations get numbers. With `skip`, trees with crossing
-        arcs are counted and left out. `relations` numbers the relations; without it all have the number 0."""
+            StringTable relations=None, bint learn=True):
+        """Add the sentences of a parsed block. With `learn`, new values and relations get numbers, and trees with crossing arcs are
+        counted and left out. `relations` numbers the relations; without it all have the number 0."""
         cdef int64_t s, t, T, n
         cdef int32_t size
         cdef const char* text
@@ -180,7 +179,7 @@ cdef class Treebank(Arena):
             self.head, self.relation = <int32_t*>self.head_buf.data, <int32_t*>self.relation_buf.data
             self.values, self.start = <int32_t*>self.value_buf.data, <int64_t*>self.start_buf.data
             read_heads(rows, columns, s, self.head + n)
-            if skip and not projective(self.head + n, <int32_t>T):
+            if learn and not projective(self.head + n, <int32_t>T):
                 self.n_crossing += 1
                 continue
             for t in range(T):
