@@ -11,7 +11,7 @@ from crfkit.text.rows cimport Rows
 from crfkit.text.table cimport FORM_CONLLU, rows_label
 from crfkit.loops.numbers cimport INFINITY, fabs, isfinite
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport Lattice, lattice_add_scores, lattice_add_weights, lattice_bias, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
+from crfkit.lattice.lattice cimport Lattice, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_fits
 from crfkit.memory cimport arena_reserve, arena_zeros, memchr, memcpy, memset
 from crfkit.features.hashing cimport string_hash, strings_find
@@ -37,7 +37,7 @@ cdef class Scratch:
         if decoder.rest != NULL:
             self.rest = Lattice(decoder.layout.c.L)
             lattice_load_weights(&self.rest.c, &decoder.layout.c, decoder.rest, 1.0)
-            lattice_add_weights(&self.lattice.c, &self.rest.c)
+            add_weights(&self.lattice.c, &self.rest.c)
         if decoder.constrained:
             lattice_forbid(&self.lattice.c, decoder.may_follow)
             self.voting = Lattice(decoder.layout.c.L)       # steps have the score zero
@@ -69,11 +69,11 @@ cdef class Scratch:
         if self.rest is not None:
             self.rest.reserve(&self.decoder.layout.c, sent)
             K.score(&self.decoder.layout.c, self.decoder.rest, 1.0, sent, &self.rest.c)
-            lattice_add_scores(&self.lattice.c, &self.rest.c)
+            add_scores(&self.lattice.c, &self.rest.c)
         if not self.decoder.verified:
             check_scores(self)
         if self.decoder.bias != NULL:
-            lattice_bias(&self.lattice.c, self.decoder.bias)
+            add_bias(&self.lattice.c, self.decoder.bias)
         if self.decoder.constrained:
             self.bound()
         self.level = self.step_level * (self.lattice.c.T - 1)
@@ -273,6 +273,37 @@ cdef void reverse(uint16_t* labels, int64_t n) noexcept nogil:
     cdef int64_t t
     for t in range(n // 2):
         labels[t], labels[n - 1 - t] = labels[n - 1 - t], labels[t]
+
+
+# ------------------------------------------------------------------------- scores
+
+cdef void add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogil:
+    """After load_weights: add the shared scores of a second weight vector. Steps must be matrices."""
+    cdef int64_t k
+    for k in range(<int64_t>lat.L * lat.P):
+        lat.shared.score[k] += rest.shared.score[k]     # padding stays -inf
+    K.exp_tau(lat)
+
+
+cdef void add_scores(LatticeC* lat, const LatticeC* rest) noexcept nogil:
+    """After score: add the scores of a second, very small weight vector for the same sentence. Steps must be matrices; they have
+    the shared scores of both already."""
+    cdef int64_t k, t, j
+    for t in range(lat.T):
+        for j in range(lat.L):
+            lat.score[t * lat.P + j] += rest.score[t * lat.P + j]
+    for t in range(lat.n_own):
+        for k in range(<int64_t>lat.L * lat.P):
+            if k % lat.P < lat.L:
+                lat.own[t].score[k] += rest.own[t].score[k] - rest.shared.score[k]
+
+
+cdef void add_bias(LatticeC* lat, const double* bias) noexcept nogil:
+    """After score: add bias[L] to the scores of the labels of each position."""
+    cdef int64_t t, j
+    for t in range(lat.T):
+        for j in range(lat.L):
+            lat.score[t * lat.P + j] += bias[j]
 
 
 # A large constant that all labels of a position, or all pairs of the shared step, have in common does not affect which labels are best,

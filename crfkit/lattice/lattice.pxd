@@ -24,12 +24,9 @@ cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weigh
 cdef void lattice_load_scores(LatticeC* lat, const LayoutC* layout, const weight_t* w) noexcept nogil
 cdef void find_row_tops(LatticeC* lat) noexcept nogil
 cdef void lattice_follow(LatticeC* lat, const LayoutC* layout, const weight_t* w, int64_t cell) noexcept nogil
-cdef void lattice_add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogil
-cdef void lattice_add_scores(LatticeC* lat, const LatticeC* rest) noexcept nogil
 cdef int lattice_sum(LatticeC* lat) except -1 nogil
 cdef int lattice_expect(LatticeC* lat) except -1 nogil
 cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noexcept nogil
-cdef void lattice_bias(LatticeC* lat, const double* bias) noexcept nogil
 cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil
 cdef void lattice_forbid(LatticeC* lat, const uint8_t* transitions) noexcept nogil
 cdef void forbid_steps(LatticeC* lat, double* matrix, const uint8_t* transitions) noexcept nogil
@@ -47,6 +44,5 @@ cdef class Lattice(Arena):
     cdef BufferC steps, own_matrices, own_pairs, own_index
     cdef int reserve(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil
     cdef int reserve_shared(self, int32_t T) except -1 nogil
-    cdef int list_sums(self) except -1 nogil
     cdef bint list_pairs(self, Recursions recursions) except -1 nogil
     cdef bint list_features(self, const LayoutC* layout, Recursions recursions, bint summed) except -1 nogil

@@ -95,27 +95,6 @@ cdef void lattice_follow(LatticeC* lat, const LayoutC* layout, const weight_t* w
         crfkit_set_score(&lat.shared, <int32_t>(k // layout.P), <int32_t>(k % layout.P), w[cell])
 
 
-cdef void lattice_add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogil:
-    """After load_weights: add the shared scores of a second weight vector. Steps must be matrices."""
-    cdef int64_t k
-    for k in range(<int64_t>lat.L * lat.P):
-        lat.shared.score[k] += rest.shared.score[k]     # padding stays -inf
-    K.exp_tau(lat)
-
-
-cdef void lattice_add_scores(LatticeC* lat, const LatticeC* rest) noexcept nogil:
-    """After score: add the scores of a second, very small weight vector for the same sentence. Steps must be matrices; they have
-    the shared scores of both already."""
-    cdef int64_t k, t, j
-    for t in range(lat.T):
-        for j in range(lat.L):
-            lat.score[t * lat.P + j] += rest.score[t * lat.P + j]
-    for t in range(lat.n_own):
-        for k in range(<int64_t>lat.L * lat.P):
-            if k % lat.P < lat.L:
-                lat.own[t].score[k] += rest.own[t].score[k] - rest.shared.score[k]
-
-
 cdef int lattice_sum(LatticeC* lat) except -1 nogil:
     """Forward and backward over a scored sequence."""
     if K.forward_backward(lat) != 0:
@@ -140,14 +119,6 @@ cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noex
         total += crfkit_edge_score(lat.edge[t], labels[t - 1], labels[t])
         total += lat.score[<int64_t>t * lat.P + labels[t]]
     return total
-
-
-cdef void lattice_bias(LatticeC* lat, const double* bias) noexcept nogil:
-    """After score: add bias[L] to the scores of the labels of each position."""
-    cdef int64_t t, j
-    for t in range(lat.T):
-        for j in range(lat.L):
-            lat.score[t * lat.P + j] += bias[j]
 
 
 cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil:
@@ -207,17 +178,9 @@ cdef class Lattice:
         if K.list_pairs(&self.c.shared, NULL, self.most, <PairC*>self.pairs.data, <int32_t*>self.index.data) > self.most:
             self.most = -1
         else:
-            self.list_sums()
+            list_sums(self)
         choose_rows(&self.c)
         return self.most >= 0
-
-    cdef int list_sums(self) except -1 nogil:
-        """After list_pairs: the same pairs for sums."""
-        if <int64_t>self.c.L * self.c.P > LARGEST_CELL:
-            return 0
-        arena_reserve(self, &self.sums, crfkit_sums_bytes(self.c.L, self.c.shared.n), 1)
-        K.list_sums(&self.c.shared, <char*>self.sums.data)
-        return 0
 
     cdef bint list_features(self, const LayoutC* layout, Recursions recursions, bint summed) except -1 nogil:
         """For weights that change all the time: make steps lists of the pairs that are features, with or without weight,
@@ -230,7 +193,7 @@ cdef class Lattice:
         if self.c.counted:
             reserve_lists(self, recursions, n)
             K.list_pairs(shared, layout.tau_mask if layout.has_tau else NULL, n, <PairC*>self.pairs.data, <int32_t*>self.index.data)
-            self.list_sums()
+            list_sums(self)
             arena_reserve(self, &self.counts, crfkit_most_places(layout.L, n), sizeof(double))
             self.c.counts = <double*>self.counts.data
             if summed:      # single scores, which lie far apart in a matrix, are never needed
@@ -365,6 +328,15 @@ cdef int reserve_lists(Lattice lattice, Recursions recursions, int64_t pairs) ex
     arena_reserve(lattice, &lattice.pairs, pairs + 1, sizeof(PairC))
     arena_reserve(lattice, &lattice.index, 2 * (<int64_t>lattice.c.L + 1) + pairs, sizeof(int32_t))
     lattice.c.shared.pair = NULL
+    return 0
+
+
+cdef int list_sums(Lattice lattice) except -1 nogil:
+    """After list_pairs: the same pairs for sums."""
+    if <int64_t>lattice.c.L * lattice.c.P > LARGEST_CELL:
+        return 0
+    arena_reserve(lattice, &lattice.sums, crfkit_sums_bytes(lattice.c.L, lattice.c.shared.n), 1)
+    K.list_sums(&lattice.c.shared, <char*>lattice.sums.data)
     return 0
 
 
