@@ -89,10 +89,6 @@ class Node:
         above = self.parent.index if self.parent else -1
         return above, self.view, self.distance, self.arity, self.first, self.last, len(self.slots)
 
-    def cover(self, base: int) -> None:
-        """Extend the range of the node to lines whose first cell is at offset `base`."""
-        self.first, self.last = min(self.first, base), max(self.last, base)
-
 
 class Use(NamedTuple):
     """A line at a token: the slot of a node, or for a line without macros (node -1) one of the constants."""
@@ -162,8 +158,9 @@ class Plan:
         if key not in children:
             children[key] = Node(len(self.nodes), parent, *key, base)
             self.nodes.append(children[key])
-        children[key].cover(base)
-        return children[key]
+        node = children[key]
+        node.first, node.last = min(node.first, base), max(node.last, base)
+        return node
 
     def _slot(self, node: Node, line: Line, bigram: bool) -> int:
         """The slot of a line. Lines that differ only in their offset share their features."""

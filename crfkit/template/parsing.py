@@ -367,7 +367,11 @@ class _LineParser:
                     raise self.error(f"'{text}' does not say which children to count; expected a place such as s0.l or s0.r")
                 values["place" if code == "r" else "place2"] = argument
             elif code == "p":
-                values[name] = self.pattern(text, argument)
+                try:
+                    compile_pattern(argument)
+                except ValueError as error:
+                    raise self.error(f"'{text}': {error}") from None
+                values[name] = argument
             elif _NUMBER.fullmatch(argument):
                 values[name] = int(argument)
                 if code in "cC" and values[name] < 0:
@@ -388,10 +392,3 @@ class _LineParser:
         if form.kind == "y" and self.line[0] not in "Uu":
             raise self.error(f"'{text}' in a line that starts with {self.line[0]}: %y belongs into U lines")
         return values
-
-    def pattern(self, text: str, pattern: str) -> str:
-        try:
-            compile_pattern(pattern)
-        except ValueError as error:
-            raise self.error(f"'{text}': {error}") from None
-        return pattern
