@@ -275,8 +275,7 @@ typedef struct {
     void (*list_sums)(EdgeC *, char *room);
     /* node and rich edge scores; needs load_tau, and room for the sequence */
     void (*score)(const LayoutC *, const weight_t *w, double scale, const SentenceC *, LatticeC *);
-    /* potentials of nodes and own matrices; returns the widest range of their products, a logarithm, or -1 when a
-     * position allows no label */
+    /* potentials of nodes and own matrices; the widest range of their products, a logarithm, or -1 if a position allows no label */
     double (*potentials)(LatticeC *);
     /* potentials, forward, backward, logz; needs exp_tau and score. 0, or -1 when no path is possible */
     int (*forward_backward)(LatticeC *);
@@ -358,7 +357,6 @@ typedef struct {
     /* out += E o alpha' right, or gain * alpha' right if E is NULL, summed over n pairs of rows at this stride */
     void (*add_outers)(int32_t L, int32_t P, int64_t n, int64_t apart, const double *alpha, const double *right, double gain,
                        const double *E, double *out);
-    /* x . y, row o= by, and out = exp(scale x); of whole rows */
     double (*dot_row)(int32_t P, const double *x, const double *y);
     void (*multiply)(int32_t P, const double *by, double *row);
     void (*exp_row)(int64_t n, const double *x, double scale, double *out);
