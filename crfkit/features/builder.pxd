@@ -1,8 +1,5 @@
 """The index of a corpus that is being read; see builder.pyx."""
 
-from libc.stdint cimport int32_t, int64_t
-
-from crfkit.text.table cimport RowsC
 from crfkit.data.dataset cimport Dataset
 from .tables cimport Features
 from .workspace cimport Workspace

@@ -1,6 +1,6 @@
 """Strings numbered in order of first occurrence; see strings.pyx."""
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from crfkit.memory cimport Arena, BufferC
 from .structs cimport StringTableC
