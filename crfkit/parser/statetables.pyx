@@ -100,6 +100,8 @@ cdef class StateTables(Arena):
             raise ValueError(f"{self.n_places} places")
         self.step = <StepC*>arena_zeros(self, len(features.steps), sizeof(StepC))
         for i, (place, kind) in enumerate(features.steps):
+            if not 0 <= place < N_ROOTS + i:
+                raise ValueError(f"a step from place {place}")
             self.step[i] = StepC(place, kind)
         self.line = <LineC*>arena_zeros(self, self.n_lines, sizeof(LineC))
         cell = <PlacedCellC*>arena_zeros(self, sum(map(len, features.lines)), sizeof(PlacedCellC))
@@ -111,6 +113,8 @@ cdef class StateTables(Arena):
                 raise ValueError(f"{line.arity} cells in a line")
             self.most_cells = max(self.most_cells, line.arity)
             for one in cells:
+                if not 0 <= min(one.place, one.place2) <= max(one.place, one.place2) < self.n_places:
+                    raise ValueError(f"place {one.place}")
                 cell[0] = PlacedCellC(one.kind, one.view, one.place, one.view2, one.place2)
                 cell += 1
         if sections is not None:
