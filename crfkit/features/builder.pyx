@@ -83,7 +83,6 @@ cdef class TableBuilder(Features):
         that only one tuple of cells can make goes into the tables of cells. If the template makes no such strings, the table of names is
         used as it is by a builder without attributes, and becomes read-only."""
         cdef int64_t i, n
-        cdef int32_t k
         cdef const char* s
         if not self.space[bigram].n and all([slot.by_string for slot in self.plan.slots]):
             names.mapped = names.mapped or ()
@@ -92,15 +91,14 @@ cdef class TableBuilder(Features):
             for i in range(names.c.n):
                 (<int32_t*>self.literal_attr[bigram].data)[i] = <int32_t>i
             self.space[bigram] = SpaceC(names.c.n, &names.c, <const int32_t*>self.literal_attr[bigram].data)
+            grow_first(self)
             return
         with nogil:
             for i in range(names.c.n):
                 n = strings_get(&names.c, <int32_t>i, &s)
                 if not adopt_cells(self, s, n, bigram):
                     learn_literal(self, s, n, bigram)
-            for k in range(self.n_nodes):
-                if self.node[k].arity == 1:     # cells that are known from lines of several, too: other strings may begin with them
-                    grow_rows(self, &self.node[k], (<View>self.view[self.node[k].view]).strings.c.n)
+            grow_first(self)
         for view in self.views:
             (<View>view).catch_up(&self.workspace.text)
 
@@ -177,6 +175,17 @@ cdef class TableBuilder(Features):
             found[name] = None
         found.update(dict.fromkeys(unigrams[done:]))
         return list(found)
+
+
+cdef int grow_first(TableBuilder builder) except -1 nogil:
+    """Rows for the values that lines may begin with: other strings may begin with cells that are known from lines of several, and what
+    equality gives is always known."""
+    cdef int32_t i
+    for i in range(builder.n_nodes):
+        if builder.node[i].arity == 1:
+            grow_rows(builder, &builder.node[i], (<View>builder.view[builder.node[i].view]).strings.c.n)
+    return 0
+
 
 cdef bint adopt_cells(TableBuilder builder, const char* s, int64_t n, bint bigram) except -1 nogil:
     """Number the slot and cells that make a string; False if they may not be unique."""

@@ -160,6 +160,23 @@ def test_learning_goes_on_from_it():
         assert learned[feature] == pytest.approx(weight, abs=1e-4)
 
 
+@pytest.mark.parametrize("line", [
+    "U:%=[0,0,-1,0]", "U:%=[0,0,0,1]", "U:%=[0,0,1,0]/%x[0,0]", "U:%x[0,0]%=[0,0,1,0]", "U:%=[0,0,1,0]%=[0,1,1,1]", 'U:%t[0,0,"a"]', 'U:%m[0,0,"^a"]%S[0,1]', "U:%p[0,0,1]",
+])  # fmt: skip
+def test_templates_of_all_macros(line):
+    """What equality gives is known without any cell."""
+    parsed = crfkit_template(line)
+    rng = random.Random(8)
+    corpus = [[rng.choices("abc", k=2) for _ in range(rng.randint(1, 5))] for _ in range(30)]
+    made = [[[expand(parsed.lines[0], rows, t)] for t in range(len(rows))] for rows in corpus]
+    crfkit.learn([[(names, str(rng.randint(1, 3))) for names in items] for items in made], format="crfsuite").save("items")
+    Path("template").write_text(f"{line}\nB\n")
+    foreign.convert("items", "columns", template="template")
+    items, columns = crfkit.load("items"), crfkit.load("columns")
+    for rows, named in zip(corpus, made, strict=True):
+        assert not apart(columns.marginals(rows), items.marginals(named)).any()
+
+
 def test_a_template_that_made_other_attributes_is_refused():
     trained("model", corpus(14))
     Path("template").write_text("U00:%x[0,0]\n")
