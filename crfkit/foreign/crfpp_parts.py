@@ -41,22 +41,22 @@ def assembled(
     taken = len(of_u) * len(names) + len(of_b) * len(names) ** 2
     if taken > len(weights):
         raise ModelFileError(f"damaged: the features have {taken} weights, the file {len(weights)}")
-    plain, again = plain_line(template)
+    plain, lines_of_plain = plain_line(template)
     pairs = None
     if plain is not None and plain in features:
         number = features.names.find(plain)
         pairs = FeatureRows.placed(features, [number], None, weights, len(names), True).weight
-        if not again:
+        if lines_of_plain == 1 and not _from_cells(template, plain):
             of_b.remove(number)
     unigrams = FeatureRows.placed(features, of_u, None, weights, len(names), False)
     bigrams = FeatureRows.placed(features, of_b, None, weights, len(names), True)
     return Parts("crf++", names, unigrams, bigrams, pairs, template, xsize + 1, {**options, "maxid": len(weights)}, features)
 
 
-def plain_line(template: Template) -> tuple[bytes | None, bool]:
-    """The feature of plain label pairs, from the first B line without macros; and whether another line makes it, too, or may."""
+def plain_line(template: Template) -> tuple[bytes | None, int]:
+    """The feature of plain label pairs, from the first B line without macros; and how many such lines make it."""
     plain = [line.literals[0] for line in template.lines if "B" in line.kinds and not line.macros]
-    return (plain[0], plain[0] in plain[1:] or _from_cells(template, plain[0])) if plain else (None, False)
+    return (plain[0], plain.count(plain[0])) if plain else (None, 0)
 
 
 def refuse_shared(template: Template) -> None:
@@ -83,15 +83,16 @@ def taken_apart(parts: Parts) -> Taken:
 
     if parts.template is None:
         raise UnsupportedError("a CRF++ model needs a template: give the one that made the attributes with --template")
-    if parts.template.dialect in (dialects.WAPITI, dialects.MAXENT):
+    of_wapiti = parts.template.dialect in (dialects.WAPITI, dialects.MAXENT)
+    if of_wapiti:
         parts = translated(parts, dialects.CRFPP)
     assert parts.template is not None
     lines = sorted(map(line_of, parts.template.lines), key=lambda line: line[:1] == b"B")
-    plain, again = plain_line(parts.template)
+    plain, lines_of_plain = plain_line(parts.template)
     if plain is None and parts.pairs is not None and any(parts.pairs):
         raise UnsupportedError("the model has weights of pairs of labels, but its template has no line for them (B without macros)")
     n = len(parts.labels)
-    names = [*parts.unigrams.names, *(name for name in parts.bigrams.names if not (again and name == plain))]
+    names = [*parts.unigrams.names, *(name for name in parts.bigrams.names if name != plain)]
     if plain is not None:
         names.append(plain)
     names.sort(key=lambda name: parts.places.get(name, len(names) * n * n))
@@ -108,11 +109,13 @@ def taken_apart(parts: Parts) -> Taken:
         if rows is parts.bigrams:
             at += n * numpy.asarray(rows.previous, numpy.int64)
         weights[at] = rows.weight
-    if plain is not None and parts.pairs is not None:
-        room = slice(places[plain], places[plain] + n * n)
-        if parts.bigrams.names.find(plain) >= 0 and (weights[room] != parts.pairs).any() and _from_cells(parts.template, plain):
+    if plain is not None and not (of_wapiti and parts.pairs is None):
+        # The first line has the plain pairs, the others the feature of that name: all get the mean.
+        found = weights[places[plain] : places[plain] + n * n]
+        more = (0 if parts.pairs is None else numpy.asarray(parts.pairs)) - found
+        if numpy.any(more) and _from_cells(parts.template, plain):
             raise UnsupportedError(f"lines of the template with and without a macro make the feature {as_text(plain)}: in CRF++ they share weights")
-        weights[room] = parts.pairs
+        found += more / lines_of_plain
     return parts, lines, sorted(places.items()), weights
 
 

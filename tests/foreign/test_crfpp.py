@@ -1,6 +1,7 @@
 """CRF++'s models, binary and text: labels as printed by CRF++, damaged files, and conversion in both directions."""
 
 import array
+import itertools
 import math
 import os
 import struct
@@ -177,6 +178,20 @@ def test_pairs_of_labels_that_no_sentence_had():
     """CRF++ makes a feature of B at the second token of a sentence: a model of sentences of one token has none."""
     text = b"version: 100\ncost-factor: 1\nmaxid: 4\nxsize: 1\n\nX\nY\n\nU:%x[0,0]\nB\n\n0 U:a\n2 U:b\n\n1.0\n-1.0\n-1.0\n1.0\n"
     assert crfkit.load(text).tag([["a"], ["b"]]) == ["X", "Y"]
+
+
+@pytest.mark.parametrize("to", ["crfpp", "crfpp-text"])
+@pytest.mark.parametrize("lines", ["B\nB @minfreq=9", "B\nB\nB @minfreq=1", "B @minfreq=9\nB\nB02:"])
+def test_lines_that_make_the_same_feature_of_pairs(lines, to):
+    """In CRF++ they share its weights. The first one has weights of its own in a model of crfkit, which the others may lack."""
+    data = [[["a", "A"], ["b", "B"], ["a", "B"]], [["b", "A"], ["b", "B"]], [["a", "A"]]]
+    crfkit.learn(data, f"U:%x[0,0]\n{lines}\n", prune=0.01).save("ours")
+    foreign.convert("ours", "theirs", to)
+    foreign.convert("theirs", "back")
+    rows = [["a"], ["b"], ["a"]]
+    for labels in itertools.product("AB", repeat=3):
+        assert crfkit.load("theirs").score(rows, labels) == pytest.approx(crfkit.load("ours").score(rows, labels))
+        assert crfkit.load("back").score(rows, labels) == pytest.approx(crfkit.load("ours").score(rows, labels))
 
 
 def test_templates_stay_crfpp_s(model):
