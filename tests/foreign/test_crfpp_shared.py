@@ -35,3 +35,9 @@ def test_training_with_such_lines_is_refused_before_data_are_read():
     crfkit.learn([rows] * 2, "U:%x[0,0]\nB:%x[0,0]\nB:b\n", features="all").save("own")
     with pytest.raises(UnsupportedError, match="B:b: in CRF"):
         foreign.convert("own", "theirs", "crfpp")
+
+
+def test_a_cell_that_training_data_lack_would_add_the_weights_of_pairs_again():
+    crfkit.learn([[["a", "A"], ["c", "B"]]] * 2, "U:%x[0,0]\nB:%x[0,0]\nB:b\n").save("own")
+    with pytest.raises(UnsupportedError, match="B:b: in CRF"):
+        foreign.convert("own", "theirs", "crfpp")
