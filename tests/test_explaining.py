@@ -261,7 +261,7 @@ def test_weights_in_double_precision():
 
 
 def test_large_scores():
-    """Scores that labels have in common are taken away before labels are compared (levels.pxd)."""
+    """Scores that labels have in common are taken away before labels are compared."""
     rows = [[({"a": 1.0}, "X"), ({"b": 1.0}, "Y")]] * 3
     trained = crfkit.learn(rows, format="crfsuite", algorithm="perceptron", passes=1)
     for found in trained.tagger().explain([{"a": 3e12, "b": 1.0}, {"b": 2e12, "a": -5.0}], MANY):
