@@ -45,4 +45,5 @@ cdef class Scratch(Arena):
     cdef uint16_t* room(self, int64_t n) except NULL nogil
 
 
+cdef list names_of(list names, const uint16_t* labels, int64_t n)
 cdef void reverse(uint16_t* labels, int64_t n) noexcept nogil

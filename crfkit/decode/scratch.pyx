@@ -214,14 +214,7 @@ cdef class Scratch:
     cdef list as_text(self, const uint16_t* labels, int64_t n):
         """The names of the labels, of which a copy is made first: garbage that is collected for the list might use this scratch."""
         cdef bytes kept = (<const char*>labels)[: n * <int64_t>sizeof(uint16_t)]
-        cdef list found = PyList_New(n), names = self.decoder.labels
-        cdef int64_t t
-        labels = <const uint16_t*><const char*>kept
-        for t in range(n):
-            name = names[labels[t]]
-            Py_INCREF(name)
-            PyList_SET_ITEM(found, t, name)
-        return found
+        return names_of(self.decoder.labels, <const uint16_t*><const char*>kept, n)
 
     def labels_of(self, Rows rows not None, int64_t first, int64_t last, bint posterior=False):
         """The best labels of sentences first .. last-1 of parsed rows, which other threads may read too."""
@@ -234,6 +227,16 @@ cdef class Scratch:
             self.decode(rows, first, last, HowC(posterior, False), labels)
         return [self.as_text(labels + (rows.c.seq_ptr[s] - rows.c.seq_ptr[first]),
                              rows.c.seq_ptr[s + 1] - rows.c.seq_ptr[s]) for s in range(first, last)]
+
+
+cdef list names_of(list names, const uint16_t* labels, int64_t n):
+    cdef list found = PyList_New(n)
+    cdef int64_t t
+    for t in range(n):
+        name = names[labels[t]]
+        Py_INCREF(name)
+        PyList_SET_ITEM(found, t, name)
+    return found
 
 
 cdef int find_history(Scratch scratch, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:

@@ -15,7 +15,7 @@ from crfkit.lattice.lattice cimport lattice_allow, lattice_path_score
 from .decoder cimport Decoder
 from .nbest cimport search_nbest
 from .rivals cimport Rivals
-from .scratch cimport Scratch, reverse
+from .scratch cimport Scratch, names_of, reverse
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
 from crfkit.threads cimport PyErr_CheckSignals
 
@@ -224,7 +224,7 @@ cdef class OneSentence(Scratch):
         kept_scores = (<const char*>self.search.scores)[: n_found * <int64_t>sizeof(double)]
         kept_labels = (<const char*>self.search.labels)[: n_found * T * <int64_t>sizeof(uint16_t)]
         score, labels = <const double*><const char*>kept_scores, <const uint16_t*><const char*>kept_labels
-        return [(score[k], self.as_text(labels + k * T, T)) for k in range(n_found)]
+        return [(score[k], names_of(self.decoder.labels, labels + k * T, T)) for k in range(n_found)]
 
     def explain(self, int top):
         """Why each token has its label, by at most so many reasons, as Rivals.token says it."""
