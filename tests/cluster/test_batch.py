@@ -50,6 +50,15 @@ def test_the_penalty_is_chosen_as_on_one_machine(monkeypatch, options):
     assert with_workers(monkeypatch, train, template, "lbfgs", shards=7, max_iter=2, **options)[0] == one
 
 
+@pytest.mark.filterwarnings("error")
+def test_values_of_dropped_attributes_do_not_count(monkeypatch):
+    """Neither for the penalty that is chosen, nor in a warning of large values."""
+    Path("train").write_text("A\ta\trare:5000000\n\nB\tb\n\n" + "A\ta:0.5\n\nB\tb:0.5\n\n" * 9)
+    options = {"format": "crfsuite", "max_iter": 2, "min_freq": 2}
+    one = on_one_machine("train", None, "lbfgs", **options)
+    assert with_workers(monkeypatch, "train", None, "lbfgs", shards=3, **options)[0] == one
+
+
 @pytest.mark.parametrize(("weights", "n"), [(False, 2), (True, 1)])  # one worker: data with values and weights are put together
 def test_values_and_weights(tmp_path, monkeypatch, weights, n):
     train = [items(tmp_path / "a.txt", weights=weights), items(tmp_path / "b.txt", 20)]

@@ -13,6 +13,7 @@ import array
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from math import fsum
 from typing import Any
 
 from xxhash import xxh3_128
@@ -227,10 +228,14 @@ class DistributedCorpus:
         }))  # fmt: skip
 
         def accept(own: list[int], answer: list[Any]) -> None:
-            checksum, incidences = answer
+            checksum, incidences, squares, largest = answer
             if not isinstance(checksum, str) or len(checksum) != 32:
                 raise ValueError("no checksum")
+            of_shards[own[0]], most = float(squares), max(data.largest_value, float(largest))
             data.n_incidences = [so_far + int(more) for so_far, more in zip(data.n_incidences, incidences, strict=True)]
+            data.largest_value = most
             data.checksums[own[0]] = checksum
 
+        of_shards: dict[int, float] = {}
         self.crew.run(range(len(self.shards)), self.catching_up, accept)
+        data.squares = fsum(of_shards.values())

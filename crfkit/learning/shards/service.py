@@ -33,7 +33,7 @@ from . import files
 from .sums import add_rounded, picked
 
 # Attributes of data sets: of the whole they are the sum over shards, or the largest one.
-SUMS, LARGEST = ("n_sequences", "n_tokens", "weight", "squares"), ("longest", "largest_value", "has_values", "has_weights")
+SUMS, LARGEST = ("n_sequences", "n_tokens", "weight"), ("longest", "has_values", "has_weights")
 READ = {"tables", "u", "b", "pairs", "label_counts", "attributes", "checksum", *SUMS, *LARGEST}  # what a worker tells of a shard
 
 
@@ -122,7 +122,8 @@ class Service:
         self.labels, self.nesting, self.values = labels, tuple(nesting), values
 
     def number(self, shard: int, labels: Any, u: Any, b: Any) -> list[Any]:
-        """Give a shard the final numbers of labels and attributes; its checksum, and how many attributes its tokens have, of each kind."""
+        """Give a shard the final numbers of labels and attributes; its checksum, how many attributes its tokens have, of each kind, and what is
+        known of the values of those that are left."""
         data = self._held(shard)
         if self.layout is None:
             raise Forgotten("the layout is not known")
@@ -132,7 +133,7 @@ class Service:
         data.nesting = self.nesting
         if self.values:
             data.fill_in()
-        return [data.checksum(), list(data.n_incidences)]
+        return [data.checksum(), list(data.n_incidences), data.squares, data.largest_value]
 
     def _held(self, shard: int) -> Any:
         if shard not in self.data:
