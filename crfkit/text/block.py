@@ -66,7 +66,7 @@ class Block:
     """The length in bytes of the header that names the columns, before the rows of a first block."""
     columns: Columns = field(default_factory=Columns)
     comments: bool = False
-    """Whether lines before a sentence that begin with '#' are comments."""
+    """Whether lines before a sentence that begin with '#' are comments; in CoNLL-U they are."""
     loose: bool = False
     """Whether any bytes are allowed, not UTF-8 alone, and columns are split at both tabs and blanks."""
     marks: Marks = field(default_factory=Marks)

@@ -54,7 +54,7 @@ def _ragged(fault: Found) -> str:
     first = b"" if columns.line is None or columns.path != block.path else line_of(block.data, columns.line - block.first_line)
     if columns.names is None and (_CONLLU.match(line) or _CONLLU.match(first)):
         message += " (CoNLL-U is read with --format conllu)"
-    elif line.startswith(b"#") or first.startswith(b"#"):
+    elif line.startswith(b"#") or (first.startswith(b"#") and not block.comments):  # of a stretch, `first` may be another line
         message += COMMENTS_HINT
     if b"\r" in line.rstrip(b"\r"):
         message += " (a carriage return is within the line: lines end with \\n or \\r\\n)"

@@ -98,7 +98,7 @@ class Source:
                     if row[2] and added and not (inside or self.loose) and data.count(b"\n") == 1:
                         raise DataError("lines that end with carriage returns alone: expected \\n or \\r\\n", path)
                     columns = self._first_row(row[0] + line, row[1], path, columns, line_of(data, row[0]))
-            yield Block(data, line, path, skip, columns, self.comments, self.loose, self.marks, added, mark and first)
+            yield Block(data, line, path, skip, columns, self.comments or self.form == "conllu", self.loose, self.marks, added, mark and first)
             line += data.count(b"\n")
         if not seen and not self.allow_empty:
             raise DataError("no tokens: expected one token per line and a blank line after each sentence", path)

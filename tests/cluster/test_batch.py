@@ -220,6 +220,13 @@ def test_errors_say_file_and_line(tmp_path, monkeypatch):
                 with_workers(monkeypatch, data, TEMPLATE, "lbfgs", **options)
 
 
+def test_errors_in_data_with_comments_do_not_ask_for_them(monkeypatch):
+    """A line of the stretch has the number that the first row has in the file."""
+    Path("train").write_text("# columns begin below\na b c\n\n" + "# a note\n# another\na b c\n\n" * 40 + "only two\n\na b c\n")
+    with pytest.raises(errors.DataError, match=r"train:164: found 2 columns, expected 3 as in train:2$"):
+        with_workers(monkeypatch, "train", "U:%x[0,0]", "lbfgs", comments=True, shards=2)
+
+
 @pytest.mark.parametrize(("train", "algorithm", "options", "words"), [
     ("-", "lbfgs", {}, "need TRAIN as files"),
     ([[["a", "b"]]], "lbfgs", {}, "need TRAIN as files"),
