@@ -65,7 +65,8 @@ class Crew:
         to request, and records in `memory` what the worker then holds; accept(jobs, answer) takes an answer, or raises
         an error if it is malformed. Unless `bound`, any worker may do any job. Raises the error of the first job that failed.
         """
-        waiting, errors = list(jobs), {}
+        waiting = list(jobs)
+        errors: dict[int, CrfkitError] = {}
         busy: dict[str, tuple[list[int], float]] = {}
         while waiting or busy:
             self._hand_out(waiting, busy, steps, grouped, bound)
@@ -73,9 +74,9 @@ class Crew:
             now = time.monotonic()
             for worker, (_, asked) in list(busy.items()):
                 if worker not in self.memory:
-                    self._give_up(worker, waiting, busy, "died")
+                    self._give_up(worker, waiting, busy, errors, "died")
                 elif found is None and now - asked > self.limit:  # else its answer may still be in the queue
-                    self._give_up(worker, waiting, busy, "stalls")
+                    self._give_up(worker, waiting, busy, errors, "stalls")
             if found is None or (found[0] not in busy and found[1] is not None):
                 continue
             worker, message = found
@@ -94,7 +95,7 @@ class Crew:
                 else:
                     fault = "answers nonsense"
             if fault:
-                self._give_up(worker, waiting, busy, fault, gone=fault != "was started anew")
+                self._give_up(worker, waiting, busy, errors, fault, gone=fault != "was started anew")
                 continue
             del busy[worker], found, message  # all weights may be in it
             for job in own:
@@ -126,9 +127,9 @@ class Crew:
             busy[worker] = (mine, time.monotonic())
             self.transport.send(worker, {"steps": steps(self.memory[worker], mine)})
 
-    def _give_up(self, worker: str, waiting: list[int], busy: dict[str, Any], why: str, gone: bool = True) -> None:
-        """Put the jobs of a worker that is lost, or has lost its data, back into the queue."""
-        own = busy.pop(worker, ([],))[0]
+    def _give_up(self, worker: str, waiting: list[int], busy: dict[str, Any], errors: dict[int, CrfkitError], why: str, gone: bool = True) -> None:
+        """Put the jobs of a worker that is lost, or has lost its data, back into the queue, but none behind one that failed."""
+        own = [job for job in busy.pop(worker, ([],))[0] if not errors or job < min(errors)]
         self.stalled = self.stalled or why == "stalls"
         self.memory.pop(worker, None)
         if gone:

@@ -147,6 +147,16 @@ def test_the_error_of_the_first_job_is_raised_and_later_ones_are_not_begun(monke
     assert asked == [0, 1]
 
 
+def test_work_behind_a_job_that_failed_is_not_begun_again(monkeypatch):
+    """The second worker stalls, and so would others at the same work."""
+    workers, names = Workers(), [str(n) for n in range(9)]
+    workers.send = lambda worker, _: workers.now or worker == "two" or workers.answers.append((worker, {"error": "FileError", "arguments": ["gone"]}))
+    workers.replace = lambda: workers.all.append(names.pop()) or True
+    with pytest.raises(FileError, match="^gone$"):
+        run(monkeypatch, workers, 2, takes=1)
+    assert workers.now == 11
+
+
 def test_idle_workers_share_the_jobs(monkeypatch):
     workers, asked = Workers(), []
     monkeypatch.setattr(crew.time, "monotonic", lambda: workers.now)
