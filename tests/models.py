@@ -72,20 +72,12 @@ def problem(trained, rows, allowed=None, transitions=None) -> Problem:
     numbers = {label: number for number, label in enumerate(trained.labels)}
     width = len(numbers)
     features = _features(trained)
-    tau = [[0.0] * width for _ in range(width)]
-    for previous, label, weight in features.get((None, False), ()):
-        tau[numbers[previous]][numbers[label]] += weight
-    nodes = [[0.0] * width for _ in rows]
-    edges = {t: [list(row) for row in tau] for t in range(1, len(rows))}
-    for t in range(len(rows)):
-        for line in trained.template.lines:
-            text = expand(line, rows, t)
-            if text is None or (not line.macros and "B" in line.kinds and text == "B"):
-                continue
-            if "U" in line.kinds:
-                for _, label, weight in features.get((text, True), ()):
-                    nodes[t][numbers[label]] += weight
-            if "B" in line.kinds and t:
-                for previous, label, weight in features.get((text, False), ()):
-                    edges[t][numbers[previous]][numbers[label]] += weight
-    return Problem(nodes, tau, edges, allowed, transitions)
+    nodes, *edges = ([[0.0] * width for _ in range(height)] for height in [len(rows), *[width] * len(rows)])
+    for t, (unigrams, bigrams) in enumerate(attributes(trained, rows)):
+        for name, value in unigrams:
+            for _, label, weight in features.get((name, True), ()):
+                nodes[t][numbers[label]] += value * weight
+        for name, value in bigrams:
+            for previous, label, weight in features.get((name, False), ()):
+                edges[t][numbers[previous]][numbers[label]] += value * weight
+    return Problem(nodes, edges[0], dict(enumerate(edges)), allowed, transitions)

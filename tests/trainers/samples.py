@@ -6,13 +6,14 @@ import array
 import random
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
-from itertools import groupby, islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import models
 import pytest
 from problems import apart
-from trainers.twins import Corpus, Sample, Weights, objective, problem, viterbi
+from trainers.twins import Corpus, Sample, Weights, objective, viterbi
 
 import crfkit.learning.corpus
 import crfkit.learning.learn
@@ -20,7 +21,6 @@ import crfkit.learning.reader
 from crfkit import options
 from crfkit.model import Model
 from crfkit.tagging import Tagger
-from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 from crfkit.trainers import trainer_class
 from crfkit.trainers.batch.objective import Objective
@@ -31,9 +31,8 @@ Rows = list[list[str]]
 
 @cache
 def sentences(name: str, part: str = "train", limit: int | None = None) -> list[Rows]:
-    """Sentences of data/NAME.PART.txt as rows of columns."""
-    lines = (line.split() for line in (ROOT / "data" / f"{name}.{part}.txt").read_text().splitlines())
-    return list(islice((list(rows) for filled, rows in groupby(lines, bool) if filled), limit))
+    """The first sentences of data/NAME.PART.txt as rows of columns."""
+    return models.sentences(name, part)[:limit]
 
 
 def template(name: str) -> Template:
@@ -135,28 +134,7 @@ def read(name: str, sentences: int | None = None, rules: str | None = None) -> N
 
 def tag(model: Model, rows: Rows) -> list[str]:
     """The best labels for a sentence, from the model's list of features: strings, dictionaries, the twins' Viterbi."""
-    weights = named_weights(model)
-    numbers: dict[str, int] = {}
-    unigrams, bigrams = [], []
-    for t in range(len(rows)):
-        found: dict[str, list[tuple[int, float]]] = {"U": [], "B": []}
-        for line in model.template.lines:
-            text = expand(line, rows, t)
-            for kind in line.kinds if text is not None else ():
-                if kind == "U" or line.macros:
-                    found[kind].append((numbers.setdefault(text, len(numbers)), 1.0))
-        unigrams.append(found["U"])
-        bigrams.append(found["B"])
-    labels = {label: j for j, label in enumerate(model.labels)}
-    known = {}
-    for (attribute, previous, label), weight in weights.items():
-        pair = (labels[label],) if previous is None else (labels[previous], labels[label])
-        if attribute is None:
-            known[("T", *pair)] = weight
-        elif attribute in numbers:
-            known[("U" if previous is None else "B", numbers[attribute], *pair)] = weight
-    path = viterbi(problem(known, Sample([0] * len(rows), unigrams, bigrams), len(labels)))
-    return [model.labels[j] for j in path]
+    return models.names(model, viterbi(models.problem(model, rows)))
 
 
 @lru_cache(1)

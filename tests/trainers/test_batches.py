@@ -1,5 +1,6 @@
 """Mini-batches: every trainer that makes them, update by update against a slow twin, and end to end."""
 
+from functools import partial
 from math import sqrt
 
 import pytest
@@ -7,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import accuracy, options_of
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, weighted
-from trainers.twins_batches import Averaged, Gradient, looks
-from trainers.twins_online import Adf, shares
+from trainers.twins_online import Adf, Perceptron, Sapo, Sgd, shares
 
 from crfkit.trainers import trainer_class
 
@@ -16,6 +16,7 @@ PRECISION = {"rel": 1e-5, "abs": 1e-5}  # weights are stored in single precision
 
 sizes = st.sampled_from([2, 3, 7])  # of up to six samples: rest batches, and one of all
 seeds = st.integers(0, 9)
+TWINS = {"sgd": Sgd, "sapo": partial(Sapo, n=3**4)}
 
 
 def trainer_of(name, built, start, seed, found=None, **chosen):
@@ -34,10 +35,9 @@ def agree(built, trainer, twin, passes, average=False):
        st.sampled_from([0.0, 0.5]), st.booleans(), seeds, st.data())  # fmt: skip
 def test_gradients(corpus, size, name, l2, decay, found, seed, data):
     built, start = Built(corpus), weighted(data.draw, corpus.features())
-    nbest = 3**4  # all paths: which ones does not hang on the last digits
-    chosen = {"nbest": nbest, "ratio": 0.0} if name == "sapo" else {}
+    chosen = {"nbest": 3**4, "ratio": 0.0} if name == "sapo" else {}  # all paths: which ones does not hang on the last digits
     trainer = trainer_of(name, built, start, seed, found, l2=l2, rate=0.2, decay=decay, batch_size=size, **chosen)
-    twin = Gradient(looks(corpus, name, nbest), dict(start), l2, 0.2, decay, size, shares=shares(corpus) if found else {})
+    twin = TWINS[name](corpus, dict(start), l2, 0.2, decay, size=size, shares=shares(corpus) if found else {})
     agree(built, trainer, twin, 2)
 
 
@@ -45,7 +45,7 @@ def test_gradients(corpus, size, name, l2, decay, found, seed, data):
 def test_the_perceptron(corpus, size, average, seed, data):
     built, start = Built(corpus), weighted(data.draw, corpus.features())
     trainer = trainer_of("perceptron", built, start, seed, average=average, batch_size=size)
-    twin = Averaged(looks(corpus, "perceptron"), dict(start), size)
+    twin = Perceptron(corpus, dict(start), size)
     agree(built, trainer, twin, 3, average)
 
 
@@ -69,7 +69,7 @@ def test_penalties_of_rows_with_a_share_of_the_rate(name, size):
     l2, own = 1.6 * len(samples) / size, shares(corpus)
     chosen = {"nbest": 4, "ratio": 0.0} if name == "sapo" else {}
     trainer = trainer_of(name, built, start, 0, True, l2=l2, rate=0.5, decay=0.9, batch_size=size, **chosen)
-    agree(built, trainer, Gradient(looks(corpus, name, 4), start, l2, 0.5, 0.9, size, shares=own), 2)
+    agree(built, trainer, TWINS[name](corpus, start, l2, 0.5, 0.9, size=size, shares=own), 2)
     assert min(own.values()) < 0.1 < max(own.values()) == own["B", 0] == 1
 
 
@@ -81,7 +81,7 @@ def test_attributes_whose_values_are_all_small_have_a_higher_rate(size):
     built, start = Built(corpus), dict.fromkeys(corpus.features(), 1.0)
     own = 1 / (0.05 * sqrt((0.02**2 + 0.05**2 + 0.03**2) / 3))
     trainer = trainer_of("sgd", built, start, 0, True, l2=1e-3, rate=0.05, decay=0.9, batch_size=size)
-    agree(built, trainer, Gradient(looks(corpus, "sgd"), start, 1e-3, 0.05, 0.9, size, shares={("U", a): own for a in range(3)}), 2)
+    agree(built, trainer, Sgd(corpus, start, 1e-3, 0.05, 0.9, size=size, shares={("U", a): own for a in range(3)}), 2)
 
 
 @pytest.mark.parametrize("l2", [0.0, 0.5])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from trainers.samples import sentences
-from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, paths_by_score, problem
+from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, problem
 from trainers.twins_margin import Mira, difference, dot, wrong
 
 from crfkit import options
@@ -73,7 +73,7 @@ def test_a_step_satisfies_all_its_constraints(n, seed, attributes):
     sample = rich_sample(rng, 3, 6, attributes)
     corpus = Corpus([sample], 3, attributes, 5, tau_all=True, u_all=set(range(attributes)), b_all=set(range(5)))
     built, trainer, twin = both(corpus, n, 1e6, False, seed)
-    paths = [path for _, path in paths_by_score(problem(twin.weights, sample, 3))[:n]]
+    paths = [path for _, path in problem(twin.weights, sample, 3).top(n)]
     before = [dot(difference(twin.weights, sample, path), twin.weights) - wrong(sample, path) for path in paths]
     trainer.run_pass()
     weights = built.to_weights(trainer.weights())
@@ -101,7 +101,7 @@ def test_slack_is_left_only_to_what_reached_its_limit(most, seed):
     corpus = Corpus([sample], 3, 12, 5, tau_all=True, u_all=set(range(12)), b_all=set(range(5)))
     built, trainer, twin = both(corpus, 4, most, False, seed)
     start = dict(twin.weights)
-    paths = [path for _, path in paths_by_score(problem(start, sample, 3))[:4]]
+    paths = [path for _, path in problem(start, sample, 3).top(4)]
     trainer.run_pass()
     weights = built.to_weights(trainer.weights())
     changes = [difference(start, sample, path) for path in paths]

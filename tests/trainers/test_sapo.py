@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from trainers.samples import accuracy, read, sentences, template
-from trainers.twins import Built, Corpus, Sample, corpora, paths_by_score, problem, weighted
+from trainers.twins import Built, Corpus, Sample, corpora, problem, weighted
 from trainers.twins_online import Sapo
 
 import crfkit
@@ -26,7 +26,7 @@ seeds = st.integers(0, 9)
 def no_close_call(weights, n, corpus):
     """Whether the choice of candidates is independent of the last digits of the weights."""
     for sample in corpus.samples:
-        scores = [score for score, _ in paths_by_score(problem(weights, sample, corpus.n_labels))]
+        scores = [score for score, _ in problem(weights, sample, corpus.n_labels).paths]
         if len(scores) > n and abs(scores[n - 1] - scores[n]) < 1e-4:
             return False
     return True
@@ -42,10 +42,10 @@ def test_a_step_is_that_of_the_twin(corpus, n, l2, decay, ratio, search, seed, d
     own = options.Sapo(nbest=n, l2=l2, rate=0.3, decay=decay, ratio=ratio, search=search, beam=4**4)
     for number in range(3):
         trainer = Trainer(built.dataset, built.layout, own, initial=built.to_cells(start), seed=seed)
-        twin = Sapo(corpus, built.to_weights(trainer.weights()), n, l2, 0.3, decay, ratio)
+        twin = Sapo(corpus, built.to_weights(trainer.weights()), l2, 0.3, decay, n=n, ratio=ratio)
         record = trainer.run_pass()
-        loss, updates = twin.run_pass(list(trainer.state()["order"]))
-        assert record == {"loss": pytest.approx(loss, rel=1e-5, abs=1e-5), "updates": updates}
+        loss = twin.run_pass(list(trainer.state()["order"]))
+        assert record == {"loss": pytest.approx(loss, rel=1e-5, abs=1e-5), "updates": twin.updates}
         start = built.to_weights(trainer.weights())
         assert start == pytest.approx(twin.weights, **PRECISION)
         assume(number == 2 or no_close_call(start, n, corpus))
@@ -86,11 +86,11 @@ def test_the_ratio_is_that_of_probabilities_under_a_strong_penalty(search):
     built, start = Built(corpus), {feature: (3 * feature[1] + 5 * feature[2]) % 7 / 2 for feature in corpus.features()}
     own = options.Sapo(nbest=9, l2=20.0, rate=0.2, decay=1.0, ratio=0.1, search=search, beam=9)
     trainer = Trainer(built.dataset, built.layout, own, initial=built.to_cells(start))
-    twin = Sapo(corpus, dict(start), 9, 20.0, 0.2, 1.0, 0.1)
+    twin = Sapo(corpus, dict(start), 20.0, 0.2, 1.0, n=9, ratio=0.1)
     for _ in range(2):
         record = trainer.run_pass()
-        loss, updates = twin.run_pass(list(trainer.state()["order"]))
-        assert record == {"loss": pytest.approx(loss, rel=1e-5), "updates": updates}
+        loss = twin.run_pass(list(trainer.state()["order"]))
+        assert record == {"loss": pytest.approx(loss, rel=1e-5), "updates": twin.updates}
         assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, **PRECISION)
 
 

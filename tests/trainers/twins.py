@@ -320,10 +320,10 @@ def objective(weights: Weights, corpus: Corpus, l2: float) -> tuple[float, Weigh
     return f, gradient
 
 
-def paths_by_score(p: Problem) -> list[tuple[float, list[int]]]:
-    """All paths, best first; of equal ones that with the smaller label, looking from the end."""
-    paths = [list(path) for path in product(range(p.labels), repeat=p.length)]
-    return sorted(((p.score(path), path) for path in paths), key=lambda found: (-found[0], found[1][::-1]))
+def batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
+    """As many as there are; the last one may be smaller."""
+    for first in range(0, len(order), size):
+        yield order[first : first + size]
 
 
 # --- making corpora ----------------------------------------------------------------------------------------------

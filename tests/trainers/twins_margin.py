@@ -11,7 +11,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from trainers.twins import Corpus, Sample, Weights, path_features, paths_by_score, problem
+from trainers.twins import Corpus, Sample, Weights, batches, path_features, problem
 
 
 def difference(weights: Weights, sample: Sample, path: Sequence[int]) -> Weights:
@@ -58,10 +58,11 @@ def best_box(products: np.ndarray, missing: np.ndarray, most: float) -> np.ndarr
 
 @dataclass
 class Averaged(ABC):
-    """Weights, their sum over all steps, and how clear every choice of candidates was."""
+    """Weights, their sum over all steps, and how clear every choice of candidates was. The perceptron learns from `size` samples at once."""
 
     corpus: Corpus
     weights: Weights
+    size: int = 1
     steps: int = 0
     total: Weights = field(default_factory=lambda: defaultdict(float))
     gap: float = inf
@@ -69,20 +70,20 @@ class Averaged(ABC):
     def run_pass(self, order: Sequence[int]) -> float:
         """The samples in this order; the loss met on the way."""
         loss = 0.0
-        for s in order:
-            loss += self.step(self.corpus.samples[s])
+        for batch in batches(order, self.size):
+            loss += self.step(*(self.corpus.samples[s] for s in batch))
             for feature, w in self.weights.items():
                 self.total[feature] += w
             self.steps += 1
         return loss
 
     @abstractmethod
-    def step(self, sample: Sample) -> float:
-        """Learn from a sample; its loss."""
+    def step(self, *samples: Sample) -> float:
+        """Learn from samples; their loss."""
 
     def candidates(self, sample: Sample, n: int) -> Iterator[list[int]]:
         """The n best paths."""
-        paths = paths_by_score(problem(self.weights, sample, self.corpus.n_labels))
+        paths = problem(self.weights, sample, self.corpus.n_labels).paths
         if len(paths) > n:
             self.gap = min(self.gap, paths[n - 1][0] - paths[n][0])
         return (path for _, path in paths[:n])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import exp, sqrt
 
@@ -12,14 +12,14 @@ from trainers.twins import (
     Feature,
     Sample,
     Weights,
+    batches,
     likelihood,
     log_sum,
     path_features,
-    paths_by_score,
     problem,
     viterbi,
 )
-from trainers.twins_margin import Averaged, wrong
+from trainers.twins_margin import Averaged, difference, wrong
 
 Shares = dict[tuple[str, int], float]
 
@@ -35,17 +35,11 @@ def shares(corpus: Corpus) -> Shares:
     return {attribute: 1 / max(1, max(own) * sqrt(sum(v * v for v in own) / len(own))) for attribute, own in values.items()}
 
 
-def batches(order: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    """As many as there are; the last one may be smaller."""
-    for first in range(0, len(order), size):
-        yield order[first : first + size]
-
-
 @dataclass
 class Sgd:
-    """w <- (1 - rate l2/|S|) w + rate (observed - expected), and then the cumulative penalty of L1: all that a
-    weight should have been moved so far (u) or has been moved (q, with its sign) shrinks as the weight does. With a share f of the
-    rate, w <- (1 - rate l2/|S|)^f w + f rate (...)."""
+    """w <- (1 - rate l2/U) w + rate (observed - expected), at every one of the U updates of a pass, each from `size` samples; and then the
+    cumulative penalty of L1: all that a weight should have been moved so far (u) or has been moved (q, with its sign) shrinks as the
+    weight does. With a share f of the rate, w <- (1 - rate l2/U)^f w + f rate (...)."""
 
     corpus: Corpus
     weights: Weights
@@ -53,6 +47,7 @@ class Sgd:
     rate: float
     decay: float = 0.85
     l1: float = 0.0
+    size: int = 1
     steps: int = 0
     passes: int = 0
     u: float = 0.0
@@ -61,19 +56,27 @@ class Sgd:
 
     def run_pass(self, order: Sequence[int]) -> float:
         """The samples in this order; the loss met on the way."""
-        loss, penalty = 0.0, self.l2 / len(self.corpus.samples)
-        for s in order:
-            sample = self.corpus.samples[s]
+        loss, updates = 0.0, len(list(batches(order, self.size)))
+        penalty = self.l2 / updates
+        for batch in batches(order, self.size):
             rate = self.rate * self.decay**self.passes if self.decay else self.rate / (1 + self.rate * penalty * self.steps)
-            nll, gradient = likelihood(self.weights, sample, self.corpus.n_labels)
-            loss += sample.weight * nll
+            change: Weights = defaultdict(float)
+            for sample in [self.corpus.samples[s] for s in batch]:
+                nll, surplus = self.look(sample)
+                loss += sample.weight * nll
+                for feature, by in surplus.items():
+                    change[feature] -= sample.weight * by
             for feature, w in self.weights.items():
                 share = self.shares.get(feature[:2], 1.0)
-                self.weights[feature] = (1 - rate * penalty) ** share * w - share * rate * sample.weight * gradient.get(feature, 0.0)
-            self.clip(1 - rate * penalty, rate * self.l1 / len(self.corpus.samples))
+                self.weights[feature] = (1 - rate * penalty) ** share * w + share * rate * change[feature]
+            self.clip(1 - rate * penalty, rate * self.l1 / updates)
             self.steps += 1
         self.passes += 1
         return loss
+
+    def look(self, sample: Sample) -> tuple[float, Weights]:
+        """The loss of a sample, and expected minus observed features."""
+        return likelihood(self.weights, sample, self.corpus.n_labels)
 
     def clip(self, shrink: float, due: float) -> None:
         """Move every weight towards zero by what is due, but not across."""
@@ -133,51 +136,39 @@ class Adf:
 
 
 @dataclass
-class Sapo:
-    """w <- (1 - rate l2/|S|) w + rate (features of the true path - sum_k P_k features of path k), k the n best."""
+class Sapo(Sgd):
+    """Expected features are sum_k P_k features of path k, k the n best."""
 
-    corpus: Corpus
-    weights: Weights
-    n: int
-    l2: float
-    rate: float
-    decay: float = 0.85
+    n: int = 1
     ratio: float = 0.0
-    steps: int = 0
-    passes: int = 0
+    updates: int = 0  # samples of the last pass that had another candidate
 
-    def run_pass(self, order: Sequence[int]) -> tuple[float, int]:
-        """The samples in this order; the loss met on the way, and how many samples had another candidate."""
-        loss, updates, penalty = 0.0, 0, self.l2 / len(self.corpus.samples)
-        for s in order:
-            sample = self.corpus.samples[s]
-            rate = self.rate * self.decay**self.passes if self.decay else self.rate / (1 + self.rate * penalty * self.steps)
-            p = problem(self.weights, sample, self.corpus.n_labels)
-            found = paths_by_score(p)[: self.n]
-            found = [(score, path) for score, path in found if exp(score - found[0][0]) >= self.ratio]
-            total = log_sum([score for score, _ in found])
-            loss += sample.weight * (total - p.score(sample.labels))
-            updates += any(path != sample.labels for _, path in found)
-            change: Weights = defaultdict(float)
-            for share, path in [(1.0, sample.labels), *((-exp(score - total), path) for score, path in found)]:
-                for feature, v in path_features(sample, path):
-                    change[feature] += share * v
-            for feature, w in self.weights.items():
-                self.weights[feature] = w - rate * penalty * w + rate * sample.weight * change.get(feature, 0.0)
-            self.steps += 1
-        self.passes += 1
-        return loss, updates
+    def run_pass(self, order: Sequence[int]) -> float:
+        """The samples in this order; the loss met on the way."""
+        self.updates = 0
+        return super().run_pass(order)
+
+    def look(self, sample: Sample) -> tuple[float, Weights]:
+        """The loss of a sample over its candidates, and expected minus observed features."""
+        p = problem(self.weights, sample, self.corpus.n_labels)
+        found = [(score, path) for score, path in p.top(self.n) if exp(score - p.best()[0]) >= self.ratio]
+        total = log_sum([score for score, _ in found])
+        self.updates += any(path != sample.labels for _, path in found)
+        surplus: Weights = defaultdict(float)
+        for share, path in [(-1.0, sample.labels), *((exp(score - total), path) for score, path in found)]:
+            for feature, v in path_features(sample, path):
+                surplus[feature] += share * v
+        return total - p.score(sample.labels), surplus
 
 
 @dataclass
 class Perceptron(Averaged):
     """w += features of the true path - features of the best one."""
 
-    def step(self, sample: Sample) -> float:
+    def step(self, *samples: Sample) -> float:
         """How many labels are wrong."""
-        best = viterbi(problem(self.weights, sample, self.corpus.n_labels))
-        for labels, by in ((sample.labels, sample.weight), (best, -sample.weight)):
-            for feature, v in path_features(sample, labels):
-                if feature in self.weights:
-                    self.weights[feature] += by * v
-        return wrong(sample, best)
+        paths = [viterbi(problem(self.weights, sample, self.corpus.n_labels)) for sample in samples]
+        for sample, best in zip(samples, paths, strict=True):
+            for feature, v in difference(self.weights, sample, best).items():
+                self.weights[feature] += sample.weight * v
+        return sum(map(wrong, samples, paths))
