@@ -10,8 +10,6 @@ deviation, where a seed matters. Without corpora: data/.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from statistics import fmean, stdev
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import common
@@ -55,16 +53,13 @@ def ours(task: Task, data: list[Any], trainer: str, seeds: Iterable[int], **opti
     for seed in seeds:
         _, (found,) = common.tagged(train, common.rules(task.template), [test], trainer, seed=seed, **options)
         scores.append(common.score(task.scheme, found, test))
-    return f"{fmean(scores):.2f}" + (f" ± {stdev(scores):.2f}" if len(scores) > 1 else "")
+    return common.mean(scores)
 
 
 def theirs(task: Task, data: list[Any], trainer: str) -> float:
     """CRFsuite's score."""
-    rules = common.rules(task.template)
-    train, test = ([common.attributes(rows, rules) for rows in part] for part in data)
-    with TemporaryDirectory() as folder:
-        learned = zip(train, ([row[-1] for row in rows] for rows in data[0]), strict=True)
-        return common.score(task.scheme, peers.crfsuite_labels(learned, test, f"{folder}/model", trainer), data[1])
+    train, test = data
+    return common.score(task.scheme, common.tagged_by_peer(train, common.rules(task.template), test, trainer), test)
 
 
 def main() -> None:

@@ -11,9 +11,7 @@ the other trainers with their defaults. Nothing here is about time.
 from __future__ import annotations
 
 import random
-from pathlib import Path
 from statistics import fmean
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import common
@@ -69,11 +67,10 @@ def sentences(task: Task) -> Rows:
     return [[[*(row[k] for k in task.columns), "|".join(row[k] for k in task.labels)] for row in rows] for rows in whole]
 
 
-def scored(task: Task, rules: Template, train: Rows, held_out: Rows, name: str, folder: Path) -> tuple[float, float]:
+def scored(task: Task, rules: Template, train: Rows, held_out: Rows, name: str) -> tuple[float, float]:
     """What a trainer has on what was held out, and its penalty."""
     if name == PEER:
-        known = [(common.attributes(rows, rules), [row[-1] for row in rows]) for rows in train]
-        found, l2 = peers.crfsuite_labels(known, [common.attributes(rows, rules) for rows in held_out], str(folder / "peer"), c1=0, c2=1), 2.0
+        found, l2 = common.tagged_by_peer(train, rules, held_out, c1=0, c2=1), 2.0
     else:
         own: dict[str, Any] = {"l2": 1.0} if name == USUAL else {}
         model, (found,) = common.tagged(train, rules, [held_out], name.split(",")[0], **own)
@@ -90,9 +87,8 @@ def row(task: Task, whole: Rows, size: int, names: list[str], rounds: int) -> li
     for draw in range(rounds):
         train = random.Random(f"{size} {draw}").sample(pool, min(size, len(pool)))
         labels |= {row[-1] for rows in train for row in rows}
-        with TemporaryDirectory() as folder:
-            for name in names:
-                scores[name].append(scored(task, rules, train, held_out, name, Path(folder)))
+        for name in names:
+            scores[name].append(scored(task, rules, train, held_out, name))
     means = {name: fmean(score for score, _ in found) for name, found in scores.items()}
     l2 = fmean(penalty for _, penalty in scores["lbfgs"])
     return [task.name, size, len(labels), f"{l2:.2f}", f"{means['lbfgs']:.2f}", *(f"{means[name] - means['lbfgs']:+.2f}" for name in names[1:])]

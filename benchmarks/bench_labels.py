@@ -22,13 +22,8 @@ import common
 import peers
 from bench_elastic import labelled
 
-from crfkit import options
-from crfkit.learning import training as learning
-from crfkit.learning.corpus import Corpus, read_corpus
-from crfkit.learning.reader import Reader
+from crfkit.learning.corpus import Corpus
 from crfkit.model import build
-from crfkit.options import Run
-from crfkit.template.parsing import Template
 
 SIZES = (100, 200, 400)
 SEQUENCES, LENGTH = 480, 15
@@ -127,13 +122,13 @@ def tasks(folder: Path, sentences: int | None) -> list[Task]:
 
 def numbered(path: Path, features: str) -> Corpus:
     """A corpus with all features, or those observed."""
-    return read_corpus(Reader([path], Template.parse(RULES), Run(features=features)))
+    return common.numbers_of([path], common.rules(RULES), features=features)
 
 
 def trained(numbers: Corpus, one: Measured, others: dict[str, Any]) -> Any:
     """A trainer after its first passes, or after one from the weights of another."""
     initial = others[one.after].weights() if one.after else None
-    trainer = learning.make_trainer(one.algorithm, numbers, options.make(one.algorithm, one.options), Run(threads=1), initial)
+    trainer = common.trainer_of(one.algorithm, numbers, one.options, initial=initial)
     for _ in range(1 if one.after else BEFORE):
         trainer.run_pass()
     return trainer

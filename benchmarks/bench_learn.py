@@ -20,13 +20,6 @@ from typing import Any, NamedTuple
 import common
 import peers
 
-from crfkit import options
-from crfkit.learning import training as learning
-from crfkit.learning.corpus import read_corpus
-from crfkit.learning.reader import Reader
-from crfkit.options import Run
-from crfkit.template.parsing import Template
-
 L2 = 2.0  # CRFsuite: c2 = 1
 PASSES = 5  # of each trainer in a round
 NEAR = (1e-2, 1e-3, 1e-4, 1e-5, 0.0)
@@ -44,7 +37,7 @@ PEERS = {"lbfgs, 1 thread": "CRFsuite lbfgs", "lbfgs, 2 threads": "CRFsuite lbfg
 
 def read(corpus: common.Corpus, features: str = "observed") -> Any:
     """The training data as numbers."""
-    return read_corpus(Reader([corpus.train], Template.load(str(common.TEMPLATE)), Run(features=features)))
+    return common.numbers_of([corpus.train], common.rules(common.TEMPLATE.name), features=features)
 
 
 def own_passes(algorithm: str, numbers: Any, threads: int = 1, **chosen: Any) -> Passes:
@@ -52,7 +45,7 @@ def own_passes(algorithm: str, numbers: Any, threads: int = 1, **chosen: Any) ->
     too, and online trainers make most of their mistakes."""
 
     def work() -> list[float]:
-        trainer = learning.make_trainer(algorithm, numbers, options.make(algorithm, chosen), Run(threads=threads))
+        trainer = common.trainer_of(algorithm, numbers, chosen, threads)
         trainer.run_pass()
         return [common.seconds(trainer.run_pass) for _ in range(PASSES)]
 
@@ -95,8 +88,7 @@ def own_way(numbers: Any, threads: int, goal: float) -> list[Step]:
     """Ours, until it is at the goal. Passes of the warm-up know no objective but that of its dual's weights on the way:
     they are infinitely far from the goal, only their time counts."""
     start = perf_counter()
-    chosen = options.make("lbfgs", {"l2": L2, "epsilon": 0.0, "delta": 0.0})
-    trainer = learning.make_trainer("lbfgs", numbers, chosen, Run(threads=threads))
+    trainer = common.trainer_of("lbfgs", numbers, {"l2": L2, "epsilon": 0.0, "delta": 0.0}, threads)
     way = [Step(perf_counter() - start, float("inf")) for _ in trainer.prepare()]
     while not trainer.converged and len(way) < MOST and (not way or way[-1].objective > goal):
         objective = trainer.run_pass()["objective"]

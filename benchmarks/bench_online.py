@@ -21,13 +21,6 @@ from typing import Any
 import bench_labels
 import common
 
-from crfkit import options
-from crfkit.learning import training as learning
-from crfkit.learning.corpus import read_corpus
-from crfkit.learning.reader import Reader
-from crfkit.options import Run
-from crfkit.template.parsing import Template
-
 TRAINERS: dict[str, tuple[str, dict[str, Any]]] = {
     "perceptron": ("perceptron", {}),
     "sapo, n=5, astar": ("sapo", {"nbest": 5, "l2": 1.0, "rate": 0.1}),
@@ -64,12 +57,11 @@ def main() -> None:
         train, template = default_corpus()
         train, template = given.train or train, given.template or template
         name, text, rows = f"{train}, {template.name}", template.read_text(encoding="utf-8"), common.rows_of(train)
-    corpus = read_corpus(Reader(rows[: given.sentences], Template.parse(text + RICH * given.rich), Run()))
+    corpus = common.numbers_of(rows[: given.sentences], common.rules(text + RICH * given.rich))
     print(f"\nPasses of the online trainers\n{common.machine()}\ncorpus: {name}{' and rich edges' * given.rich}")
     print(", ".join(f"{corpus.summary[name]:,} {name}" for name in ("sequences", "tokens", "labels", "weights")))
 
-    run = Run(threads=1)
-    trainers = {name: learning.make_trainer(algorithm, corpus, options.make(algorithm, chosen), run) for name, (algorithm, chosen) in wanted.items()}
+    trainers = {name: common.trainer_of(algorithm, corpus, chosen) for name, (algorithm, chosen) in wanted.items()}
     times: dict[str, list[float]] = {name: [] for name in trainers}
     for trainer in trainers.values():
         trainer.run_pass()

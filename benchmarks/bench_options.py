@@ -25,10 +25,7 @@ from bench_passes import DENSE, KINDS, Data, complete, data, reviews
 from bench_strangers import corpus, trees
 
 import crfkit
-from crfkit.learning.corpus import read_corpus
 from crfkit.learning.fitting import share_of_ambiguous
-from crfkit.learning.reader import Reader
-from crfkit.options import Run
 from crfkit.options.trainers import Sgd, decay_of
 
 VALUES: dict[str, tuple[float | bool, ...]] = {
@@ -232,7 +229,7 @@ def main() -> None:
         pool, held_out = whole[: len(whole) - end], whole[len(whole) - end :]
         for size in sorted({min(int(n), len(pool)) for n in given.sizes.split(",")}):
             draws = [random.Random(f"{size} {draw}").sample(pool, size) for draw in range(given.rounds)]
-            read = [read_corpus(Reader(train, one.template, Run(**one.form))) for train in draws]
+            read = [common.numbers_of(train, one.template, **one.form) for train in draws]
             n = [each.dataset.n_incidences[0] for each in read]
             of_a_token = fmean(a / each.dataset.n_tokens for a, each in zip(n, read, strict=True))
             often = fmean(a / each.layout.n_attributes[0] for a, each in zip(n, read, strict=True))

@@ -18,9 +18,6 @@ import bench_strangers
 import common
 
 import crfkit
-from crfkit.learning.corpus import read_corpus
-from crfkit.learning.reader import Reader
-from crfkit.options import Run
 from crfkit.template.parsing import Template
 
 PASSES = (10, 14, 20, 30)
@@ -86,7 +83,7 @@ def main() -> None:
         for size in [n for n in map(int, given.sizes.split(",")) if n <= len(pool)] or [len(pool)]:
             for draw in range(given.rounds):
                 train = random.Random(f"{size} {draw}").sample(pool, size)
-                corpus = read_corpus(Reader(train, one.template, Run(**one.form)))
+                corpus = common.numbers_of(train, one.template, **one.form)
                 often = sum(corpus.dataset.n_incidences) / sum(corpus.layout.n_attributes)
                 records: list[dict[str, Any]] = []
                 crfkit.learn(train, one.template, "cw", threads=1, passes=max(PASSES), dev=held_out, progress=records.append, **one.form)

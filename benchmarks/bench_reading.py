@@ -16,10 +16,6 @@ from typing import NamedTuple
 import common
 import peers
 
-from crfkit.learning.corpus import read_corpus
-from crfkit.learning.reader import Reader
-from crfkit.options import Run
-from crfkit.template.parsing import Template
 from crfkit.text.reading import Source
 from crfkit.text.rows import Rows
 
@@ -48,7 +44,7 @@ def stage(name: str, path: str) -> None:
         for block in Source([path]):
             rows.parse(block)
     elif name != "nothing":
-        read_corpus(Reader([path], Template.load(str(common.TEMPLATE)), Run(features=name)))
+        common.numbers_of([path], common.rules(common.TEMPLATE.name), features=name)
     print(perf_counter() - start)
 
 

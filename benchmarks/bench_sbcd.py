@@ -18,10 +18,6 @@ from typing import Any
 import common
 
 from crfkit import options
-from crfkit.learning.corpus import read_corpus
-from crfkit.learning.reader import Reader
-from crfkit.options import Run
-from crfkit.template.parsing import Template
 from crfkit.trainers.base import summarise
 from crfkit.trainers.batch.sbcd import Sbcd
 
@@ -69,7 +65,7 @@ def measure(numbers: Any, rounds: int) -> list[tuple[Any, ...]]:
 def main() -> None:
     with common.arguments("Block coordinate descent", rounds=3) as (corpus, rounds, given):
         for name, path in corpora(corpus.folder, given.sentences).items():
-            numbers = read_corpus(Reader([path], Template.parse(RULES), Run(features="all")))
+            numbers = common.numbers_of([path], common.rules(RULES), features="all")
             print(f"\n{name}: {numbers.dataset.n_sequences:,} words, {numbers.layout.labels} labels; processor seconds a pass")
             common.table(("l1", "weights", "pairs", "auto", "sparse", "dense", "dense / sparse"), measure(numbers, rounds))
 

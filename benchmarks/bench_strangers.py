@@ -17,7 +17,6 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from statistics import fmean
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import common
@@ -234,15 +233,7 @@ def ours(task: Task, train: Rows, parts: list[Rows], name: str, options: dict[st
     return [common.score(task.scheme, labels, part) for labels, part in zip(found, parts, strict=True)]
 
 
-def theirs(task: Task, train: Rows, part: Rows, name: str, path: str) -> float:
-    """CRFsuite's score on a part."""
-    rules = template(task)
-    known = ((common.attributes(rows, rules), [row[-1] for row in rows]) for rows in train)
-    found = peers.crfsuite_labels(known, (common.attributes(rows, rules) for rows in part), path, name)
-    return common.score(task.scheme, found, part)
-
-
-def one(task: Task, train: Rows, parts: list[Rows], path: str, grids: dict[str, list[dict[str, Any]]]) -> dict[str, tuple[float, float, str]]:
+def one(task: Task, train: Rows, parts: list[Rows], grids: dict[str, list[dict[str, Any]]]) -> dict[str, tuple[float, float, str]]:
     """For each trainer its default's score, its best one's, and which options that has."""
     found = {}
     for name, grid in grids.items():
@@ -254,7 +245,7 @@ def one(task: Task, train: Rows, parts: list[Rows], path: str, grids: dict[str, 
             found["mira -n 5"] = score, score, ""
     if task.peers and peers.crfsuite():
         for name in PEERS:
-            score = theirs(task, train, parts[1], name, path)
+            score = common.score(task.scheme, common.tagged_by_peer(train, template(task), parts[1], name), parts[1])
             found[f"CRFsuite {name}"] = score, score, ""
     return found
 
@@ -278,8 +269,7 @@ def main() -> None:
             runs = []
             for draw in range(given.rounds):
                 train = random.Random(f"{size} {draw}").sample(pool, size)
-                with TemporaryDirectory() as folder:
-                    runs.append(one(task, train, parts, f"{folder}/peer", grids))
+                runs.append(one(task, train, parts, grids))
             labels = len({row[-1] for rows in train for row in rows})
             reference = fmean(run["lbfgs"][1] for run in runs)
             cells = []

@@ -14,12 +14,6 @@ from typing import Any
 
 import common
 
-from crfkit import options
-from crfkit.learning import training as learning
-from crfkit.learning.corpus import read_corpus
-from crfkit.learning.reader import Reader
-from crfkit.options import Run
-from crfkit.template.parsing import Template
 from crfkit.trainers.batch.objective import Objective
 
 PASSES = 10
@@ -29,14 +23,14 @@ CHOSEN = {"l2": 1.0, "rate": 0.1}
 
 def trained(corpus: Any, objective: Objective, name: str, threads: int) -> tuple[float, float]:
     """The objective in the end, and the median of seconds a pass."""
-    trainer = learning.make_trainer(name, corpus, options.make(name, CHOSEN), Run(threads=threads))
+    trainer = common.trainer_of(name, corpus, CHOSEN, threads)
     seconds = [common.seconds(trainer.run_pass) for _ in range(PASSES)]
     return objective.at(array.array("d", trainer.weights()))[0], median(seconds)
 
 
 def main() -> None:
     with common.arguments(f"Threads without locks: {PASSES} passes", rounds=5) as (data, rounds, _):
-        corpus = read_corpus(Reader(common.rows_of(data.train), Template.load(str(common.TEMPLATE)), Run()))
+        corpus = common.numbers_of([data.train], common.rules(common.TEMPLATE.name))
         objective = Objective(corpus.dataset, corpus.layout, CHOSEN["l2"], 1)
         rows = []
         for name in ("sgd", "adf", "sapo"):

@@ -14,15 +14,22 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median, stdev
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, NamedTuple, TextIO
 
+import peers
 from process import Used, measured
 
 import crfkit
+from crfkit import options
+from crfkit.learning.corpus import Corpus as Numbers
+from crfkit.learning.corpus import read_corpus
+from crfkit.learning.reader import Reader
+from crfkit.learning.training import make_trainer
 from crfkit.loops.kernels import variant
+from crfkit.options import Run
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 
@@ -98,6 +105,16 @@ def rules(template: str) -> Template:
     return Template.load(str(ROOT / "templates" / template)) if template.endswith(".txt") else Template.parse(template)
 
 
+def numbers_of(data: Any, template: Template | None, **how: Any) -> Numbers:
+    """Sentences, or files, as trainers have them; `how`: options of reading."""
+    return read_corpus(Reader(data, template, Run(**how)))
+
+
+def trainer_of(algorithm: str, numbers: Numbers, chosen: dict[str, Any], threads: int = 1, initial: Any = None) -> Any:
+    """One that has not begun."""
+    return make_trainer(algorithm, numbers, options.make(algorithm, chosen), Run(threads=threads), initial)
+
+
 def attributes(rows: list[Any], template: Template | None) -> list[Any]:
     """The feature strings of every token, for programs that take them ready-made and know no rich edges: B lines are left out. Without a
     template the rows have them, and a label."""
@@ -123,6 +140,18 @@ def tagged(train: list[Any], template: Template | None, parts: list[list[Any]], 
     tagger = crfkit.Tagger(model)
     inputs = [[[row[0] if template is None else row[:-1] for row in rows] for rows in part] for part in parts]
     return model, [tagger.tag_many(part, threads=1) for part in inputs]
+
+
+def tagged_by_peer(train: list[Any], template: Template | None, held_out: list[Any], trainer: str = "lbfgs", **parameters: Any) -> list[list[str]]:
+    """The labels by CRFsuite, which learns from the same attributes."""
+    known = ((attributes(rows, template), [row[-1] for row in rows]) for rows in train)
+    with TemporaryDirectory() as folder:
+        return peers.crfsuite_labels(known, (attributes(rows, template) for rows in held_out), f"{folder}/model", trainer, **parameters)
+
+
+def mean(scores: Sequence[float]) -> str:
+    """With the standard deviation, if there are several."""
+    return f"{fmean(scores):.2f}" + (f" ± {stdev(scores):.2f}" if len(scores) > 1 else "")
 
 
 def score(scheme: str, found: list[list[str]], held_out: list[list[Any]]) -> float:

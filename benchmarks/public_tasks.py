@@ -18,7 +18,7 @@ import sys
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any, NamedTuple
@@ -195,8 +195,7 @@ def parsed(task: Task, parts: Parts, depth: int, seed: int) -> Result:
 
 
 def row(name: str, runs: list[Result]) -> list[str]:
-    scores = [run.score for run in runs]
-    return [name, f"{fmean(scores):.2f}" + (f" ± {stdev(scores):.2f}" if len(scores) > 1 else ""), f"{fmean(run.seconds for run in runs):.1f}"]
+    return [name, common.mean([run.score for run in runs]), f"{fmean(run.seconds for run in runs):.1f}"]
 
 
 def main() -> None:
