@@ -24,11 +24,15 @@ def model(corpus: str, algorithm: str = "lbfgs", template: str | None = None):
     return crfkit.learn(ROOT / f"data/{corpus}.train.txt", template=path, algorithm=algorithm, **passes)
 
 
+def rows_of(text: str) -> list[list[list[str]]]:
+    """The sentences of a file of columns."""
+    return [[line.split() for line in block.splitlines()] for block in text.strip().split("\n\n")]
+
+
 @cache
 def sentences(corpus: str, part: str = "test") -> list[list[list[str]]]:
     """The sentences of a corpus as rows, labels included."""
-    text = (ROOT / f"data/{corpus}.{part}.txt").read_text(encoding="utf-8")
-    return [[line.split() for line in block.splitlines()] for block in text.strip().split("\n\n")]
+    return rows_of((ROOT / f"data/{corpus}.{part}.txt").read_text(encoding="utf-8"))
 
 
 def attributes(trained, rows):

@@ -10,6 +10,7 @@ import pytest
 from commands import crfkit, error, trained, write_part
 from hypothesis import example, given
 from hypothesis import strategies as st
+from models import rows_of
 from trainers.samples import ROOT
 
 import crfkit as library
@@ -80,7 +81,7 @@ def test_answers_are_those_of_rounded_weights(form, part, work):
 
     header, parts = full.model.header, dict(full.model.sections)
     rounded = library.load(modelfile.dumps(header, {**parts, "weights": array.array("f", expected)}))
-    sentences = [[line.split()[:2] for line in part.splitlines()] for part in (work / "dev").read_text().strip().split("\n\n")]
+    sentences = [[row[:2] for row in rows] for rows in rows_of((work / "dev").read_text())]
     assert small.tag_many(sentences) == rounded.tag_many(sentences)
     error_of_scores = 6 * numpy.abs(numpy.asarray(full.model.weights) - expected).max()  # five lines and a pair
     for rows in sentences:

@@ -10,9 +10,10 @@ import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any
+
+from models import sentences
 
 import crfkit
 from crfkit import foreign, modelfile, options
@@ -34,7 +35,6 @@ from crfkit.trainers.base import all_finite
 from . import calls, mutate, parsers, trainings
 from . import foreign as foreign_models
 
-DATA = Path(__file__).resolve().parents[2] / "data"
 TEMPLATE = """U00:%x[-1,0]/%x[0,0]
 U01:%X[0,0]
 U02:%p[0,0,2]/%s[0,0,3]
@@ -67,15 +67,9 @@ class Target:
     run: Callable[[bytes], Any]
 
 
-def all_sentences() -> list[list[list[str]]]:
-    """The beginning of a corpus of ours."""
-    lines = (line.split() for line in (DATA / "chunking.train.txt").read_text().splitlines()[:300])
-    return [list(rows) for filled, rows in groupby(lines, bool) if filled]
-
-
 def small_corpus(n: int = 8) -> list[list[list[str]]]:
     """Some sentences as rows, with what makes strings the identity of attributes."""
-    found = kept("corpus", all_sentences)[:n]
+    found = sentences("chunking", "train")[:n]
     labels = sorted({row[-1] for rows in found for row in rows})
     for k, rows in enumerate(ROWS):
         found.append([[*row, labels[(k + t) % len(labels)]] for t, row in enumerate(rows)])

@@ -5,6 +5,7 @@ import threading
 import warnings
 
 import pytest
+from commands import text_of
 
 from crfkit import learn
 from crfkit.errors import DataError, FileError
@@ -36,7 +37,7 @@ def test_rows_from_python_have_the_columns_of_the_training_data(tmp_path, form):
     path, wide = tmp_path / "train", "_" * 6
     rows = [[[str(t), word, "x", label, *wide] if form == "conllu" else [label, word, "x"] for t, (word, label) in enumerate(sentence, 1)] for sentence in ROWS]
     names = "" if form == "conllu" else "# columns = upos form last\n"
-    path.write_text(names + "".join("".join("\t".join(row) + "\n" for row in sentence) + "\n" for sentence in rows))
+    path.write_text(names + text_of(rows, "\t"))
     given = {"template": "U:%x[0,form]\n", "rows": str(path), "format": form, "label": "upos"}
     assert scores(rows, **given) == scores(str(path), **given) == [1.0] * 3
     short = {"columns": "found 2 columns in the development data, expected 3 as in the training data",

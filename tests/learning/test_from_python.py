@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import numpy
 import pytest
+from commands import text_of
 from liars import Sips
 from workers import corpus, use_local_workers
 
@@ -61,7 +62,7 @@ def test_large_values_and_models_without_a_common_feature_are_told():
 
 def test_rows_of_conllu_name_their_label_as_files_do():
     rows = [[[str(t), word, "_", "_", label, *"_____"] for t, (word, label) in enumerate(sentence, 1)] for sentence in ROWS]
-    text = "".join("".join("\t".join(row) + "\n" for row in sentence) + "\n" for sentence in rows)
+    text = text_of(rows, "\t")
     given = {"template": "U:%x[0,form]\nB\n", "algorithm": "perceptron", "passes": 2, "format": "conllu", "label": "xpos"}
     model = learn(rows, **given)
     assert model.to_bytes() == learn(io.BytesIO(text.encode()), **given).to_bytes()

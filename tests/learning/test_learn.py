@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from commands import text_of
 from liars import Frame
 from trainers.samples import named_weights, sentences, template
 from workers import use_local_workers
@@ -25,10 +26,6 @@ from crfkit.template.parsing import Template
 
 ROWS = [[["the", "DT", "B"], ["dog", "NN", "I"]], [["dogs", "NNS", "B"]], [["the", "DT", "B"], ["old", "JJ", "I"], ["dog", "NN", "I"]]]
 TEMPLATE = Template.parse("U0:%x[0,0]\nU1:%x[-1,1]/%x[0,1]\nB\nB1:%x[0,1]\n")
-
-
-def text(rows):
-    return "".join("\n".join(" ".join(row) for row in sentence) + "\n\n" for sentence in rows)
 
 
 def seen(rows, lines, min_freq=1):
@@ -84,12 +81,12 @@ def test_lines_can_say_otherwise():
 def test_data_from_anywhere(tmp_path):
     expected = learn(ROWS, TEMPLATE).to_bytes()
     plain, packed = tmp_path / "plain", tmp_path / "packed"
-    plain.write_text(text(ROWS))
-    packed.write_bytes(gzip.compress(text(ROWS).encode()))
-    (tmp_path / "one").write_text(text(ROWS[:1]))
-    (tmp_path / "two").write_text(text(ROWS[1:]))
+    plain.write_text(text_of(ROWS))
+    packed.write_bytes(gzip.compress(text_of(ROWS).encode()))
+    (tmp_path / "one").write_text(text_of(ROWS[:1]))
+    (tmp_path / "two").write_text(text_of(ROWS[1:]))
     (tmp_path / "template").write_text(TEMPLATE.text)
-    for train in (str(plain), plain, packed, [plain], [tmp_path / "one", str(tmp_path / "two")], io.BytesIO(text(ROWS).encode())):
+    for train in (str(plain), plain, packed, [plain], [tmp_path / "one", str(tmp_path / "two")], io.BytesIO(text_of(ROWS).encode())):
         assert learn(train, TEMPLATE).to_bytes() == expected
     assert learn(plain, tmp_path / "template").to_bytes() == learn(plain, str(tmp_path / "template")).to_bytes() == expected
 

@@ -15,7 +15,7 @@ from io import BytesIO
 
 import pytest
 from commands import BATCH, limit, write_part
-from trainers.samples import ROOT, options_of, read, sentences, tag, template
+from trainers.samples import ROOT, accuracy_of, options_of, read, sentences, tag, template
 
 import crfkit
 from crfkit import constants, options, threads
@@ -34,16 +34,9 @@ def small(algorithm):
     return learn(sentences("chunking", limit=120), template("chunking-rich"), algorithm, **limit(algorithm, 12 if algorithm in BATCH else 4))
 
 
-def accuracy(model, rows):
-    """Per token, by the model's own tagger."""
-    tagger = Tagger(model)
-    pairs = [(row[-1], label) for s in rows for row, label in zip(s, tagger.tag([r[:-1] for r in s]), strict=True)]
-    return sum(a == b for a, b in pairs) / len(pairs)
-
-
 def test_rich_edges(algorithm):
     """New text is tagged well, and some pairs of labels have weights at attributes."""
-    assert accuracy(small(algorithm), sentences("chunking", "test", 60)) > 0.92
+    assert accuracy_of(small(algorithm), sentences("chunking", "test", 60)) > 0.92
     assert any(attribute is not None and previous is not None for attribute, previous, _, _ in small(algorithm).features())
 
 
@@ -83,7 +76,7 @@ def test_a_warm_start_is_not_worse(algorithm, tmp_path):
 
     done = learn(rows, rules, algorithm, **limit(algorithm, 20 if algorithm in BATCH else 6))
     (again, less), (_, more) = one_pass(init=done), one_pass()
-    assert accuracy(again, rows) > accuracy(done, rows) - 0.01
+    assert accuracy_of(again, rows) > accuracy_of(done, rows) - 0.01
     assert less < more
 
 
@@ -92,7 +85,7 @@ def test_stopped_at_once_there_are_weights_to_use(algorithm):
     rows = sentences("chunking", limit=100)
     model = learn(rows, template("chunking"), algorithm, stop=lambda: True, **limit(algorithm, 10**9))
     most = max(sum(row[-1] == label for s in rows for row in s) for label in model.labels) / sum(map(len, rows))
-    assert accuracy(model, rows) > most
+    assert accuracy_of(model, rows) > most
 
 
 def test_a_pass_ends_early(algorithm):

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from models import rows_of
 from trainers.samples import named_weights, read, sentences, tag, template
 
 from crfkit.learning.learn import learn
@@ -147,9 +148,9 @@ def test_conll2000(arguments, most_objective, least_f1, tmp_path):
         assert passes[-1]["active"] <= 456468 == json.loads(crfkit("dump", "--header", "model"))["features"]
 
     tagged = crfkit("tag", "model", folder / "test.txt")
-    assert sum(map(len, sentences_of(tagged))) == 47377
+    assert sum(map(len, rows_of(tagged))) == 47377
     right = gold = predicted = 0
-    for sentence in sentences_of(tagged):
+    for sentence in rows_of(tagged):
         true, guessed = chunks([row[-2] for row in sentence]), chunks([row[-1] for row in sentence])
         right, gold, predicted = right + len(true & guessed), gold + len(true), predicted + len(guessed)
     f1 = 200 * right / (gold + predicted)
@@ -157,11 +158,6 @@ def test_conll2000(arguments, most_objective, least_f1, tmp_path):
     (tmp_path / "tagged").write_text(tagged)
     overall = re.search(r"FB1: +([0-9.]+)", crfkit("eval", "tagged"))
     assert float(overall[1]) == pytest.approx(f1, abs=0.00501)
-
-
-def sentences_of(text):
-    """Rows of columns, sentence by sentence."""
-    return [[row.split() for row in part.splitlines()] for part in text.strip().split("\n\n")]
 
 
 def crfkit(*arguments):

@@ -3,11 +3,13 @@
 import array
 import json
 import os
+from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from models import rows_of
 from problems import apart
 from trainers.samples import (
     accuracy,
@@ -359,9 +361,7 @@ def test_a_warm_start_needs_fewer_passes(tmp_path):
 @pytest.mark.corpora
 def test_the_objective_of_owlqn_on_nettalk(tmp_path):
     """Letters and rich edges, 51 labels: the objective of OWL-QN."""
-    path = os.path.join(os.environ["CRFKIT_CORPORA"], "nettalk", "train.txt")
-    with open(path, encoding="utf-8") as file:
-        rows = [[line.split() for line in part.splitlines()] for part in file.read().strip().split("\n\n")[:800]]
+    rows = rows_of(Path(os.environ["CRFKIT_CORPORA"], "nettalk", "train.txt").read_text(encoding="utf-8"))[:800]
     (tmp_path / "template").write_text("U00:%x[0,0]\nB01:%x[0,0]\n")
 
     def end(algorithm, **chosen):

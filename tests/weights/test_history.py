@@ -14,6 +14,7 @@ import pytest
 from commands import crfkit as run
 from commands import error
 from models import ROOT, sentences
+from trainers.samples import accuracy_of
 
 import crfkit
 from crfkit import modelfile
@@ -189,10 +190,7 @@ def second_order(n, seed):
 
 def accuracy(template, **chosen):
     model = crfkit.learn(list(second_order(150, 1)), template=Template.parse(template), passes=8, **chosen)
-    test = list(second_order(60, 2))
-    found = Tagger(model).tag_many([[row[:1] for row in rows] for rows in test])
-    pairs = [(row[-1], label) for rows, labels in zip(test, found, strict=True) for row, label in zip(rows, labels, strict=True)]
-    return sum(a == b for a, b in pairs) / len(pairs)
+    return accuracy_of(model, list(second_order(60, 2)))
 
 
 @pytest.mark.parametrize("depth", [0, 1, 3])
