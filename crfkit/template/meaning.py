@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import groupby
 
@@ -117,14 +117,9 @@ _KINDS = {
 @cache
 def _members(kind: str) -> str:
     r"""The inside of a character set for a class, such as a-zA-Z for \a."""
-    test, wanted = _KINDS[kind.lower()], kind.islower()
-    return "".join(_ranges(c for c in range(0x110000) if test(chr(c)) == wanted))
-
-
-def _ranges(characters: Iterable[int]) -> Iterable[str]:
-    for _, run in groupby(enumerate(characters), lambda pair: pair[1] - pair[0]):
-        codes = [c for _, c in run]
-        yield f"\\U{codes[0]:08x}-\\U{codes[-1]:08x}"
+    flags = bytes(map(_KINDS[kind.lower()], map(chr, range(0x110000))))
+    runs = re.finditer(b"\1+" if kind.islower() else b"\0+", flags)
+    return "".join(f"\\U{run.start():08x}-\\U{run.end() - 1:08x}" for run in runs)
 
 
 @cache
