@@ -20,9 +20,9 @@ def sentences(n=40, seed=1):
         yield items, [("O" if rng.random() < 0.1 else "OABO"[word % 4]) for word in words]
 
 
-def trained(library, path, algorithm="lbfgs", **params):
+def trained(library, path, algorithm="lbfgs", data=None, **params):
     trainer = library.Trainer(algorithm, params, verbose=False)
-    for items, labels in sentences():
+    for items, labels in sentences() if data is None else data:
         trainer.append(items, labels)
     trainer.train(str(path))
     return trainer

@@ -13,6 +13,7 @@ from pathlib import Path
 import commands
 import pycrfsuite
 import pytest
+from compat.pycrfsuite_runs import opened
 from liars import Sips
 from pycrfsuite._logparser import TrainLogParser
 
@@ -40,8 +41,7 @@ def test_learn_tag_and_dump(tmp_path):
     for message in log[log.index("Feature generation") :].splitlines(keepends=True):
         parser.feed(message)
     assert parser.last_iteration["scores"]["O"].ref == 8 and parser.storing_seconds is not None
-    tagger = pycrfsuite.Tagger()
-    tagger.open("model")
+    tagger = opened(pycrfsuite, "model")
     text = run("tag", "-r", "-i", "-l", "-p", "-m", "model", "train").stdout
     for (rows, block) in zip(SENTENCES, text.split("\n\n"), strict=False):
         score, probability, *lines = block.splitlines()

@@ -48,12 +48,8 @@ def test_bytes_and_whatever_is_iterable():
 def test_a_str_is_its_characters(sequence, tmp_path):
     found = []
     for module in (compat, pycrfsuite):
-        trainer = module.Trainer(verbose=False)
-        for items, labels in (("ab", "XY"), (["ac", "b"], "YX"), ("é", "X")):
-            trainer.append(items, labels)
-        trainer.train(str(tmp_path / "model"))
-        tagger = module.Tagger()
-        tagger.open(str(tmp_path / "model"))
+        trained(module, tmp_path / "model", data=[("ab", "XY"), (["ac", "b"], "YX"), ("é", "X")])
+        tagger = opened(module, tmp_path / "model")
         found.append((sorted(tagger.info().state_features), tagger.tag(sequence)))
     assert found[0] == found[1]
 

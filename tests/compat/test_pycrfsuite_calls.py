@@ -12,7 +12,7 @@ from pathlib import Path
 import pycrfsuite
 import pytest
 from commands import plain_build
-from compat.pycrfsuite_runs import BOTH, opened
+from compat.pycrfsuite_runs import BOTH, opened, trained
 
 from crfkit.compat import pycrfsuite as compat
 
@@ -143,10 +143,7 @@ def test_names_in_any_encoding_are_printed_as_they_are(model, tmp_path, capfdbin
 
 
 def learned(library, path, words, labels):
-    trainer = library.Trainer(verbose=False)
-    for _ in range(3):
-        trainer.append([[word] for word in words], list(labels))
-    trainer.train(str(path))
+    trained(library, path, data=[([[word] for word in words], list(labels))] * 3)
 
 
 @BOTH

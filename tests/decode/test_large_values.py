@@ -39,9 +39,14 @@ def exact(model, items, allowed=None):
                 if t:
                     score += Decimal(float(weights.get((None, names[t - 1], names[t]), 0)))
             scores[tuple(names)] = score
-        most = max(scores.values())
-        total = sum((score - most).exp() for score in scores.values())
-        return {path: float((score - most).exp() / total) for path, score in scores.items()}, float(most + total.ln())
+        return shares_of(scores)
+
+
+def shares_of(scores):
+    """{labels: probability}, and the logarithm of the sum, of {labels: score}."""
+    most = max(scores.values())
+    total = sum((score - most).exp() for score in scores.values())
+    return {path: float((score - most).exp() / total) for path, score in scores.items()}, float(most + total.ln())
 
 
 @pytest.mark.parametrize("value", [1.0, -3.0, 2.0**20, -(2.0**28), 2.0**30, -(2.0**34), 2.0**40, 2.0**57, -(2.0**80), 2.0**120, -(2.0**127)])
@@ -128,6 +133,4 @@ def exact_crfpp(template, weights, rows):
             score = sum(Decimal(weights["U:" + word][label]) for (word,), label in zip(rows, path, strict=True))
             score += sum(Decimal(weights["B"][2 * before + after]) for before, after in pairwise(path))
             scores["".join("AB"[label] for label in path)] = score
-        most = max(scores.values())
-        total = sum((score - most).exp() for score in scores.values())
-        return {path: float((score - most).exp() / total) for path, score in scores.items()}, float(most + total.ln())
+        return shares_of(scores)

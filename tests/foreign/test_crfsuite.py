@@ -5,7 +5,10 @@ import struct
 from pathlib import Path
 
 import numpy as np
+import pycrfsuite
 import pytest
+from compat import pycrfsuite_runs
+from compat.pycrfsuite_runs import opened
 from problems import apart
 from trainers.samples import sentences, template
 
@@ -14,8 +17,6 @@ from crfkit import foreign
 from crfkit.errors import CrfkitError, ModelFileError, UnsupportedError
 from crfkit.foreign import crfsuite
 from crfkit.template.meaning import expand
-
-pycrfsuite = pytest.importorskip("pycrfsuite")
 
 ODD = ["a b", "a:b", "a\\b", "a\\:b", "é", "日本", "__BOS__", "#", "=", "a" * 300]
 LINE_ENDS = ["a\nb", "\t", "\r\n"]
@@ -39,13 +40,8 @@ def corpus(seed, n_labels=4, n_sentences=40, odd=ODD):
 
 def trained(path, data, algorithm="lbfgs", **params):
     """The bytes of a model of CRFsuite, and its tagger."""
-    trainer = pycrfsuite.Trainer(algorithm, {"max_iterations": 30, **params}, verbose=False)
-    for tokens, labels in data:
-        trainer.append(tokens, labels)
-    trainer.train(str(path))
-    tagger = pycrfsuite.Tagger()
-    tagger.open(str(path))
-    return Path(path).read_bytes(), tagger
+    pycrfsuite_runs.trained(pycrfsuite, path, algorithm, data, **{"max_iterations": 30, **params})
+    return Path(path).read_bytes(), opened(pycrfsuite, path)
 
 
 def rows(tokens):
@@ -96,9 +92,7 @@ def test_crfsuite_opens_what_crfkit_has_learned():
     data = [[(list(token.items()), label) for token, label in zip(*sentence, strict=True)] for sentence in corpus(9, odd=())]
     model = crfkit.learn(data, format="crfsuite")
     Path("model").write_bytes(foreign.model_bytes(foreign.read(model.to_bytes()), "crfsuite"))
-    theirs = pycrfsuite.Tagger()
-    theirs.open("model")
-    agree(crfkit.load(model.to_bytes()), theirs, [tokens for tokens, _ in corpus(10, odd=())])
+    agree(crfkit.load(model.to_bytes()), opened(pycrfsuite, "model"), [tokens for tokens, _ in corpus(10, odd=())])
 
 
 def test_there_and_back_is_the_same_model():
@@ -107,13 +101,7 @@ def test_there_and_back_is_the_same_model():
     foreign.convert("ours", "theirs", "crfsuite")
     ours, back = foreign.load("ours"), foreign.load("theirs")
     assert set(ours.features()) == set(back.features())
-    agree(crfkit.load("theirs"), _opened("model"), [tokens for tokens, _ in corpus(12)])
-
-
-def _opened(path):
-    tagger = pycrfsuite.Tagger()
-    tagger.open(path)
-    return tagger
+    agree(crfkit.load("theirs"), opened(pycrfsuite, "model"), [tokens for tokens, _ in corpus(12)])
 
 
 def test_a_model_without_pairs_of_labels():

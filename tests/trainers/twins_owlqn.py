@@ -6,11 +6,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 
 from trainers.twins import Corpus, Weights, objective, value
-
-
-def dot(x: Weights, y: Weights) -> float:
-    """The inner product."""
-    return sum(x[k] * y[k] for k in x)
+from trainers.twins_margin import dot
 
 
 def sign(x: float) -> int:
