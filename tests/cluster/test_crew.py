@@ -152,7 +152,7 @@ def test_work_behind_a_job_that_failed_is_not_begun_again(monkeypatch):
     workers, names = Workers(), [str(n) for n in range(9)]
     workers.send = lambda worker, _: workers.now or worker == "two" or workers.answers.append((worker, {"error": "FileError", "arguments": ["gone"]}))
     workers.replace = lambda: workers.all.append(names.pop()) or True
-    with pytest.raises(FileError, match="^gone$"):
+    with pytest.raises(FileError, match=r"^gone$"):
         run(monkeypatch, workers, 2, takes=1)
     assert workers.now == 11
 
