@@ -181,8 +181,6 @@ def convert(
     of weights in a crfkit model, one of crfkit.constants.WEIGHTS; None: as in `source`, if that is one. `edit`: a file of features whose
     weights change first (crfkit.editing).
     """
-    from .parts import parts_of
-
     check_weights(weights, to)
     own, foreign = _opened(source)
     opened = changed = model.load(own) if foreign is None else None
@@ -195,6 +193,8 @@ def convert(
     if template is None and to == CRFKIT and changed:
         data = changed.to_bytes()
     else:
+        from .parts import parts_of
+
         parts = parts_of(changed) if changed else read(own)  # its errors name the file themselves
         try:
             data = model_bytes(_with_template(parts, template), to)
