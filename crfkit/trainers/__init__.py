@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .base import Trainer
 
-
-FILES = {"arow": "confidence", "cw": "confidence"}  # all others are in a file of their own
+# Where the class of each is, which has the name of its options.
+MODULES = {
+    "lbfgs": "batch.lbfgs", "owlqn": "batch.owlqn", "sbcd": "batch.sbcd", "sgd": "online.sgd", "adf": "online.adf", "sapo": "online.sapo",
+    "perceptron": "online.perceptron", "mira": "online.mira", "arow": "online.confidence", "cw": "online.confidence",
+    "lookahead": "online.lookahead",
+}  # fmt: skip
 
 
 def trainer_class(name: str) -> type[Trainer]:
-    """The class that trains by this algorithm; it has the name of its options. Batch trainers have iterations, others have passes."""
+    """The class that trains by this algorithm."""
     from crfkit.options import TRAINERS  # tagging does without
 
-    options = TRAINERS[name]
-    folder = "batch" if hasattr(options, "max_iter") else "online"
-    return getattr(import_module(f"{__name__}.{folder}.{FILES.get(name, name)}"), options.__name__)
+    return getattr(import_module(f"{__name__}.{MODULES[name]}"), TRAINERS[name].__name__)
