@@ -13,7 +13,7 @@ from trainers.twins import Built, Corpus, Sample, corpora, value
 
 from crfkit import options
 from crfkit.trainers.base import mistakes
-from crfkit.trainers.batch.proximal import Feasible, Proximal
+from crfkit.trainers.batch.proximal import Proximal
 
 
 def ascent_of(built, l1, l2, **more):
@@ -29,11 +29,10 @@ def test_objective_and_bound_meet_at_the_optimum(l1, l2):
     built, optimum = Built(corpus), lowest(corpus, l1, l2)
     for recursions in ("dense", "sparse"):
         ascent = ascent_of(built, l1, l2, recursions=recursions)
-        feasible = Feasible(ascent)
         for _ in range(60):
             for _ in range(10):
                 ascent.run_pass()
-            bound = feasible.bound(l1, l2)
+            bound = ascent.bound()
             assert bound <= optimum * (1 + 1e-6)
         assert bound >= optimum * (1 - 2e-3)
         assert value(built.to_weights(ascent.weights()), corpus, l2, l1) == pytest.approx(optimum, rel=1e-4)
@@ -44,10 +43,10 @@ def test_objective_and_bound_meet_at_the_optimum(l1, l2):
 def test_no_optimum_is_below_the_bound(corpus, l1, l2, passes):
     built = Built(corpus)
     ascent = ascent_of(built, l1, l2)
-    feasible, optimum, best = Feasible(ascent), lowest(corpus, l1, l2, 150), 0.0
+    optimum, best = lowest(corpus, l1, l2, 150), 0.0
     for _ in range(passes):
         ascent.run_pass()
-        bound = feasible.bound(l1, l2)
+        bound = ascent.bound()
         assert best - 1e-6 <= bound <= optimum * (1 + 1e-6) + 1e-6  # mixed points are no worse than the ones before
         best = bound
 
@@ -57,15 +56,13 @@ def test_another_penalty_has_another_bound():
     corpus = random_corpus(Random(5))
     built = Built(corpus)
     ascent = ascent_of(built, 1.0, 0.0)
-    feasible = Feasible(ascent)
     for l1 in (1.0, 0.4, 0.2):
         ascent.set_l1(l1)
-        feasible.forget()
         optimum = lowest(corpus, l1, 0.0)
         for _ in range(30):
             for _ in range(10):
                 ascent.run_pass()
-            bound = feasible.bound(l1, 0.0)
+            bound = ascent.bound()
             assert bound <= optimum * (1 + 1e-6)
         assert bound >= 0.98 * optimum
 
@@ -74,19 +71,11 @@ def test_the_bound_of_a_smaller_penalty_holds_before_the_first_pass():
     """The distributions are mixed with the observed labels, so that all sums and the entropy become smaller in proportion."""
     corpus = Corpus([Sample([s % 2, s % 3 % 2], [[(s % 3, 1.0)], [(0, 1.0)]], [[], []]) for s in range(12)], 2, 3, u_all={0, 1, 2})
     ascent = ascent_of(Built(corpus), 1.0, 0.0)
-    feasible = Feasible(ascent)
     for _ in range(30):
         ascent.run_pass()
-    before = feasible.bound(1.0, 0.0)
+    before = ascent.bound()
     ascent.set_l1(0.2)
-    feasible.forget()
-    assert feasible.bound(0.2, 0.0) == pytest.approx(0.2 * before, rel=1e-5) and 0 < 0.2 * before < lowest(corpus, 0.2, 0.0, 150)
-
-
-def test_a_bound_is_that_of_an_ascent():
-    for without in (Feasible, lambda: Feasible.__new__(Feasible), lambda: Feasible(None)):
-        with pytest.raises(TypeError):
-            without()
+    assert ascent.bound() == pytest.approx(0.2 * before, rel=1e-5) and 0 < 0.2 * before < lowest(corpus, 0.2, 0.0, 150)
 
 
 # --- owlqn ----------------------------------------------------------------------------------------------------------

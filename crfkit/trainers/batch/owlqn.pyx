@@ -33,7 +33,6 @@ from dataclasses import replace
 
 from crfkit.errors import TrainingError
 from .dual import dual_bytes
-from .proximal import Feasible
 
 cdef enum:
     MAX_TRIALS = 60
@@ -66,7 +65,6 @@ cdef class Owlqn(QuasiNewton):
         public int64_t ascended # passes
         public double reached   # the objective of the ascent's last weights, which may not be the best ones
         Proximal ascent
-        object feasible         # Feasible, of the ascent
         double duals[16][3]     # sums of each part
 
     numbers = QuasiNewton.numbers + ("ascends", "ascended", "reached")
@@ -94,14 +92,12 @@ cdef class Owlqn(QuasiNewton):
         self.ascended = 0
         if self.ascent is not None:
             self.ascent.set_l1(l1)
-            self.feasible.forget()
 
     def run_pass(self, should_stop=None) -> dict:
         return self.ascend(should_stop) if self.ascends and self.converged is None else QuasiNewton.run_pass(self, should_stop)
 
     cdef int make_ascent(self) except -1:
         self.ascent = Proximal(self.data, self.layout, replace(self.options, l1=self.l1, path=None, train_accuracy=False), seed=self.seed)
-        self.feasible = Feasible(self.ascent)
         return 0
 
     cdef ascend(self, should_stop):
@@ -138,7 +134,7 @@ cdef class Owlqn(QuasiNewton):
         self.check()
         self.started = True
         if self.ascent.screened or self.f - self.ascent.entropy_of_all() <= NEAR * self.f:
-            self.bound = fmax(self.bound, self.feasible.bound(self.l1, self.objective.l2))
+            self.bound = fmax(self.bound, self.ascent.bound())
         if not returning:
             self.check_convergence()
         if self.converged is not None and self.gradient_norm > 0 and self.f - self.bound > FAR * self.f:
@@ -149,7 +145,7 @@ cdef class Owlqn(QuasiNewton):
 
     cdef give_up(self, should_stop):
         """End the ascent; OWL-QN goes on from here."""
-        self.ascends, self.ascent, self.feasible = False, None, None
+        self.ascends, self.ascent = False, None
         if self.started:
             self.evaluate()
             self.find_gradient()
@@ -157,13 +153,12 @@ cdef class Owlqn(QuasiNewton):
 
     def finish(self):
         QuasiNewton.finish(self)
-        self.ascent = self.feasible = None
+        self.ascent = None
 
     def state(self):
         state = QuasiNewton.state(self)
         if self.ascent is not None:
             state.update({f"ascent {name}": value for name, value in self.ascent.state().items()})
-            state.update({f"bound {name}": value for name, value in self.feasible.state().items()})
         return state
 
     def restore(self, dict state):
@@ -173,7 +168,6 @@ cdef class Owlqn(QuasiNewton):
             self.evaluate()         # the state has the gradient at the last weights, which may not be the best ones
             self.find_gradient()
             self.ascent.restore({name.removeprefix("ascent "): value for name, value in state.items() if name.startswith("ascent ")})
-            self.feasible.restore({name.removeprefix("bound "): value for name, value in state.items() if name.startswith("bound ")})
 
     cdef void walk_part(self, Walk what, int part) noexcept nogil:
         cdef:

@@ -1,4 +1,4 @@
-"""Dual coordinate ascent with an L1 penalty."""
+"""Dual coordinate ascent with an L1 penalty, and a bound on the objective."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
@@ -13,6 +13,9 @@ cdef class Proximal(DualAscent):
         float* inverse          # 1 / (stiffness + l2)
         float* moved            # the stiffness before it is raised to LEAST, with the sign of the centre's last move
         float* unit             # by row: the stiffness of a feature with values of 1 is this many times as large
+        double* exact           # by feature: minus `sum`, computed anew
+        double* mean            # the same for a mixture of the points that `bound` has seen, and
+        public double mixed     # a lower bound of its entropy
 
         public bint screened    # steps see only unigram attributes that have, or may soon have, a weight:
         int64_t* kept_ptr       # their numbers and values, as in DatasetC
@@ -20,6 +23,5 @@ cdef class Proximal(DualAscent):
         float* kept_val
         uint8_t* kept           # of each attribute: whether it is one of them
 
-    cdef int screen(self) except -1
     cdef void stiffen(self) noexcept nogil
     cdef double entropy_of_all(self) noexcept nogil

@@ -13,7 +13,7 @@ multipliers on the dual, with the centres as multipliers). Given D, the sum of t
 The dual constraint |D| <= l1 is violated by at most stiffness x (the last move of a centre), less and less near the optimum.
 
 At the optimum most weights are zero. Near it, steps leave out attributes whose weights are all zero and will stay so for some
-passes (`screen`): these neither score nor follow the dual variables until all sums are recomputed (`Feasible`). That also makes
+passes (`screen`): these neither score nor follow the dual variables until all sums are recomputed (`bound`). That also makes
 steps longer: features that do not move do not add to the change of scores.
 
 The stiffness of a frequent feature must be greater than that of a rare one: it starts as the root of the count. It falls while a
@@ -27,14 +27,14 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fabs, fmax, fmin, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence, weight_of
-from crfkit.memory cimport Arena, arena_zeros, data_zeros, memset, restore_vectors, vector
+from crfkit.memory cimport arena_zeros, data_zeros, memset, vector
 from crfkit.weights.cells cimport feature_cell, layout_cell, layout_row, pairs_row
 from crfkit.weights.history cimport ANY, layout_history_cell
 from crfkit.weights.layout cimport Layout
 from .quasinewton cimport dual_objective
 
 cdef enum:
-    PARTS = 16                          # shares of a new point in the mixture that are tried (`Feasible`)
+    SHARES = 16                         # of a new point in the mixture that are tried (`bound`)
 
 cdef double STIFFNESS = 0.28            # of a feature that occurs once
 cdef double FIRST_LEAST = 0.2, FIRST_MOST = 6.0
@@ -51,7 +51,7 @@ cdef float FAR = 1e30                   # a squared distance that is never left 
 cdef class Proximal(DualAscent):
     """Options: l1, l2."""
 
-    numbers = DualAscent.numbers + ("usual", "ways", "visited", "screened")
+    numbers = DualAscent.numbers + ("usual", "ways", "visited", "screened", "mixed")
 
     def __init__(self, Dataset data, Layout layout, options, **others):
         cdef int64_t n = layout.c.n_cells, n_visits = data.c.u_ptr[data.c.n_tok]
@@ -62,12 +62,13 @@ cdef class Proximal(DualAscent):
         self.sum, self.pull = <float*>arena_zeros(self, n, sizeof(float)), <float*>arena_zeros(self, n, sizeof(float))
         self.inverse, self.moved = <float*>arena_zeros(self, n, sizeof(float)), <float*>arena_zeros(self, n, sizeof(float))
         self.unit = <float*>arena_zeros(self, pairs_row(&layout.c) + 1, sizeof(float))
+        self.exact, self.mean = <double*>arena_zeros(self, n, sizeof(double)), <double*>arena_zeros(self, n, sizeof(double))
         self.kept_ptr = <int64_t*>data_zeros(self, data.c.n_tok, sizeof(int64_t))
         self.kept_id = <int32_t*>data_zeros(self, n_visits, sizeof(int32_t))
         if data.c.u_val != NULL:
             self.kept_val = self.zeros(n_visits)
         self.kept = <uint8_t*>arena_zeros(self, layout.c.A, sizeof(uint8_t))
-        self.screened = False
+        self.screened, self.mixed = False, 0
         find_stiffness(self)
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
@@ -76,32 +77,6 @@ cdef class Proximal(DualAscent):
             own.u_ptr = self.kept_ptr + self.data.c.seq_ptr[self.sequence]
             own.u_id, own.u_val = self.kept_id, self.kept_val
         return DualAscent.step(self, &own, loss)
-
-    cdef int screen(self) except -1:
-        """Choose the attributes that steps see until the next call; the sums must be exact."""
-        cdef:
-            const DatasetC* data = &self.data.c
-            const LayoutC* c = &self.layout.c
-            int64_t a, t, u, k, first, n, found = 0
-        with nogil:
-            for a in range(c.A):
-                n = layout_row(&self.layout.c, a, &first)
-                self.kept[a] = False
-                for k in range(first, first + n):
-                    if self.w[k] != 0 or fabs(self.pull[k] + self.sum[k]) > IDLE * self.l1:
-                        self.kept[a] = True
-                        break
-            for t in range(data.n_tok):
-                self.kept_ptr[t] = found
-                for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
-                    if self.kept[data.u_id[u]]:
-                        self.kept_id[found] = data.u_id[u]
-                        if self.kept_val != NULL:
-                            self.kept_val[found] = data.u_val[u]
-                        found += 1
-            self.kept_ptr[data.n_tok] = found
-        self.screened = True
-        return self.find_overlaps(self.kept_ptr, self.kept_id, self.kept_val)
 
     cdef void advance(self, const SentenceC* sent, const DualC* dual, double part) noexcept nogil:
         K.update_dual(&self.layout.c, sent, &self.lattice.c, dual, part, sent.weight * part, self.sum)
@@ -133,6 +108,40 @@ cdef class Proximal(DualAscent):
             total += weight_of(&self.data.c, s) * self.entropy[s]
         return total
 
+    def bound(self) -> float:
+        """A lower bound of the objective, from the dual variables.
+
+        Each sequence i has a distribution mu_i over its paths, of entropy at least e_i. Let D_f be the weighted sum over all sequences of the
+        expected value of feature f under mu_i minus the observed one, and e = sum_i weight_i e_i. Then for all weights (Fenchel, Young)
+
+            objective(w) >= e - sum_f max(|D_f| - l1, 0) |w_f| + l2/2 |w|^2.
+
+        So e is a bound if no |D_f| exceeds l1, and with an L2 penalty e - sum_f max(|D_f| - l1, 0)^2 / (2 l2) is one in any case.
+
+        Where some |D_f| do exceed l1, other distributions are needed. A mixture of distributions has mixed expectations and, as entropy is
+        concave, at least the mixed entropies. Two mixtures are made. First, of the points that an ascent visits: its steps are random, so
+        that the D_f of frequent features vary from point to point, and much less in their mean. Then with the observed paths, which have
+        e = 0 and D = 0: the bound is
+
+            scale e,   scale = min(1, l1 / max_f |D_f|).
+        """
+        cdef:
+            int64_t k
+            int i
+            double entropy = self.entropy_of_all(), best = 0, part = 0, found
+        with nogil:
+            add_up(self)
+            for i in range(SHARES + 1):
+                found = bound_of_mixture(self, <double>i / SHARES, entropy)
+                if found > best:
+                    best, part = found, <double>i / SHARES
+            for k in range(self.layout.c.n_cells):
+                self.mean[k] += part * (self.exact[k] - self.mean[k])
+                self.sum[k] = <float>-self.exact[k]     # without the rounding errors of the steps
+            self.mixed += part * (entropy - self.mixed)
+        screen(self)
+        return best
+
     cdef dict vectors(self):
         cdef int64_t n = self.layout.c.n_cells, n_seq = self.data.c.n_seq
         return {
@@ -141,6 +150,7 @@ cdef class Proximal(DualAscent):
             "pull": vector(self, "f", self.pull, n),
             "inverse": vector(self, "f", self.inverse, n),
             "moved": vector(self, "f", self.moved, n),
+            "mean": vector(self, "d", self.mean, n),
             "node": vector(self, "f", self.first.node, self.data.c.n_tok * self.layout.c.P),
             "pair": vector(self, "f", self.first.pair, n_seq * self.layout.c.n_pairs),
             "rich": vector(self, "f", self.first.rich, self.rich_start[n_seq]),
@@ -153,7 +163,7 @@ cdef class Proximal(DualAscent):
     def restore(self, dict state):
         DualAscent.restore(self, state)
         if self.screened:
-            self.screen()
+            screen(self)
 
     def set_l1(self, double l1) -> None:
         """Change the penalty. For a smaller one the distributions move towards the observed labels, which leaves the weights as they are."""
@@ -172,7 +182,8 @@ cdef class Proximal(DualAscent):
             for k in range(self.layout.c.n_cells):
                 self.sum[k] = <float>(part * self.sum[k])
                 self.w[k] = soft(self.pull[k] + self.sum[k], l1) * self.inverse[k]
-        self.l1 = l1
+                self.mean[k] = 0
+        self.l1, self.mixed = l1, 0
         if self.screened:
             self.screened = False
             self.find_overlaps(self.data.c.u_ptr, self.data.c.u_id, self.data.c.u_val)
@@ -213,9 +224,11 @@ cdef int find_stiffness(Proximal ascent) except -1:
                     k = cell_of(ascent, sent.u_id[u], -1, sent.label[t])
                     if k >= 0:
                         seen[k] += sent.weight
-                if t and c.has_tau:
+                if t == 0:
+                    continue
+                if c.has_tau:
                     seen[cell_of(ascent, pairs, sent.label[t - 1], sent.label[t])] += sent.weight
-                for u in range(sent.b_ptr[t] if t and sent.b_ptr != NULL else 0, sent.b_ptr[t + 1] if t and sent.b_ptr != NULL else 0):
+                for u in range(sent.b_ptr[t] if sent.b_ptr != NULL else 0, sent.b_ptr[t + 1] if sent.b_ptr != NULL else 0):
                     r = c.A + sent.b_id[u]
                     count[r] += sent.weight / c.L
                     square[r] += sent.weight / c.L
@@ -266,109 +279,73 @@ cdef inline float soft(float x, double l1) noexcept nogil:
     return x - most if x > most else x + most if x < -most else 0
 
 
-cdef class Feasible(Arena):
-    """A bound on the objective, from the dual variables of an ascent.
-
-    Each sequence i has a distribution mu_i over its paths, of entropy at least e_i. Let D_f be the weighted sum over all sequences of the
-    expected value of feature f under mu_i minus the observed one, and e = sum_i weight_i e_i. Then for all weights (Fenchel, Young)
-
-        objective(w) >= e - sum_f max(|D_f| - l1, 0) |w_f| + l2/2 |w|^2.
-
-    So e is a bound if no |D_f| exceeds l1, and with an L2 penalty e - sum_f max(|D_f| - l1, 0)^2 / (2 l2) is one in any case.
-
-    Where some |D_f| do exceed l1, other distributions are needed. A mixture of distributions has mixed expectations and, as entropy is
-    concave, at least the mixed entropies. Two mixtures are made. First, of the points that an ascent visits: its steps are random, so
-    that the D_f of frequent features vary from point to point, and much less in their mean. Then with the observed paths, which have
-    e = 0 and D = 0: the bound is
-
-        scale e,   scale = min(1, l1 / max_f |D_f|).
-    """
+cdef int screen(Proximal ascent) except -1:
+    """Choose the attributes that steps see until the next call; the sums must be exact."""
     cdef:
-        Proximal ascent
-        double* sum             # by feature: expected minus observed values over all sequences
-        double* mean            # the same for a mixture of the points seen so far, and
-        double mixed            # a lower bound of its entropy
+        const DatasetC* data = &ascent.data.c
+        const LayoutC* c = &ascent.layout.c
+        int64_t a, t, u, k, first, n, found = 0
+    with nogil:
+        for a in range(c.A):
+            n = layout_row(&ascent.layout.c, a, &first)
+            ascent.kept[a] = False
+            for k in range(first, first + n):
+                if ascent.w[k] != 0 or fabs(ascent.pull[k] + ascent.sum[k]) > IDLE * ascent.l1:
+                    ascent.kept[a] = True
+                    break
+        for t in range(data.n_tok):
+            ascent.kept_ptr[t] = found
+            for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
+                if ascent.kept[data.u_id[u]]:
+                    ascent.kept_id[found] = data.u_id[u]
+                    if ascent.kept_val != NULL:
+                        ascent.kept_val[found] = data.u_val[u]
+                    found += 1
+        ascent.kept_ptr[data.n_tok] = found
+    ascent.screened = True
+    return ascent.find_overlaps(ascent.kept_ptr, ascent.kept_id, ascent.kept_val)
 
-    def __cinit__(self, Proximal ascent not None):
-        cdef int64_t n = ascent.layout.c.n_cells
-        self.ascent = ascent
-        self.sum, self.mean = <double*>arena_zeros(self, n, sizeof(double)), <double*>arena_zeros(self, n, sizeof(double))
 
-    def forget(self) -> None:
-        """The penalty, and so the dual variables, have changed."""
-        self.mixed = 0
-        memset(self.mean, 0, self.ascent.layout.c.n_cells * sizeof(double))
+cdef double bound_of_mixture(Proximal ascent, double part, double entropy) noexcept nogil:
+    """The bound, with this share of the new point, of this entropy."""
+    cdef:
+        int64_t k
+        double most = 0, excess = 0, size
+    for k in range(ascent.layout.c.n_cells):
+        size = fabs(ascent.mean[k] + part * (ascent.exact[k] - ascent.mean[k]))
+        if size > ascent.l1:
+            most = fmax(most, size)
+            excess += (size - ascent.l1) ** 2
+    return dual_objective(ascent.mixed + part * (entropy - ascent.mixed), ascent.l1, ascent.penalty_l2, most, excess)
 
-    cdef dict vectors(self):
-        return {"mean": vector(self, "d", self.mean, self.ascent.layout.c.n_cells)}
 
-    def state(self) -> dict:
-        return {**self.vectors(), "mixed": self.mixed}
-
-    def restore(self, dict state) -> None:
-        restore_vectors(state, self.vectors())
-        self.mixed = state["mixed"]
-
-    def bound(self, double l1, double l2) -> float:
-        """A lower bound of the objective with these penalties."""
-        cdef:
-            int64_t k
-            int i
-            double entropy, best = 0, part = 0, found
-        with nogil:
-            entropy = self.add_up()
-            for i in range(PARTS + 1):
-                found = self.mixture(<double>i / PARTS, entropy, l1, l2)
-                if found > best:
-                    best, part = found, <double>i / PARTS
-            for k in range(self.ascent.layout.c.n_cells):
-                self.mean[k] += part * (self.sum[k] - self.mean[k])
-                self.ascent.sum[k] = <float>-self.sum[k]        # without the rounding errors of the steps
-            self.mixed += part * (entropy - self.mixed)
-        self.ascent.screen()
-        return best
-
-    cdef double mixture(self, double part, double entropy, double l1, double l2) noexcept nogil:
-        """The bound, with this share of the new point."""
-        cdef:
-            int64_t k
-            double most = 0, excess = 0, size
-        for k in range(self.ascent.layout.c.n_cells):
-            size = fabs(self.mean[k] + part * (self.sum[k] - self.mean[k]))
-            if size > l1:
-                most = fmax(most, size)
-                excess += (size - l1) ** 2
-        return dual_objective(self.mixed + part * (entropy - self.mixed), l1, l2, most, excess)
-
-    cdef double add_up(self) noexcept nogil:
-        """The sums of all features; the entropy."""
-        cdef:
-            const LayoutC* c = &self.ascent.layout.c
-            SentenceC sent
-            DualC dual
-            int64_t s, u, f, k
-            int32_t t, a
-            double x, entropy = 0
-            const float* node
-            const float* rich
-        memset(self.sum, 0, c.n_cells * sizeof(double))
-        for s in range(self.ascent.data.c.n_seq):
-            sent, dual = dataset_sentence(&self.ascent.data.c, s), self.ascent.dual_of(s)
-            rich = dual.rich
-            entropy += sent.weight * self.ascent.entropy[s]
-            for t in range(sent.T):
-                node = dual.node + <int64_t>t * c.P
-                for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
-                    a = sent.u_id[u]
-                    x = sent.weight * (sent.u_val[u] if sent.u_val != NULL else 1)
-                    for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
-                        self.sum[feature_cell(c, a, f)] += x * node[c.u_label[f]]
-                if t == 0 or sent.b_ptr == NULL:
-                    continue
-                for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                    for f in range(c.b_ptr[sent.b_id[u]], c.b_ptr[sent.b_id[u] + 1]):
-                        self.sum[c.rich0 + f] += sent.weight * rich[0]
-                        rich += 1
-            for k in range(c.n_pairs):
-                self.sum[c.tau0 + dual.pair_cell[k]] += sent.weight * dual.pair[k]
-        return entropy
+cdef void add_up(Proximal ascent) noexcept nogil:
+    """Compute `exact` from the dual variables."""
+    cdef:
+        const LayoutC* c = &ascent.layout.c
+        SentenceC sent
+        DualC dual
+        int64_t s, u, f, k
+        int32_t t, a
+        double x
+        const float* node
+        const float* rich
+    memset(ascent.exact, 0, c.n_cells * sizeof(double))
+    for s in range(ascent.data.c.n_seq):
+        sent, dual = dataset_sentence(&ascent.data.c, s), ascent.dual_of(s)
+        rich = dual.rich
+        for t in range(sent.T):
+            node = dual.node + <int64_t>t * c.P
+            for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
+                a = sent.u_id[u]
+                x = sent.weight * (sent.u_val[u] if sent.u_val != NULL else 1)
+                for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
+                    ascent.exact[feature_cell(c, a, f)] += x * node[c.u_label[f]]
+            if t == 0 or sent.b_ptr == NULL:
+                continue
+            for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
+                for f in range(c.b_ptr[sent.b_id[u]], c.b_ptr[sent.b_id[u] + 1]):
+                    ascent.exact[c.rich0 + f] += sent.weight * rich[0]
+                    rich += 1
+        for k in range(c.n_pairs):
+            ascent.exact[c.tau0 + dual.pair_cell[k]] += sent.weight * dual.pair[k]
