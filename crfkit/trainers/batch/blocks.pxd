@@ -25,6 +25,7 @@ cdef class Blocks(Arena):
     cdef Layout layout
     cdef Chains chains
     cdef Occurrences nodes, pairs
+    cdef int32_t* every                 # [n_tok] the numbers of all tokens, in order
     cdef weight_t* w
     cdef const uint8_t* awake           # [n_cells] features whose weight is not zero, or is about to leave zero
     cdef double l1, l2

@@ -107,6 +107,9 @@ cdef class Blocks:
         self.change, self.factor = self.first + 3 * most, self.first + 4 * most
         self.expected, self.observed = self.first + 5 * most, self.first + 6 * most
         self.h, self.old, self.potential = self.first + 7 * most, self.first + 8 * most, self.first + 9 * most
+        self.every = <int32_t*>arena_zeros(self, data.c.n_tok, sizeof(int32_t))
+        for a in range(data.c.n_tok):
+            self.every[a] = <int32_t>a
         self.cell = <int64_t*>arena_zeros(self, most, sizeof(int64_t))
         self.at = <int32_t*>arena_zeros(self, most, sizeof(int32_t))
         self.prev = <uint16_t*>arena_zeros(self, 2 * most, sizeof(uint16_t))
@@ -264,36 +267,34 @@ cdef double visit(Blocks blocks, int32_t block, bint look) except? -1 nogil:
     else:
         for s in range(blocks.data.c.n_seq):
             if seq_ptr[s + 1] - seq_ptr[s] > 1:
-                rise += one_sequence(blocks, b, s, look, NULL, NULL, seq_ptr[s + 1] - seq_ptr[s] - 1)
+                rise += one_sequence(blocks, b, s, look, blocks.every + seq_ptr[s] + 1, NULL, seq_ptr[s + 1] - seq_ptr[s] - 1)
     return rise
 
 
 cdef double one_sequence(Blocks blocks, int32_t b, int64_t s, bint look, const int32_t* token, const float* value,
                          int64_t n) except? -1 nogil:
-    """What `visit` does in one sequence, at its n tokens with the block (all but the first, if none are given)."""
+    """What `visit` does in one sequence, at its n tokens with the block."""
     cdef:
-        int64_t begin = blocks.data.c.seq_ptr[s], k, t, at
+        int64_t begin = blocks.data.c.seq_ptr[s], k, at
         double v = 1, weight = weight_of(&blocks.data.c, s)
     if not look:
         return weight * blocks.chains.changed(s, token, n, blocks.factor if b < 0 else NULL, blocks.change, value,
                                               blocks.farthest if b < blocks.layout.c.B else 0)
     blocks.chains.prepare(s)
-    blocks.chains.need(s, <int32_t>(token[0] - begin) if token != NULL else 1,
-                       <int32_t>(token[n - 1] - begin) if token != NULL else <int32_t>n)
+    blocks.chains.need(s, <int32_t>(token[0] - begin), <int32_t>(token[n - 1] - begin))
     if b >= 0 and blocks.chains.wide[s]:
         blocks.chains.expect(s)    # the lattice has the pair marginals
     for k in range(n):
-        t = token[k] if token != NULL else begin + k + 1
         if value != NULL:
             v = value[k]
         blocks.largest = fmax(blocks.largest, fabs(v))
         if b < 0:
-            at = t * blocks.chains.row
+            at = token[k] * blocks.chains.row
             K.chain_nodes(<int32_t>blocks.chains.P, blocks.chains.alpha + at, blocks.chains.beta + at, weight * v, weight * v * v,
-                          blocks.first, blocks.second)
-            blocks.seen[blocks.data.c.label[t]] += weight * v
+                          blocks.first, NULL if blocks.sweeps else blocks.second)
+            blocks.seen[blocks.data.c.label[token[k]]] += weight * v
         else:
-            look_at_pair(blocks, s, t, weight, v)
+            look_at_pair(blocks, s, token[k], weight, v)
     return 0
 
 

@@ -197,10 +197,9 @@ cdef class Chains:
     cdef double changed(self, int64_t s, const int32_t* token, int64_t n, double* factor, const double* change,
                         const float* value, double farthest) except? -1 nogil:
         """After `need`: multiply node potentials at n tokens of a sequence by `factor`, or by exp(value * change). If `factor` is NULL,
-        the steps into these tokens have changed (without tokens: all but the first). Returns the rise of log Z."""
+        the steps into these tokens have changed. Returns the rise of log Z."""
         cdef:
-            int64_t begin = self.data.c.seq_ptr[s], first = token[0] if token != NULL else begin + 1, t = first, k, at
-            int64_t last = token[n - 1] if token != NULL else begin + n
+            int64_t begin = self.data.c.seq_ptr[s], first = token[0], last = token[n - 1], t = first, k, at
             double product, rise = 0, before
             bint same = True, apart = last - first > NEAR    # same: alpha before t is unchanged
         if self.wide[s]:
@@ -209,7 +208,7 @@ cdef class Chains:
             return rise + self.offset[s]
         product = 1 / self.dot(last)
         for k in range(n):
-            at = token[k] if token != NULL else first + k
+            at = token[k]
             while t < at and not same:
                 before = self.scale[t]
                 same = self.forward(begin, t)
@@ -236,8 +235,8 @@ cdef class Chains:
         rise += K.log(product * self.dot(last))
         if apart:
             for k in range(n - 1, 0, -1):
-                t = (token[k] if token != NULL else first + k) - 1
-                while t >= (token[k - 1] if token != NULL else first + k - 1) and not self.backward(t):
+                t = token[k] - 1
+                while t >= token[k - 1] and not self.backward(t):
                     t -= 1
             self.done_beta[s] = <int32_t>(first - begin)
             go_all_the_way(self, s)

@@ -47,7 +47,7 @@ def bytes_of_data(Dataset data not None, Layout layout not None) -> int:
         kinds = layout.c.B + 1
     if data.c.u_val != NULL:
         values = 2
-    return (data.c.n_tok * (3 * 8 * <int64_t>layout.c.P + 24) + 3 * 8 * kinds * matrix + 4 * values * (in_u + in_b)
+    return (data.c.n_tok * (3 * 8 * <int64_t>layout.c.P + 28) + 3 * 8 * kinds * matrix + 4 * values * (in_u + in_b)
             + 16 * (<int64_t>layout.c.A + layout.c.B) + 9 * 8 * matrix)
 
 
