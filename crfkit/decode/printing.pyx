@@ -77,28 +77,31 @@ cdef class Printer:
     def text(self, Scratch x not None, Rows rows not None):
         """A parsed block, labelled."""
         cdef Output out = Output()
-        if self.top > 0:
-            self.print_reasons(x, rows, &out.c)
-            return out.getvalue()
+        cdef Rivals rivals = Rivals() if self.top > 0 else None
+        if rivals is not None and x.decoder.depth >= 0:
+            raise ValueError("a model that finds no best paths")
         with nogil:
             if self.cells:
                 self.print_cells(x, rows, &out.c)
             else:
-                self.print_lines(x, rows, &out.c)
+                self.print_lines(x, rows, rivals, &out.c)
         return out.getvalue()
 
-    cdef int print_lines(self, Scratch x, Rows rows, OutC* out) except -1 nogil:
+    cdef int print_lines(self, Scratch x, Rows rows, Rivals rivals, OutC* out) except -1 nogil:
         cdef uint16_t* labels = x.room(rows.c.n_tok)
         cdef int64_t s, t, j, pos
-        cdef double p, number
-        if not self.probability:
+        cdef double p = 0, number
+        if not self.probability and rivals is None:
             x.decode(rows, 0, rows.c.n_seq, self.how, labels)
             return write_tagged(&rows.c, labels, x.decoder.name, x.decoder.name_len, self.between, self.between_len,
                                 rows.c.label_col if self.fill else -1, out)
         for s in range(rows.c.n_seq):
             x.best(rows, s, self.how, labels)
-            x.expect(rows, s)
-            p = exp(x.path_score - x.lattice.c.logz)
+            if self.probability:
+                x.expect(rows, s)
+                p = exp(x.path_score - x.lattice.c.logz)
+            else:
+                rivals.search(x, labels, self.top)
             pos = rows.c.line_start[rows.c.seq_ptr[s]]
             out_lines(&rows.c, rows.c.seq_start[s], pos, False, out)
             for t in range(rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1]):
@@ -106,42 +109,26 @@ cdef class Printer:
                 out_bytes(out, rows.c.text + pos, rows.c.line_end[t] - pos)
                 out_separator(&rows.c, t, self.between, self.between_len, out)
                 out_bytes(out, x.decoder.name[j], x.decoder.name_len[j])
-                for number in (marginal(x, t - rows.c.seq_ptr[s], j), p):
-                    out_separator(&rows.c, t, self.between, self.between_len, out)
-                    out_probability(out, number)
                 pos = rows.c.line_end[t]
+                if self.probability:
+                    for number in (marginal(x, t - rows.c.seq_ptr[s], j), p):
+                        out_separator(&rows.c, t, self.between, self.between_len, out)
+                        out_probability(out, number)
+                else:
+                    pos = self.print_reasons(rivals, t - rows.c.seq_ptr[s], rows.c.text, pos, out)
             out_bytes(out, rows.c.text + pos, rows.c.seq_end[s] - pos)
             out_empty_line(&rows.c, rows.c.seq_end[s], out)
         return out_lines(&rows.c, rows.c.tail_start, rows.c.n_text, True, out)
 
-    cdef int print_reasons(self, Scratch x, Rows rows, OutC* out) except -1:
-        cdef Rivals rivals = Rivals()
-        cdef uint16_t* labels = x.room(rows.c.n_tok)
-        cdef const char* text = rows.c.text
-        cdef int64_t s, t, first, pos, end
+    cdef int64_t print_reasons(self, Rivals rivals, int64_t t, const char* text, int64_t end, OutC* out) except -1 with gil:
+        """Write the line end that stands at `end`, and the reasons for the label of a token, line by line; the position behind that line end."""
+        cdef int64_t pos = end + (text[end] == b"\r") + 1
         cdef bytes line
-        if x.decoder.depth >= 0:
-            raise ValueError("a model that finds no best paths")
-        for s in range(rows.c.n_seq):
-            with nogil:
-                x.best(rows, s, self.how, labels)
-                rivals.search(x, labels, self.top)
-            first = rows.c.seq_ptr[s]
-            pos = rows.c.line_start[first]
-            out_lines(&rows.c, rows.c.seq_start[s], pos, False, out)
-            for t in range(first, rows.c.seq_ptr[s + 1]):
-                end = rows.c.line_end[t]
-                out_bytes(out, text + pos, end - pos)
-                out_separator(&rows.c, t, self.between, self.between_len, out)
-                out_bytes(out, x.decoder.name[labels[t - first]], x.decoder.name_len[labels[t - first]])
-                pos = end + (text[end] == b"\r") + 1
-                out_bytes(out, text + end, pos - end)
-                for line in self.lines(rivals.token(t - first)):
-                    out_bytes(out, line, len(line))
-                    out_bytes(out, text + end, pos - end)
-            out_bytes(out, text + pos, rows.c.seq_end[s] - pos)
-            out_empty_line(&rows.c, rows.c.seq_end[s], out)
-        return out_lines(&rows.c, rows.c.tail_start, rows.c.n_text, True, out)
+        out_bytes(out, text + end, pos - end)
+        for line in self.lines(rivals.token(t)):
+            out_bytes(out, line, len(line))
+            out_bytes(out, text + end, pos - end)
+        return pos
 
     cdef int print_cells(self, Scratch x, Rows rows, OutC* out) except -1 nogil:
         cdef uint16_t* labels = x.room(rows.c.n_tok)
