@@ -39,7 +39,6 @@ cdef class Scratch(Arena):
     cdef int expect(self, Rows rows, int64_t s) except -1 nogil
     cdef int vote(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil
     cdef int decode(self, Rows rows, int64_t first, int64_t last, HowC how, uint16_t* labels) except -1 nogil
-    cdef void bound(self) noexcept nogil
     cdef int impossible(self, Rows rows, int64_t s) except -1 with gil
     cdef list as_text(self, const uint16_t* labels, int64_t n)
     cdef uint16_t* room(self, int64_t n) except NULL nogil

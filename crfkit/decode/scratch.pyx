@@ -75,7 +75,7 @@ cdef class Scratch:
         if self.decoder.bias != NULL:
             add_bias(&self.lattice.c, self.decoder.bias)
         if self.decoder.constrained:
-            self.bound()
+            bound(self)
         self.level = self.step_level * (self.lattice.c.T - 1)
         self.level_scores()
         return 0
@@ -84,18 +84,6 @@ cdef class Scratch:
         """Subtract large scores common to all labels, once it is known which labels are possible."""
         if self.decoder.depth < 0:
             self.level += level_rows(&self.lattice.c)
-
-    cdef void bound(self) noexcept nogil:
-        """Forbid labels that may not begin or end a sentence at its ends."""
-        cdef LatticeC* lat = &self.lattice.c
-        cdef const uint8_t* starts = self.decoder.may_start
-        cdef const uint8_t* ends = self.decoder.may_end
-        cdef int64_t j, last = <int64_t>(lat.T - 1) * lat.P
-        for j in range(lat.L):
-            if not starts[j]:
-                lat.score[j] = -INFINITY
-            if not ends[j]:
-                lat.score[last + j] = -INFINITY
 
     cdef int allow(self, Rows rows, int64_t s) except -1 nogil:
         """Forbid labels that are not in the rows: label|label|..., or ? for all of them. In CoNLL-U an empty cell (_) allows all,
@@ -237,6 +225,19 @@ cdef list names_of(list names, const uint16_t* labels, int64_t n):
         Py_INCREF(name)
         PyList_SET_ITEM(found, t, name)
     return found
+
+
+cdef void bound(Scratch scratch) noexcept nogil:
+    """Forbid labels that may not begin or end a sentence at its ends."""
+    cdef LatticeC* lat = &scratch.lattice.c
+    cdef const uint8_t* starts = scratch.decoder.may_start
+    cdef const uint8_t* ends = scratch.decoder.may_end
+    cdef int64_t j, last = <int64_t>(lat.T - 1) * lat.P
+    for j in range(lat.L):
+        if not starts[j]:
+            lat.score[j] = -INFINITY
+        if not ends[j]:
+            lat.score[last + j] = -INFINITY
 
 
 cdef int find_history(Scratch scratch, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:

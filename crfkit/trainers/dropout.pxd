@@ -18,5 +18,3 @@ cdef class Dropout(Arena):
     cdef KeptC bigrams
 
     cdef int leave_out(self, SentenceC* sent, uint64_t seed) except -1 nogil
-    cdef int keep_some(self, KeptC* kept, uint64_t* rng, int32_t T, const int64_t** ptr, const int32_t** ids,
-                       const float** values) except -1 nogil

@@ -21,35 +21,36 @@ cdef class Dropout(Arena):
         """Replace the attributes of a sequence by those that are left. They stay valid until the next call."""
         cdef uint64_t[4] rng
         rng_seed(rng, seed)
-        self.keep_some(&self.unigrams, rng, sent.T, &sent.u_ptr, &sent.u_id, &sent.u_val)
+        keep_some(self, &self.unigrams, rng, sent.T, &sent.u_ptr, &sent.u_id, &sent.u_val)
         if sent.b_ptr != NULL:
-            self.keep_some(&self.bigrams, rng, sent.T, &sent.b_ptr, &sent.b_id, &sent.b_val)
+            keep_some(self, &self.bigrams, rng, sent.T, &sent.b_ptr, &sent.b_id, &sent.b_val)
         return 0
 
-    cdef int keep_some(self, KeptC* kept, uint64_t* rng, int32_t T, const int64_t** ptr, const int32_t** ids,
-                       const float** values) except -1 nogil:
-        cdef:
-            const int64_t* every = ptr[0]
-            const int32_t* ids_of_every = ids[0]
-            const float* values_of_every = values[0]
-            int64_t* some
-            int32_t* ids_of_some
-            float* values_of_some = NULL
-            int64_t u, n = 0, most = every[T] - every[0]
-            int32_t t
-        arena_reserve(self, &kept.ptr, T + 1, sizeof(int64_t))
-        arena_reserve(self, &kept.ids, most, sizeof(int32_t))
-        some, ids_of_some = <int64_t*>kept.ptr.data, <int32_t*>kept.ids.data
-        if values_of_every != NULL:
-            arena_reserve(self, &kept.values, most, sizeof(float))
-            values_of_some = <float*>kept.values.data
-        for t in range(T):
-            some[t] = n
-            for u in range(every[t], every[t + 1]):
-                ids_of_some[n] = ids_of_every[u]
-                if values_of_some != NULL:
-                    values_of_some[n] = values_of_every[u]
-                n += rng_next(rng) >= self.bound
-        some[T] = n
-        ptr[0], ids[0], values[0] = some, ids_of_some, values_of_some
-        return 0
+
+cdef int keep_some(Dropout dropout, KeptC* kept, uint64_t* rng, int32_t T, const int64_t** ptr, const int32_t** ids,
+                   const float** values) except -1 nogil:
+    cdef:
+        const int64_t* every = ptr[0]
+        const int32_t* ids_of_every = ids[0]
+        const float* values_of_every = values[0]
+        int64_t* some
+        int32_t* ids_of_some
+        float* values_of_some = NULL
+        int64_t u, n = 0, most = every[T] - every[0]
+        int32_t t
+    arena_reserve(dropout, &kept.ptr, T + 1, sizeof(int64_t))
+    arena_reserve(dropout, &kept.ids, most, sizeof(int32_t))
+    some, ids_of_some = <int64_t*>kept.ptr.data, <int32_t*>kept.ids.data
+    if values_of_every != NULL:
+        arena_reserve(dropout, &kept.values, most, sizeof(float))
+        values_of_some = <float*>kept.values.data
+    for t in range(T):
+        some[t] = n
+        for u in range(every[t], every[t + 1]):
+            ids_of_some[n] = ids_of_every[u]
+            if values_of_some != NULL:
+                values_of_some[n] = values_of_every[u]
+            n += rng_next(rng) >= dropout.bound
+    some[T] = n
+    ptr[0], ids[0], values[0] = some, ids_of_some, values_of_some
+    return 0

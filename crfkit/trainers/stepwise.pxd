@@ -47,4 +47,3 @@ cdef class OnlineTrainer(Trainer):
     cdef int64_t undisturbed(self, int64_t n) noexcept nogil
     cdef void follow(self, OnlineTrainer leader) noexcept
     cdef void absorb(self, OnlineTrainer worker) noexcept
-    cdef int64_t come_to(self, int64_t k) except -1

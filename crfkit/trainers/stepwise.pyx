@@ -118,13 +118,6 @@ cdef class OnlineTrainer(Trainer):
         self.steps += 1
         return 0
 
-    cdef int64_t come_to(self, int64_t k) except -1:
-        """Make the data of a pass available from its k-th sequence on; returns up to which one."""
-        if self.ordered is None:
-            return self.data.c.n_seq
-        with nogil:
-            return self.ordered.come_to(k)
-
     cdef int learn_from(self, const int32_t* which, int64_t n, double* loss) except -1 nogil:
         """Updates from n sequences, each from a batch of them."""
         cdef int64_t k = 0, j, size
@@ -204,7 +197,7 @@ cdef class OnlineTrainer(Trainer):
                 self.ordered.begin(self.sequences, n)
         try:
             while k < n:
-                known = self.come_to(k)
+                known = come_to(self, k)
                 if self.threads > 1:
                     k = run_threads(self, k, known, &loss)
                 else:       # whole batches
@@ -316,6 +309,14 @@ cdef class OnlineTrainer(Trainer):
     def measures(self) -> dict:
         """The loss of a CRF, with --crf-loss."""
         return {"crf_loss": self.crf_loss()} if getattr(self.options, "crf_loss", False) else {}
+
+
+cdef int64_t come_to(OnlineTrainer trainer, int64_t k) except -1:
+    """Make the data of a pass available from its k-th sequence on; returns up to which one."""
+    if trainer.ordered is None:
+        return trainer.data.c.n_seq
+    with nogil:
+        return trainer.ordered.come_to(k)
 
 
 cdef void carry_row(OnlineTrainer trainer, int64_t r) noexcept nogil:

@@ -55,9 +55,5 @@ cdef class Blocks(Arena):
     cdef double* old
     cdef double largest                 # absolute value of the attribute
     cdef double farthest                # change of a score
-    cdef void choose(self, int32_t block) noexcept nogil
     cdef int gather(self, int32_t block) except -1 nogil
-    cdef void hold(self, int32_t kind, const double* left, const double* right, double gain) noexcept nogil
-    cdef double step(self, double kappa, double* smooth, double* curvature) noexcept nogil
-    cdef double apply(self, int32_t block) except? -1 nogil
     cdef double update(self, int32_t block, double f) except? -1 nogil

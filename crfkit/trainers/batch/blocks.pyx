@@ -117,30 +117,10 @@ cdef class Blocks:
         self.lefts = <double*>arena_zeros(self, 2 * HELD * <int64_t>layout.c.P, sizeof(double))
         self.rights = self.lefts + HELD * <int64_t>layout.c.P
 
-    cdef void choose(self, int32_t block) noexcept nogil:
-        """Collect the awake features of a block."""
-        cdef:
-            int64_t f, k, i, cold0 = self.layout.c.cold0 - self.layout.c.u_ptr[self.layout.c.H], P = self.layout.c.P
-            int32_t b = block - self.layout.c.A
-        self.size = 0
-        if b < 0:
-            for f in range(self.layout.c.u_ptr[block], self.layout.c.u_ptr[block + 1]):
-                k = self.layout.c.u_label[f]
-                add_feature(self, 0, k, block * P + k if block < self.layout.c.H else cold0 + f)
-        elif b < self.layout.c.B:
-            for f in range(self.layout.c.b_ptr[b], self.layout.c.b_ptr[b + 1]):
-                i = self.layout.c.b_prev[f]
-                add_feature(self, i, self.layout.c.b_label[f], self.layout.c.rich0 + f)
-        else:
-            for i in range(self.layout.c.L):
-                for k in range(self.layout.c.L):
-                    if self.layout.c.tau_mask[i * P + k]:
-                        add_feature(self, i, k, self.layout.c.tau0 + i * P + k)
-
     cdef int gather(self, int32_t block) except -1 nogil:
         """Select a block and clear the terms of its gradient."""
         cdef int64_t k
-        self.choose(block)
+        choose(self, block)
         self.picked = NOTHING
         for k in range(self.size):      # no other cells are read
             self.first[self.at[k]] = self.second[self.at[k]] = self.seen[self.at[k]] = 0
@@ -155,56 +135,6 @@ cdef class Blocks:
             self.old[k] = self.w[self.cell[k]]
         return 0
 
-    cdef void hold(self, int32_t kind, const double* left, const double* right, double gain) noexcept nogil:
-        """Defer a step of a sweep until there are many of its kind: one pass over the matrix of sums then adds them all."""
-        cdef int64_t P = self.layout.c.P, j
-        if self.held == HELD or kind != self.held_kind:
-            add_held(self)
-            self.held_kind = kind
-        memcpy(self.lefts + self.held * P, left, P * sizeof(double))
-        for j in range(P):
-            self.rights[self.held * P + j] = gain * right[j]
-        self.held += 1
-
-    cdef double step(self, double kappa, double* smooth, double* curvature) noexcept nogil:
-        """The block's new weights, from the gradient at the old ones; by how much the penalties rise. `smooth` and `curvature` get g.d and d.h.d, the
-        terms of the likelihood's rise, self.change the difference from the current weights."""
-        cdef:
-            double g, h, z, penalty = 0, most = RADIUS / fmax(self.largest, 1e-30)
-            double old, d
-            weight_t new
-            int64_t k
-        smooth[0] = curvature[0] = 0
-        for k in range(self.size):
-            g, h, old = self.expected[k] - self.observed[k], fmax(kappa * self.h[k], 1e-12), self.old[k]
-            z = soft(h * old - g, self.l1) / (h + self.l2)
-            new = <weight_t>fmax(old - most, fmin(old + most, z))
-            d = new - old
-            smooth[0] += g * d
-            curvature[0] += self.h[k] * d * d
-            penalty += self.l1 * (fabs(new) - fabs(old)) + 0.5 * self.l2 * (<double>new * new - old * old)
-            self.change[self.at[k]] = <double>new - self.w[self.cell[k]]
-            self.w[self.cell[k]] = new
-        return penalty
-
-    cdef double apply(self, int32_t block) except? -1 nogil:
-        """Update potentials and recursions after the block's weights have changed by self.change. Returns the rise of log Z."""
-        cdef int32_t b = block - self.layout.c.A
-        cdef int64_t k
-        cdef double rise
-        if b >= 0:
-            if b < self.layout.c.B:
-                self.chains.load_users(b)
-            else:
-                self.chains.load_edges()
-        self.farthest = 0
-        for k in range(self.size):
-            self.farthest = fmax(self.farthest, self.largest * fabs(self.change[self.at[k]]))
-        rise = visit(self, block, False)
-        for k in range(self.size):
-            self.change[self.at[k]] = 0
-        return rise
-
     cdef double update(self, int32_t block, double f) except? -1 nogil:
         """One visit: a step that does not raise F, whose value is f. Returns the change of F."""
         cdef:
@@ -212,10 +142,10 @@ cdef class Blocks:
             int64_t k, trial
         self.gather(block)
         for trial in range(MAX_TRIALS):
-            penalty = self.step(kappa, &slope, &curvature)
+            penalty = step(self, kappa, &slope, &curvature)
             if curvature == 0 and slope == 0 and penalty == 0 and trial == 0:
                 return 0
-            rise += self.apply(block)
+            rise += apply(self, block)
             likelihood = rise
             for k in range(self.size):
                 likelihood -= self.observed[k] * (self.w[self.cell[k]] - self.old[k])
@@ -227,8 +157,82 @@ cdef class Blocks:
         for k in range(self.size):
             self.change[self.at[k]] = self.old[k] - self.w[self.cell[k]]
             self.w[self.cell[k]] = <weight_t>self.old[k]
-        self.apply(block)
+        apply(self, block)
         return 0
+
+
+cdef void choose(Blocks blocks, int32_t block) noexcept nogil:
+    """Collect the awake features of a block."""
+    cdef:
+        int64_t f, k, i, cold0 = blocks.layout.c.cold0 - blocks.layout.c.u_ptr[blocks.layout.c.H], P = blocks.layout.c.P
+        int32_t b = block - blocks.layout.c.A
+    blocks.size = 0
+    if b < 0:
+        for f in range(blocks.layout.c.u_ptr[block], blocks.layout.c.u_ptr[block + 1]):
+            k = blocks.layout.c.u_label[f]
+            add_feature(blocks, 0, k, block * P + k if block < blocks.layout.c.H else cold0 + f)
+    elif b < blocks.layout.c.B:
+        for f in range(blocks.layout.c.b_ptr[b], blocks.layout.c.b_ptr[b + 1]):
+            i = blocks.layout.c.b_prev[f]
+            add_feature(blocks, i, blocks.layout.c.b_label[f], blocks.layout.c.rich0 + f)
+    else:
+        for i in range(blocks.layout.c.L):
+            for k in range(blocks.layout.c.L):
+                if blocks.layout.c.tau_mask[i * P + k]:
+                    add_feature(blocks, i, k, blocks.layout.c.tau0 + i * P + k)
+
+
+cdef void hold(Blocks blocks, int32_t kind, const double* left, const double* right, double gain) noexcept nogil:
+    """Defer a step of a sweep until there are many of its kind: one pass over the matrix of sums then adds them all."""
+    cdef int64_t P = blocks.layout.c.P, j
+    if blocks.held == HELD or kind != blocks.held_kind:
+        add_held(blocks)
+        blocks.held_kind = kind
+    memcpy(blocks.lefts + blocks.held * P, left, P * sizeof(double))
+    for j in range(P):
+        blocks.rights[blocks.held * P + j] = gain * right[j]
+    blocks.held += 1
+
+
+cdef double step(Blocks blocks, double kappa, double* smooth, double* curvature) noexcept nogil:
+    """The block's new weights, from the gradient at the old ones; by how much the penalties rise. `smooth` and `curvature` get g.d and d.h.d, the
+    terms of the likelihood's rise, blocks.change the difference from the current weights."""
+    cdef:
+        double g, h, z, penalty = 0, most = RADIUS / fmax(blocks.largest, 1e-30)
+        double old, d
+        weight_t new
+        int64_t k
+    smooth[0] = curvature[0] = 0
+    for k in range(blocks.size):
+        g, h, old = blocks.expected[k] - blocks.observed[k], fmax(kappa * blocks.h[k], 1e-12), blocks.old[k]
+        z = soft(h * old - g, blocks.l1) / (h + blocks.l2)
+        new = <weight_t>fmax(old - most, fmin(old + most, z))
+        d = new - old
+        smooth[0] += g * d
+        curvature[0] += blocks.h[k] * d * d
+        penalty += blocks.l1 * (fabs(new) - fabs(old)) + 0.5 * blocks.l2 * (<double>new * new - old * old)
+        blocks.change[blocks.at[k]] = <double>new - blocks.w[blocks.cell[k]]
+        blocks.w[blocks.cell[k]] = new
+    return penalty
+
+
+cdef double apply(Blocks blocks, int32_t block) except? -1 nogil:
+    """Update potentials and recursions after the block's weights have changed by blocks.change. Returns the rise of log Z."""
+    cdef int32_t b = block - blocks.layout.c.A
+    cdef int64_t k
+    cdef double rise
+    if b >= 0:
+        if b < blocks.layout.c.B:
+            blocks.chains.load_users(b)
+        else:
+            blocks.chains.load_edges()
+    blocks.farthest = 0
+    for k in range(blocks.size):
+        blocks.farthest = fmax(blocks.farthest, blocks.largest * fabs(blocks.change[blocks.at[k]]))
+    rise = visit(blocks, block, False)
+    for k in range(blocks.size):
+        blocks.change[blocks.at[k]] = 0
+    return rise
 
 
 cdef inline void add_feature(Blocks blocks, int64_t prev, int64_t label, int64_t cell) noexcept nogil:
@@ -318,7 +322,7 @@ cdef void look_at_pair(Blocks blocks, int64_t s, int64_t t, double weight, doubl
             right[j] = blocks.chains.pot[row + j] * blocks.chains.beta[row + j] * scale
         k = blocks.chains.edges.kind[t]
         if blocks.sweeps and 16 * blocks.size > blocks.layout.c.L * P and (k == 0 or blocks.chains.edges.shared):
-            blocks.hold(k, left, right, weight * v)
+            hold(blocks, k, left, right, weight * v)
         else:
             edge = blocks.chains.edges.of(t)
             if edge.pair == NULL and 4 * blocks.size > blocks.layout.c.L * P:

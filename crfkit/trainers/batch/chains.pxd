@@ -44,11 +44,8 @@ cdef class Chains(Arena):
     cdef void fetch(self, int64_t token) noexcept nogil
     cdef int prepare(self, int64_t s) except -1 nogil
     cdef int need(self, int64_t s, int32_t first, int32_t last) except -1 nogil
-    cdef bint forward(self, int64_t begin, int64_t k) noexcept nogil
-    cdef bint backward(self, int64_t k) noexcept nogil
     cdef double dot(self, int64_t k) noexcept nogil
     cdef int expect(self, int64_t s) except -1 nogil
-    cdef void widen(self, int64_t k, double by) noexcept nogil
     cdef double changed(self, int64_t s, const int32_t* token, int64_t n, double* factor, const double* change,
                         const float* value, double farthest) except? -1 nogil
     cdef double full_log_z(self, int64_t s, bint both) except? -1 nogil

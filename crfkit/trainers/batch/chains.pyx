@@ -144,21 +144,6 @@ cdef class Chains:
             go_all_the_way(self, s)
         return 0
 
-    cdef bint forward(self, int64_t begin, int64_t k) noexcept nogil:
-        """Compute alpha of a token from the one before; whether it came out as before."""
-        cdef double* alpha = self.alpha + k * self.row
-        self.steps += 1
-        fetch_row(self, min(k + STEPS_FETCHED, self.data.c.n_tok - 1))
-        return K.chain_forward(<int32_t>self.P, self.edges.of(k) if k > begin else NULL, alpha - self.row if k > begin else NULL,
-                               self.pot + k * self.row, self.fresh, self.scale + k, alpha)
-
-    cdef bint backward(self, int64_t k) noexcept nogil:
-        """Compute beta of a token from the next one; whether it came out as before."""
-        cdef double* beta = self.beta + k * self.row
-        self.steps += 1
-        fetch_row(self, max(k - STEPS_FETCHED, 0))
-        return K.chain_backward(self.edges.of(k + 1), self.pot + (k + 1) * self.row, beta + self.row, self.right, self.fresh, beta)
-
     cdef double dot(self, int64_t k) noexcept nogil:
         """alpha . beta of a token."""
         return K.dot_row(<int32_t>self.P, self.alpha + k * self.row, self.beta + k * self.row)
@@ -182,18 +167,6 @@ cdef class Chains:
         self.steps += 2 * sent.T
         return 0
 
-    cdef void widen(self, int64_t k, double by) noexcept nogil:
-        """Widen the bound of a sequence. If it gets too wide it is measured anew."""
-        cdef double least = 1, most = 1
-        cdef const double* pot = self.pot + k * self.row
-        cdef int64_t s = self.sequence[k], i
-        self.token_width[k] += by
-        if self.token_width[k] + self.edge_width > WIDEST:
-            for i in range(self.layout.c.L):
-                least, most = fmin(least, pot[i]), fmax(most, pot[i])
-            self.token_width[k] = fmax(K.log(most), -K.log(least)) + rich_width(self, k)
-        self.width[s] = fmax(self.width[s], self.token_width[k])
-
     cdef double changed(self, int64_t s, const int32_t* token, int64_t n, double* factor, const double* change,
                         const float* value, double farthest) except? -1 nogil:
         """After `need`: multiply node potentials at n tokens of a sequence by `factor`, or by exp(value * change). If `factor` is NULL,
@@ -211,7 +184,7 @@ cdef class Chains:
             at = token[k]
             while t < at and not same:
                 before = self.scale[t]
-                same = self.forward(begin, t)
+                same = forward(self, begin, t)
                 product *= self.scale[t] / before
                 fold(&product, &rise)
                 t += 1
@@ -222,12 +195,12 @@ cdef class Chains:
                     K.exp_row(self.P, change, value[k], factor)
                 K.multiply(<int32_t>self.P, factor, self.pot + at * self.row)
             if farthest > 0:
-                self.widen(at, farthest)
+                widen(self, at, farthest)
             if same and factor != NULL:
                 self.scale[at] *= K.chain_times(<int32_t>self.P, factor, self.alpha + at * self.row)
                 same = False
             else:
-                same = self.forward(begin, at)
+                same = forward(self, begin, at)
             product *= self.scale[at] / before
             fold(&product, &rise)
         self.done_alpha[s], self.last_change[s] = <int32_t>(last - begin), max(self.last_change[s], <int32_t>(last - begin))
@@ -236,7 +209,7 @@ cdef class Chains:
         if apart:
             for k in range(n - 1, 0, -1):
                 t = token[k] - 1
-                while t >= token[k - 1] and not self.backward(t):
+                while t >= token[k - 1] and not backward(self, t):
                     t -= 1
             self.done_beta[s] = <int32_t>(first - begin)
             go_all_the_way(self, s)
@@ -270,6 +243,36 @@ cdef inline void fetch_row(Chains chains, int64_t token) noexcept nogil:
         crfkit_prefetch(chains.pot + token * chains.row + k)
 
 
+cdef bint forward(Chains chains, int64_t begin, int64_t k) noexcept nogil:
+    """Compute alpha of a token from the one before; whether it came out as before."""
+    cdef double* alpha = chains.alpha + k * chains.row
+    chains.steps += 1
+    fetch_row(chains, min(k + STEPS_FETCHED, chains.data.c.n_tok - 1))
+    return K.chain_forward(<int32_t>chains.P, chains.edges.of(k) if k > begin else NULL, alpha - chains.row if k > begin else NULL,
+                           chains.pot + k * chains.row, chains.fresh, chains.scale + k, alpha)
+
+
+cdef bint backward(Chains chains, int64_t k) noexcept nogil:
+    """Compute beta of a token from the next one; whether it came out as before."""
+    cdef double* beta = chains.beta + k * chains.row
+    chains.steps += 1
+    fetch_row(chains, max(k - STEPS_FETCHED, 0))
+    return K.chain_backward(chains.edges.of(k + 1), chains.pot + (k + 1) * chains.row, beta + chains.row, chains.right, chains.fresh, beta)
+
+
+cdef void widen(Chains chains, int64_t k, double by) noexcept nogil:
+    """Widen the bound of a sequence. If it gets too wide it is measured anew."""
+    cdef double least = 1, most = 1
+    cdef const double* pot = chains.pot + k * chains.row
+    cdef int64_t s = chains.sequence[k], i
+    chains.token_width[k] += by
+    if chains.token_width[k] + chains.edge_width > WIDEST:
+        for i in range(chains.layout.c.L):
+            least, most = fmin(least, pot[i]), fmax(most, pot[i])
+        chains.token_width[k] = fmax(K.log(most), -K.log(least)) + rich_width(chains, k)
+    chains.width[s] = fmax(chains.width[s], chains.token_width[k])
+
+
 cdef void go_all_the_way(Chains chains, int64_t s) noexcept nogil:
     """alpha and beta of all positions."""
     go_forward(chains, s, <int32_t>(chains.data.c.seq_ptr[s + 1] - chains.data.c.seq_ptr[s] - 1))
@@ -281,7 +284,7 @@ cdef bint go_forward(Chains chains, int64_t s, int32_t last) noexcept nogil:
     cdef int64_t begin = chains.data.c.seq_ptr[s]
     cdef int32_t t, end = <int32_t>(chains.data.c.seq_ptr[s + 1] - begin - 1)
     for t in range(chains.done_alpha[s] + 1, last + 1):
-        if chains.forward(begin, begin + t) and t > chains.last_change[s]:
+        if forward(chains, begin, begin + t) and t > chains.last_change[s]:
             chains.done_alpha[s], chains.last_change[s] = end, -1
             return True
     chains.done_alpha[s] = max(chains.done_alpha[s], last)
@@ -295,7 +298,7 @@ cdef bint go_back(Chains chains, int64_t s, int32_t first) noexcept nogil:
     cdef int64_t begin = chains.data.c.seq_ptr[s]
     cdef int32_t t, length = <int32_t>(chains.data.c.seq_ptr[s + 1] - begin)
     for t in range(chains.done_beta[s] - 1, first - 1, -1):
-        if chains.backward(begin + t) and t < chains.first_change[s]:
+        if backward(chains, begin + t) and t < chains.first_change[s]:
             chains.done_beta[s], chains.first_change[s] = 0, length
             return True
     chains.done_beta[s] = min(chains.done_beta[s], first)

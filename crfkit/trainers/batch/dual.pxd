@@ -29,12 +29,8 @@ cdef class DualAscent(OnlineTrainer):
 
     cdef float* zeros(self, int64_t n) except NULL
     cdef double penalty(self) noexcept nogil
-    cdef int add_variables(self, DualC* first) except -1
     cdef DualC dual_of(self, int64_t s, bint observed=*) noexcept nogil
     cdef int find_overlaps(self, const int64_t* u_ptr, const int32_t* u_id, const float* u_val) except -1
-    cdef bint may_be(self, const SentenceC* sent) noexcept nogil
-    cdef int observe(self, const SentenceC* sent, double part, double* squared) except -1 nogil
     cdef void advance(self, const SentenceC* sent, const DualC* dual, double part) noexcept nogil
-    cdef void score(self, const SentenceC* sent) noexcept nogil
     cdef double remaining(self) noexcept nogil
     cdef int add_curvature(self, float* curvature) except -1

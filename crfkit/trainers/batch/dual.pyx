@@ -100,17 +100,9 @@ cdef class DualAscent(OnlineTrainer):
                 cell[s] = <int32_t>k
                 s += 1
         self.observed = self.first
-        self.add_variables(&self.first)
+        add_variables(self, &self.first)
         if data.possible is not None:
-            self.add_variables(&self.observed)
-
-    cdef int add_variables(self, DualC* first) except -1:
-        """Make room for the dual variables of all sequences; `first`: of the first one."""
-        cdef int64_t n = self.data.c.n_seq
-        first.node = self.zeros(self.data.c.n_tok * self.layout.c.P)
-        first.pair = self.zeros(n * self.layout.c.n_pairs)
-        first.rich = self.zeros(self.rich_start[n])
-        return 0
+            add_variables(self, &self.observed)
 
     cdef float* zeros(self, int64_t n) except NULL:
         return <float*>data_zeros(self, n, sizeof(float))
@@ -205,7 +197,7 @@ cdef class DualAscent(OnlineTrainer):
             self.left[s] *= GROWTH
             loss[0] += self.told[s]
             return 0
-        self.score(sent)
+        score(self, sent)
         if self.wrong != NULL:
             self.wrong[s] = <int32_t>wrong_labels(lat, sent, self.best)
         lattice_expect(lat)
@@ -228,8 +220,8 @@ cdef class DualAscent(OnlineTrainer):
         if secant or self.data.possible is not None:    # the distance before the step, for best_part and observe
             arena_reserve(self, &self.way, <int64_t>sent.T * lat.P, sizeof(double))
             memcpy(self.way.data, lat.node, <int64_t>sent.T * lat.P * sizeof(double))
-        if self.may_be(sent):
-            self.observe(sent, part, &way.squared)
+        if may_be(self, sent):
+            observe(self, sent, part, &way.squared)
         loss[0] += self.told[s]
         self.left[s] = <float>(sent.weight * way.squared)
         self.ways += self.left[s]
@@ -242,37 +234,9 @@ cdef class DualAscent(OnlineTrainer):
                 self.usual += 0.05 * (self.curvature[s] - self.usual)
         return 0
 
-    cdef bint may_be(self, const SentenceC* sent) noexcept nogil:
-        """Leave the labellings that may be true in the scored lattice. False: all labels are given, and nothing was done."""
-        return self.data.possible is not None and self.data.possible.restrict(&self.lattice.c, sent.label, self.data.c.seq_ptr[self.sequence])
-
-    cdef int observe(self, const SentenceC* sent, double part, double* squared) except -1 nogil:
-        """A step of this size of what is observed, with the labellings that may be true in the lattice. The distance that was kept becomes
-        that of both distributions together, and its square goes to `squared`."""
-        cdef:
-            LatticeC* lat = &self.lattice.c
-            int64_t s = self.sequence, k
-            DualC dual = self.dual_of(s, observed=True)
-            double* way = <double*>self.way.data
-        lattice_expect(lat)
-        self.told[s] -= <float>(sent.weight * (lat.logz - lattice_path_score(lat, sent.label)))
-        K.add_pairs(lat, 1.0)
-        K.finish_pairs(lat)
-        K.dual_way(sent, lat, &dual)
-        squared[0] = 0
-        for k in range(<int64_t>sent.T * lat.P):
-            way[k] -= lat.node[k]
-            squared[0] += way[k] * way[k]
-        K.update_dual(&self.layout.c, sent, lat, &dual, part, -sent.weight * part / self.l2, self.w)
-        return 0
-
     cdef void advance(self, const SentenceC* sent, const DualC* dual, double part) noexcept nogil:
         """Make a step of this size and update the weights."""
         K.update_dual(&self.layout.c, sent, &self.lattice.c, dual, part, sent.weight * part / self.l2, self.w)
-
-    cdef void score(self, const SentenceC* sent) noexcept nogil:
-        lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, 1.0)
-        K.score(&self.layout.c, self.w, 1.0, sent, &self.lattice.c)
 
     def measures(self) -> dict:
         """Training accuracy, each sequence counted as of its last visit."""
@@ -283,6 +247,46 @@ cdef class DualAscent(OnlineTrainer):
             wrong += self.wrong[s]
             flawed += self.wrong[s] > 0
         return accuracies(wrong, self.data.c.n_tok, flawed, self.data.c.n_seq)
+
+cdef int add_variables(DualAscent ascent, DualC* first) except -1:
+    """Make room for the dual variables of all sequences; `first`: of the first one."""
+    cdef int64_t n = ascent.data.c.n_seq
+    first.node = ascent.zeros(ascent.data.c.n_tok * ascent.layout.c.P)
+    first.pair = ascent.zeros(n * ascent.layout.c.n_pairs)
+    first.rich = ascent.zeros(ascent.rich_start[n])
+    return 0
+
+
+cdef bint may_be(DualAscent ascent, const SentenceC* sent) noexcept nogil:
+    """Leave the labellings that may be true in the scored lattice. False: all labels are given, and nothing was done."""
+    return ascent.data.possible is not None and ascent.data.possible.restrict(&ascent.lattice.c, sent.label, ascent.data.c.seq_ptr[ascent.sequence])
+
+
+cdef int observe(DualAscent ascent, const SentenceC* sent, double part, double* squared) except -1 nogil:
+    """A step of this size of what is observed, with the labellings that may be true in the lattice. The distance that was kept becomes
+    that of both distributions together, and its square goes to `squared`."""
+    cdef:
+        LatticeC* lat = &ascent.lattice.c
+        int64_t s = ascent.sequence, k
+        DualC dual = ascent.dual_of(s, observed=True)
+        double* way = <double*>ascent.way.data
+    lattice_expect(lat)
+    ascent.told[s] -= <float>(sent.weight * (lat.logz - lattice_path_score(lat, sent.label)))
+    K.add_pairs(lat, 1.0)
+    K.finish_pairs(lat)
+    K.dual_way(sent, lat, &dual)
+    squared[0] = 0
+    for k in range(<int64_t>sent.T * lat.P):
+        way[k] -= lat.node[k]
+        squared[0] += way[k] * way[k]
+    K.update_dual(&ascent.layout.c, sent, lat, &dual, part, -sent.weight * part / ascent.l2, ascent.w)
+    return 0
+
+
+cdef void score(DualAscent ascent, const SentenceC* sent) noexcept nogil:
+    lattice_load_weights(&ascent.lattice.c, &ascent.layout.c, ascent.w, 1.0)
+    K.score(&ascent.layout.c, ascent.w, 1.0, sent, &ascent.lattice.c)
+
 
 cdef void add_curvature_of(DualAscent ascent, const SentenceC* sent, const float* node, double* marginal, int32_t* likely, float* curvature) noexcept nogil:
     """Add that of one sequence, whose dual variables are `node`. `marginal` and `likely` have room for two positions. This runs once in
@@ -338,9 +342,9 @@ cdef double best_part(DualAscent ascent, const SentenceC* sent, double part) exc
         length += before[k] * before[k]
     if not length > 1e-8:           # dual variables are stored in single precision
         return 0
-    ascent.score(sent)
+    score(ascent, sent)
     left = along(ascent, sent, before, False)
-    if ascent.may_be(sent):
+    if may_be(ascent, sent):
         left -= along(ascent, sent, before, True)
     return part * length / max(length - left, 0.1 * length)
 

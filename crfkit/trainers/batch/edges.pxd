@@ -37,10 +37,7 @@ cdef class Edges(Arena):
     cdef int64_t* end                   # [B] those of attribute b: layout.b_ptr[b] .. end[b]
     cdef int64_t spent, budget          # bytes used by the kept lists, and their limit
     cdef BufferC* store                # [kinds] pairs and index of the kept lists
-    cdef int load(self, int32_t kind) except -1 nogil
     cdef int load_all(self) except -1 nogil
     cdef int load_users(self, int32_t b) except -1 nogil
-    cdef void make(self, int32_t kind) noexcept nogil
-    cdef void patch(self, int32_t kind, bint on) noexcept nogil
     cdef const EdgeC* of(self, int64_t token) noexcept nogil
     cdef const double* matrix_of(self, int32_t kind) noexcept nogil

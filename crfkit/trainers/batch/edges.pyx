@@ -1,8 +1,9 @@
 """The steps of a whole data set, by kind.
 
-Steps whose tokens have the same rich attributes have the same potentials exp(tau + ...): they are of one kind. A kind is stored as a list of its pairs with a weight where that is faster, else as a matrix. Lists are kept until weights
-change, and so are matrices where kinds are few, as with the letters of words. Where nearly every step is of a kind of its own,
-a matrix is built on demand: the one of plain pairs, times the exponentials of the weights that differ.
+Steps whose tokens have the same rich attributes have the same potentials exp(tau + ...): they are of one kind. A kind is stored
+as a list of its pairs with a weight where that is faster, else as a matrix. Lists are kept until weights change, and so are
+matrices where kinds are few, as with the letters of words. Where nearly every step is of a kind of its own, a matrix is built on
+demand: the one of plain pairs, times the exponentials of the weights that differ.
 """
 
 from crfkit.loops.numbers cimport fabs, fmax
@@ -74,7 +75,7 @@ cdef class Edges:
         K.list_pairs(&self.plain, NULL, L * L, self.plain.pair, self.plain.row_ptr)
         self.largest = 0
         for kind in range(self.n_kinds):
-            self.load(kind)
+            load(self, kind)
         return 0
 
     cdef int load_users(self, int32_t b) except -1 nogil:
@@ -82,56 +83,10 @@ cdef class Edges:
         cdef int64_t k
         exp_of(self, b)
         for k in range(self.users[b], self.users[b + 1]):
-            self.load(self.user[k])
-        return 0
-
-    cdef int load(self, int32_t kind) except -1 nogil:
-        """Build one kind from the weights: choose its form, and keep it if there is room."""
-        cdef EdgeC* edge = &self.edge[kind]
-        self.made, self.patched = NOTHING, STALE
-        edge.pair = NULL
-        self.spent -= self.store[kind].capacity
-        if list_spare(self, kind):
-            edge.n = self.spare.n
-            keep_list(self, kind)
-        else:
-            edge.n = TOO_LONG
-            buffer_free(&self.store[kind])
-        self.spent += self.store[kind].capacity
-        if edge.E != NULL and (edge.n == TOO_LONG or not self.shared):
-            fill_matrix(self, kind)
+            load(self, self.user[k])
         return 0
 
     # ------------------------------------------------------------------------------- steps
-
-    cdef void make(self, int32_t kind) noexcept nogil:
-        """Build a kind that is not kept in the spare one."""
-        self.made = kind
-        if self.edge[kind].n != TOO_LONG:
-            list_spare(self, kind)
-            return
-        self.spare.pair = NULL
-        if self.patched == STALE:
-            memcpy(self.spare.E, self.edge[0].E, self.matrix * sizeof(double))
-        elif self.patched != NOTHING:
-            self.patch(self.patched, False)
-        self.patch(kind, True)
-        self.patched = kind
-
-    cdef void patch(self, int32_t kind, bint on) noexcept nogil:
-        """Change the cells of the spare matrix in which a kind differs from plain pairs, or restore them."""
-        cdef:
-            int64_t u, f, token = self.model[kind]
-            const double* plain = self.edge[0].E
-            double* E = self.spare.E
-            int32_t b
-        for u in range(self.data.c.b_ptr[token], self.data.c.b_ptr[token + 1]):
-            b = self.data.c.b_id[u]
-            for f in range(self.layout.c.b_ptr[b], self.end[b]):
-                if on:
-                    E[self.cell[f]] *= self.factor[f]
-                else:
-                    E[self.cell[f]] = plain[self.cell[f]]
 
     cdef const EdgeC* of(self, int64_t token) noexcept nogil:
         """The step into a token; valid until the next call."""
@@ -140,7 +95,7 @@ cdef class Edges:
         if edge.pair != NULL or edge.n == TOO_LONG and edge.E != NULL:
             return edge
         if kind != self.made:
-            self.make(kind)
+            make(self, kind)
         return &self.spare
 
     cdef const double* matrix_of(self, int32_t kind) noexcept nogil:
@@ -149,6 +104,55 @@ cdef class Edges:
         if edge.pair == NULL:
             return edge.E
         return K.unfold(edge, True, self.unfolded)
+
+
+cdef int load(Edges edges, int32_t kind) except -1 nogil:
+    """Build one kind from the weights: choose its form, and keep it if there is room."""
+    cdef EdgeC* edge = &edges.edge[kind]
+    edges.made, edges.patched = NOTHING, STALE
+    edge.pair = NULL
+    edges.spent -= edges.store[kind].capacity
+    if list_spare(edges, kind):
+        edge.n = edges.spare.n
+        keep_list(edges, kind)
+    else:
+        edge.n = TOO_LONG
+        buffer_free(&edges.store[kind])
+    edges.spent += edges.store[kind].capacity
+    if edge.E != NULL and (edge.n == TOO_LONG or not edges.shared):
+        fill_matrix(edges, kind)
+    return 0
+
+
+cdef void make(Edges edges, int32_t kind) noexcept nogil:
+    """Build a kind that is not kept in the spare one."""
+    edges.made = kind
+    if edges.edge[kind].n != TOO_LONG:
+        list_spare(edges, kind)
+        return
+    edges.spare.pair = NULL
+    if edges.patched == STALE:
+        memcpy(edges.spare.E, edges.edge[0].E, edges.matrix * sizeof(double))
+    elif edges.patched != NOTHING:
+        patch(edges, edges.patched, False)
+    patch(edges, kind, True)
+    edges.patched = kind
+
+
+cdef void patch(Edges edges, int32_t kind, bint on) noexcept nogil:
+    """Change the cells of the spare matrix in which a kind differs from plain pairs, or restore them."""
+    cdef:
+        int64_t u, f, token = edges.model[kind]
+        const double* plain = edges.edge[0].E
+        double* E = edges.spare.E
+        int32_t b
+    for u in range(edges.data.c.b_ptr[token], edges.data.c.b_ptr[token + 1]):
+        b = edges.data.c.b_id[u]
+        for f in range(edges.layout.c.b_ptr[b], edges.end[b]):
+            if on:
+                E[edges.cell[f]] *= edges.factor[f]
+            else:
+                E[edges.cell[f]] = plain[edges.cell[f]]
 
 
 cdef int number_kinds(Edges edges) except -1:

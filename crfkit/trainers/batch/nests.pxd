@@ -26,7 +26,6 @@ cdef class Survey(Arena):
     cdef int32_t* place                 # of a slot among those within the same one
     cdef int32_t* at                    # the attribute of each slot at a token
 
-    cdef void look(self, const DatasetC* data) noexcept nogil
 
 
 cdef class Nests(Arena):
@@ -38,8 +37,6 @@ cdef class Nests(Arena):
     cdef int64_t* start                 # [n+1] nest k adds up part[start[k]] .. part[start[k+1]]
     cdef int32_t* part                  # attributes; -1-k: nest k
 
-    cdef int choose(self, const LayoutC* layout, Survey survey) except -1
-    cdef int rewrite(self, const DatasetC* data, Survey survey) except -1
     cdef void release(self) noexcept
     cdef void add_up(self, const LayoutC* layout, const weight_t* w, int64_t from_label, int64_t to_label) noexcept nogil
     cdef void hand_down(self, const LayoutC* layout, double* of_sums, double* g, int64_t from_label, int64_t to_label) noexcept nogil

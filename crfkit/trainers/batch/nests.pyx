@@ -86,33 +86,11 @@ cdef class Survey:
             self.n_members += self.width[self.attribute[a].slot] if self.attribute[a].slot >= 0 else 0
         self.member = <int32_t*>arena_zeros(self, self.n_members, sizeof(int32_t))
 
-    cdef void look(self, const DatasetC* data) noexcept nogil:
-        """Read it from the data."""
-        cdef:
-            AttributeC* attribute = self.attribute
-            int32_t* at = self.at
-            int32_t* member
-            int32_t a, slot
-            int64_t t
-        for t in range(data.n_tok):
-            place_attributes(data, t, attribute, at, self.n_slots)
-            for slot in range(self.n_slots):
-                a = self.within[slot]
-                if a >= 0 and at[a] >= 0:
-                    a = at[a]
-                    member = &self.member[attribute[a].member + self.place[slot]]
-                    if attribute[a].count == 0:
-                        member[0] = at[slot]
-                    attribute[a].broken |= at[slot] == UNCLEAR or member[0] != at[slot]
-            for slot in range(self.n_slots):
-                if at[slot] >= 0:
-                    attribute[at[slot]].count += 1
-
     def of(self, Dataset data not None):
         """The findings of one part of the data, for `add`."""
         if data.n_u > self.n:
             raise ValueError("attributes that the layout does not have")
-        self.look(&data.c)
+        look(self, &data.c)
         return self.found()
 
     def found(self):
@@ -159,10 +137,10 @@ cdef class Nests:
             if survey is None:
                 survey = Survey(layout, data.nesting)
                 with nogil:
-                    survey.look(&data.c)
-            self.choose(&layout.c, survey)
+                    look(survey, &data.c)
+            choose(self, &layout.c, survey)
             if self.n:
-                self.rewrite(&data.c, survey)
+                rewrite(self, &data.c, survey)
         self.sums = <double*>arena_zeros(self, <int64_t>self.n * layout.c.P, sizeof(double))
 
     def sum(self, int32_t nest):
@@ -180,80 +158,6 @@ cdef class Nests:
     def rows(self):
         """The attributes and nests of each token."""
         return [[self.c.u_id[u] for u in range(self.c.u_ptr[t], self.c.u_ptr[t + 1])] for t in range(self.c.n_tok)]
-
-    cdef int choose(self, const LayoutC* layout, Survey survey) except -1:
-        """Number the nests that save work, inner ones first, and list what they add up."""
-        cdef:
-            AttributeC* attribute = survey.attribute
-            const int32_t* member = survey.member
-            const int32_t* width = survey.width
-            int32_t a, m, slot, n
-            int64_t n_parts = 0, first, k, whole
-        for a in range(layout.A):
-            attribute[a].nest = 0
-        arena_reserve(self, &self.starts, 1, sizeof(int64_t))
-        (<int64_t*>self.starts.data)[0] = 0
-        for n in range(survey.n_slots):
-            slot = survey.order[n]
-            if not width[slot]:
-                continue
-            for a in range(layout.A):
-                if attribute[a].slot != slot or attribute[a].broken or attribute[a].count == 0:
-                    continue
-                arena_reserve(self, &self.parts, n_parts + 1 + width[slot], sizeof(int32_t))
-                self.part = <int32_t*>self.parts.data
-                first = n_parts
-                self.part[n_parts] = a
-                n_parts += 1
-                whole = cost(layout, a)
-                for k in range(attribute[a].member, attribute[a].member + width[slot]):
-                    if member[k] != ABSENT:
-                        m = attribute[member[k]].nest if attribute[member[k]].nest else member[k]
-                        self.part[n_parts] = m
-                        n_parts += 1
-                        whole += cost(layout, m)
-                if attribute[a].count * (whole - cost(layout, ABSENT)) <= 2 * whole:
-                    n_parts = first
-                    continue
-                self.n += 1
-                attribute[a].nest = -self.n
-                arena_reserve(self, &self.starts, self.n + 1, sizeof(int64_t))
-                (<int64_t*>self.starts.data)[self.n] = n_parts
-        self.start, self.part = <int64_t*>self.starts.data, <int32_t*>self.parts.data
-        return 0
-
-    cdef int rewrite(self, const DatasetC* data, Survey survey) except -1:
-        """The data with nests for what they add up; nests first, as the loops want dense rows first."""
-        cdef:
-            AttributeC* attribute = survey.attribute
-            int32_t* at = survey.at
-            const int32_t* within = survey.within
-            int64_t t, u, end = 0
-            int64_t* ptr
-            int32_t* id
-            int32_t a, holder
-            int nests
-        data_reserve(self, &self.u_ptr, data.n_tok + 1, sizeof(int64_t))
-        data_reserve(self, &self.u_id, data.u_ptr[data.n_tok] + 1, sizeof(int32_t))
-        ptr, id = <int64_t*>self.u_ptr.data, <int32_t*>self.u_id.data
-        ptr[0] = 0
-        with nogil:
-            for t in range(data.n_tok):
-                place_attributes(data, t, attribute, at, survey.n_slots)
-                for nests in range(1, -1, -1):
-                    for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
-                        a = data.u_id[u]
-                        if (attribute[a].nest != 0) != nests:
-                            continue
-                        if attribute[a].slot >= 0 and within[attribute[a].slot] >= 0:
-                            holder = at[within[attribute[a].slot]]
-                            if holder >= 0 and attribute[holder].nest:
-                                continue
-                        id[end] = attribute[a].nest if nests else a
-                        end += 1
-                ptr[t + 1] = end
-        self.c.u_ptr, self.c.u_id = ptr, id
-        return 0
 
     cdef void add_up(self, const LayoutC* layout, const weight_t* w, int64_t from_label, int64_t to_label) noexcept nogil:
         """Compute the sums of weights, for labels from .. to - 1."""
@@ -295,3 +199,102 @@ cdef class Nests:
                     for f in range(layout.u_ptr[a], layout.u_ptr[a + 1]):
                         if from_label <= layout.u_label[f] < to_label:
                             cold[f] += row[layout.u_label[f]]
+
+
+cdef void look(Survey survey, const DatasetC* data) noexcept nogil:
+    """Read it from the data."""
+    cdef:
+        AttributeC* attribute = survey.attribute
+        int32_t* at = survey.at
+        int32_t* member
+        int32_t a, slot
+        int64_t t
+    for t in range(data.n_tok):
+        place_attributes(data, t, attribute, at, survey.n_slots)
+        for slot in range(survey.n_slots):
+            a = survey.within[slot]
+            if a >= 0 and at[a] >= 0:
+                a = at[a]
+                member = &survey.member[attribute[a].member + survey.place[slot]]
+                if attribute[a].count == 0:
+                    member[0] = at[slot]
+                attribute[a].broken |= at[slot] == UNCLEAR or member[0] != at[slot]
+        for slot in range(survey.n_slots):
+            if at[slot] >= 0:
+                attribute[at[slot]].count += 1
+
+
+cdef int choose(Nests nests, const LayoutC* layout, Survey survey) except -1:
+    """Number the nests that save work, inner ones first, and list what they add up."""
+    cdef:
+        AttributeC* attribute = survey.attribute
+        const int32_t* member = survey.member
+        const int32_t* width = survey.width
+        int32_t a, m, slot, n
+        int64_t n_parts = 0, first, k, whole
+    for a in range(layout.A):
+        attribute[a].nest = 0
+    arena_reserve(nests, &nests.starts, 1, sizeof(int64_t))
+    (<int64_t*>nests.starts.data)[0] = 0
+    for n in range(survey.n_slots):
+        slot = survey.order[n]
+        if not width[slot]:
+            continue
+        for a in range(layout.A):
+            if attribute[a].slot != slot or attribute[a].broken or attribute[a].count == 0:
+                continue
+            arena_reserve(nests, &nests.parts, n_parts + 1 + width[slot], sizeof(int32_t))
+            nests.part = <int32_t*>nests.parts.data
+            first = n_parts
+            nests.part[n_parts] = a
+            n_parts += 1
+            whole = cost(layout, a)
+            for k in range(attribute[a].member, attribute[a].member + width[slot]):
+                if member[k] != ABSENT:
+                    m = attribute[member[k]].nest if attribute[member[k]].nest else member[k]
+                    nests.part[n_parts] = m
+                    n_parts += 1
+                    whole += cost(layout, m)
+            if attribute[a].count * (whole - cost(layout, ABSENT)) <= 2 * whole:
+                n_parts = first
+                continue
+            nests.n += 1
+            attribute[a].nest = -nests.n
+            arena_reserve(nests, &nests.starts, nests.n + 1, sizeof(int64_t))
+            (<int64_t*>nests.starts.data)[nests.n] = n_parts
+    nests.start, nests.part = <int64_t*>nests.starts.data, <int32_t*>nests.parts.data
+    return 0
+
+
+cdef int rewrite(Nests nests, const DatasetC* data, Survey survey) except -1:
+    """The data with nests for what they add up; nests first, as the loops want dense rows first."""
+    cdef:
+        AttributeC* attribute = survey.attribute
+        int32_t* at = survey.at
+        const int32_t* within = survey.within
+        int64_t t, u, end = 0
+        int64_t* ptr
+        int32_t* id
+        int32_t a, holder
+        int nested
+    data_reserve(nests, &nests.u_ptr, data.n_tok + 1, sizeof(int64_t))
+    data_reserve(nests, &nests.u_id, data.u_ptr[data.n_tok] + 1, sizeof(int32_t))
+    ptr, id = <int64_t*>nests.u_ptr.data, <int32_t*>nests.u_id.data
+    ptr[0] = 0
+    with nogil:
+        for t in range(data.n_tok):
+            place_attributes(data, t, attribute, at, survey.n_slots)
+            for nested in range(1, -1, -1):
+                for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
+                    a = data.u_id[u]
+                    if (attribute[a].nest != 0) != nested:
+                        continue
+                    if attribute[a].slot >= 0 and within[attribute[a].slot] >= 0:
+                        holder = at[within[attribute[a].slot]]
+                        if holder >= 0 and attribute[holder].nest:
+                            continue
+                    id[end] = attribute[a].nest if nested else a
+                    end += 1
+            ptr[t + 1] = end
+    nests.c.u_ptr, nests.c.u_id = ptr, id
+    return 0

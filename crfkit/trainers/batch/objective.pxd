@@ -44,9 +44,6 @@ cdef class Objective(Arena):
     cdef int64_t n_chunks
     cdef int64_t* chunk         # [n_chunks+1] where they begin
     cdef double* nll            # [n_chunks]
-    cdef int n_workers
-    cdef double** gradients     # of each worker
-    cdef double** gradients_of_sums
     cdef int64_t tokens, sequences  # of all data
     cdef int64_t next_chunk
     cdef double bound           # values above it need not be exact: an evaluation may then be given up
@@ -61,9 +58,6 @@ cdef class Objective(Arena):
     cdef double squared_norm    # of the gradient
     cdef double w_squares[16]   # sums of each part
     cdef double g_squares[16]
-
-    cdef void gather(self, int part) noexcept nogil
-    cdef void complete(self, int part) noexcept nogil
 
     cdef double evaluate(self, const weight_t* w, double* g) except? -1
     cdef double sum_up(self) except? -1

@@ -87,19 +87,16 @@ cdef class Objective:
             cold_quanta = spread_quanta(layout, self.quanta, self)
         threads = max(1, min(threads, n))
         self.workers = []
-        self.gradients = <double**>arena_zeros(self, threads, sizeof(double*))
-        self.gradients_of_sums = <double**>arena_zeros(self, threads, sizeof(double*))
         for k in range(threads):
             worker = Worker()
             worker.lattice, worker.path = Lattice(layout.c.L), <uint16_t*>arena_zeros(worker, data.c.longest, sizeof(uint16_t))
             worker.lattice.list_features(&layout.c, self.recursions, True)
             worker.lattice.c.quantum = quantum
             worker.lattice.c.quanta, worker.lattice.c.cold_quanta = self.quanta, cold_quanta
-            worker.g_sums = self.gradients_of_sums[k] = <double*>arena_zeros(worker, <int64_t>self.nests.n * layout.c.P, sizeof(double))
+            worker.g_sums = <double*>arena_zeros(worker, <int64_t>self.nests.n * layout.c.P, sizeof(double))
             if k > 0:
-                worker.g = self.gradients[k] = <double*>arena_zeros(worker, layout.c.n_cells, sizeof(double))
+                worker.g = <double*>arena_zeros(worker, layout.c.n_cells, sizeof(double))
             self.workers.append(worker)
-        self.n_workers = threads
         self.pool = Threads(threads - 1) if threads > 1 else None
 
     cdef double evaluate(self, const weight_t* w, double* g) except? -1:
@@ -144,28 +141,6 @@ cdef class Objective:
         for k in range(self.n_chunks):
             total += self.nll[k]
         return total
-
-    cdef void gather(self, int part) noexcept nogil:
-        """Add a part of the other workers' gradients to that of the first."""
-        cdef:
-            int64_t n = self.layout.c.n_cells, first = n * part // PARTS, last = n * (part + 1) // PARTS
-            int64_t n_sums = self.nests.n * <int64_t>self.layout.c.P, first_sum = n_sums * part // PARTS
-            int i
-        for i in range(1, self.n_workers):
-            K.add(last - first, self.g + first, self.gradients[i] + first)
-            K.add(n_sums * (part + 1) // PARTS - first_sum, self.gradients_of_sums[0] + first_sum, self.gradients_of_sums[i] + first_sum)
-
-    cdef void complete(self, int part) noexcept nogil:
-        """Finish a part of the gradient once the likelihood's is there."""
-        cdef:
-            int64_t n = self.layout.c.n_cells, first = n * part // PARTS, last = n * (part + 1) // PARTS
-            double* g = self.g
-            const weight_t* w = self.w
-        layout_clear_absent(&self.layout.c, g, first, last)
-        if self.l2 != 0:
-            K.add_floats(last - first, g + first, self.l2, w + first)
-        self.w_squares[part] = K.dot_floats(last - first, w + first, w + first)
-        self.g_squares[part] = K.dot_doubles(last - first, g + first, g + first)
 
     def at(self, const double[::1] cells not None, double bound=INFINITY) -> tuple[float, array.array]:
         """f and its gradient at a point in single precision; where f is above the bound, it may be infinite and its gradient undefined."""
@@ -239,20 +214,42 @@ cdef class Objective:
         """One thread's share of the work on cells: lines of columns first .. last - 1, or these parts of vectors."""
         cdef:
             const LayoutC* layout = &self.layout.c
+            Worker leader = self.workers[0] if self.workers else None, worker
             int part
         if self.w == NULL or not 0 <= first <= last <= (PARTS if what in (GATHER, FINISH) else self.layout.c.P // COLUMNS):
             raise ValueError("no share of work at hand")
+        if what == GATHER:
+            for worker in self.workers[1:]:
+                with nogil:
+                    add_part(layout.n_cells, first, last, worker.g, leader.g)
+                    add_part(self.nests.n * <int64_t>layout.P, first, last, worker.g_sums, leader.g_sums)
+            return
         with nogil:
             if what == ADD_UP:
                 self.nests.add_up(layout, self.w, first * COLUMNS, last * COLUMNS)
             elif what == HAND_DOWN:
-                self.nests.hand_down(layout, self.gradients_of_sums[0], self.g, first * COLUMNS, last * COLUMNS)
+                self.nests.hand_down(layout, leader.g_sums, self.g, first * COLUMNS, last * COLUMNS)
             else:
                 for part in range(first, last):
-                    if what == GATHER:
-                        self.gather(part)
-                    else:
-                        self.complete(part)
+                    complete(self, part)
+
+
+cdef void add_part(int64_t n, int64_t first, int64_t last, const double* of, double* to) noexcept nogil:
+    """Add parts first .. last - 1 of a vector of n numbers to another one."""
+    cdef int64_t start = n * first // PARTS
+    K.add(n * last // PARTS - start, to + start, of + start)
+
+
+cdef void complete(Objective objective, int part) noexcept nogil:
+    """Finish a part of the gradient once the likelihood's is there."""
+    cdef:
+        int64_t first = objective.layout.c.n_cells * part // PARTS, n = objective.layout.c.n_cells * (part + 1) // PARTS - first
+        double* g = objective.g + first
+        const weight_t* w = objective.w + first
+    layout_clear_absent(&objective.layout.c, objective.g, first, first + n)
+    if objective.l2 != 0:
+        K.add_floats(n, g, objective.l2, w)
+    objective.w_squares[part], objective.g_squares[part] = K.dot_floats(n, w, w), K.dot_doubles(n, g, g)
 
 
 cdef bint add_sequence(Worker worker, const LayoutC* layout, const VisitsC* visits, const SentenceC* sent, double* nll) noexcept nogil:

@@ -310,13 +310,13 @@ cdef double bound_of_mixture(Proximal ascent, double part, double entropy) noexc
     """The bound, with this share of the new point, of this entropy."""
     cdef:
         int64_t k
-        double most = 0, excess = 0, size
+        double l1 = ascent.l1, most = 0, excess = 0, size
     for k in range(ascent.layout.c.n_cells):
         size = fabs(ascent.mean[k] + part * (ascent.exact[k] - ascent.mean[k]))
-        if size > ascent.l1:
+        if size > l1:
             most = fmax(most, size)
-            excess += (size - ascent.l1) ** 2
-    return dual_objective(ascent.mixed + part * (entropy - ascent.mixed), ascent.l1, ascent.penalty_l2, most, excess)
+            excess += (size - l1) ** 2
+    return dual_objective(ascent.mixed + part * (entropy - ascent.mixed), l1, ascent.penalty_l2, most, excess)
 
 
 cdef void add_up(Proximal ascent) noexcept nogil:

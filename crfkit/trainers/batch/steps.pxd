@@ -39,5 +39,4 @@ cdef class History(Arena):
     cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* gradient) except *
     cdef dict vectors(self)
     cdef void touch(self, int32_t slots) noexcept nogil
-    cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil
     cdef float* direction(self, const double* gradient, const double* g) except *

@@ -140,13 +140,6 @@ cdef class History:
                     for i in range(first, last if self.scale != NULL else first):
                         s[i] = s[i] / self.scale[i]
 
-    cdef double product(self, const double* c, double c_g, int32_t k) noexcept nogil:
-        cdef double sum = c_g * self.by_g[k]
-        cdef int32_t j
-        for j in range(2 * self.used):
-            sum += c[j] * self.gram[j][k]
-        return sum
-
     cdef float* direction(self, const double* gradient, const double* g) except *:
         """-H gradient. It occupies the slot of the next pair, with the gradient g, until `add` or `forget`."""
         cdef:
@@ -157,7 +150,7 @@ cdef class History:
         memset(c, 0, sizeof(self.c))
         for k in range(self.used):
             slot = (self.newest - k + self.m) % self.m
-            alpha[slot] = self.product(c, c_g, 2 * slot) / self.gram[2 * slot][2 * slot + 1]
+            alpha[slot] = product(self, c, c_g, 2 * slot) / self.gram[2 * slot][2 * slot + 1]
             c[2 * slot + 1] -= alpha[slot]
         if self.used:
             slot = self.newest
@@ -167,7 +160,7 @@ cdef class History:
                 c[k] *= scale
         for k in range(self.used - 1, -1, -1):
             slot = (self.newest - k + self.m) % self.m
-            c[2 * slot] += alpha[slot] - self.product(c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
+            c[2 * slot] += alpha[slot] - product(self, c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
         self.c_g, self.gradient, self.g = c_g, gradient, g
         self.touch(next_slot(self) + 1)
         in_shares(self.pool, self.do_parts, COMBINE, PARTS, ROOMS)
@@ -207,3 +200,11 @@ cdef class History:
 
 cdef int32_t next_slot(History history) noexcept nogil:
     return (history.newest + 1) % history.m
+
+
+cdef double product(History history, const double* c, double c_g, int32_t k) noexcept nogil:
+    cdef double sum = c_g * history.by_g[k]
+    cdef int32_t j
+    for j in range(2 * history.used):
+        sum += c[j] * history.gram[j][k]
+    return sum

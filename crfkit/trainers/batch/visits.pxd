@@ -12,4 +12,3 @@ cdef class Visits(Arena):
     cdef VisitsC c
 
     cdef VisitsC of(self, int64_t token) noexcept nogil
-    cdef int list(self, const DatasetC* data, const LayoutC* layout) except -1

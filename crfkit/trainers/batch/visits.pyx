@@ -63,7 +63,7 @@ cdef class Visits:
     def __init__(self, Dataset data not None, Layout layout not None, Survey survey=None):
         self.keep_data_in(data.folder)
         self.nests = Nests(data, layout, survey)
-        self.list(&self.nests.c, &layout.c)
+        list_visits(self, &self.nests.c, &layout.c)
         self.nests.release()
 
     cdef VisitsC of(self, int64_t token) noexcept nogil:
@@ -74,59 +74,60 @@ cdef class Visits:
         found.cell_ptr += token
         return found
 
-    cdef int list(self, const DatasetC* data, const LayoutC* layout) except -1:
-        cdef:
-            int64_t t, u, f, first, sums = 0, rows = 0, cells = 0
-            int32_t a
-            int64_t* sum_ptr
-            int64_t* row_ptr
-            int64_t* cell_ptr
-            int32_t* sum
-            int32_t* row
-            uint32_t* cell
-            uint16_t* label
-            float* row_val = NULL
-            float* cell_val = NULL
-        if layout.u_ptr[layout.A] - layout.u_ptr[layout.H] > 0xFFFFFFFF:
-            raise MemoryError("more than four thousand million features")
-        for u in range(data.u_ptr[data.n_tok]):
-            a = data.u_id[u]
-            if a < 0:
-                sums += 1
-            elif a < layout.H:
-                rows += 1
-            else:
-                cells += layout.u_ptr[a + 1] - layout.u_ptr[a]
-        sum_ptr, sum = <int64_t*>data_zeros(self, data.n_tok, 8), <int32_t*>data_zeros(self, sums + CRFKIT_AHEAD, sizeof(int32_t))
-        row_ptr, row = <int64_t*>data_zeros(self, data.n_tok, 8), <int32_t*>data_zeros(self, rows + CRFKIT_AHEAD, sizeof(int32_t))
-        cell_ptr, cell = <int64_t*>data_zeros(self, data.n_tok, 8), <uint32_t*>data_zeros(self, cells + CRFKIT_AHEAD, sizeof(uint32_t))
-        label = <uint16_t*>data_zeros(self, cells, sizeof(uint16_t))
-        if data.u_val != NULL:
-            row_val, cell_val = <float*>data_zeros(self, rows, sizeof(float)), <float*>data_zeros(self, cells, sizeof(float))
-        sums = rows = cells = 0
-        first = layout.u_ptr[layout.H]
-        with nogil:
-            for t in range(data.n_tok):
-                for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
-                    a = data.u_id[u]
-                    if a < 0:
-                        sum[sums] = -1 - a
-                        sums += 1
-                        continue
-                    if a < layout.H:
-                        row[rows] = a
-                        if row_val != NULL:
-                            row_val[rows] = data.u_val[u]
-                        rows += 1
-                        continue
-                    for f in range(layout.u_ptr[a], layout.u_ptr[a + 1]):
-                        cell[cells] = <uint32_t>(f - first)
-                        label[cells] = layout.u_label[f]
-                        if cell_val != NULL:
-                            cell_val[cells] = data.u_val[u]
-                        cells += 1
-                sum_ptr[t + 1], row_ptr[t + 1], cell_ptr[t + 1] = sums, rows, cells
-        self.c.sum_ptr, self.c.sum = sum_ptr, sum
-        self.c.row_ptr, self.c.row, self.c.row_val = row_ptr, row, row_val
-        self.c.cell_ptr, self.c.cell, self.c.label, self.c.cell_val = cell_ptr, cell, label, cell_val
-        return 0
+
+cdef int list_visits(Visits visits, const DatasetC* data, const LayoutC* layout) except -1:
+    cdef:
+        int64_t t, u, f, first, sums = 0, rows = 0, cells = 0
+        int32_t a
+        int64_t* sum_ptr
+        int64_t* row_ptr
+        int64_t* cell_ptr
+        int32_t* sum
+        int32_t* row
+        uint32_t* cell
+        uint16_t* label
+        float* row_val = NULL
+        float* cell_val = NULL
+    if layout.u_ptr[layout.A] - layout.u_ptr[layout.H] > 0xFFFFFFFF:
+        raise MemoryError("more than four thousand million features")
+    for u in range(data.u_ptr[data.n_tok]):
+        a = data.u_id[u]
+        if a < 0:
+            sums += 1
+        elif a < layout.H:
+            rows += 1
+        else:
+            cells += layout.u_ptr[a + 1] - layout.u_ptr[a]
+    sum_ptr, sum = <int64_t*>data_zeros(visits, data.n_tok, 8), <int32_t*>data_zeros(visits, sums + CRFKIT_AHEAD, sizeof(int32_t))
+    row_ptr, row = <int64_t*>data_zeros(visits, data.n_tok, 8), <int32_t*>data_zeros(visits, rows + CRFKIT_AHEAD, sizeof(int32_t))
+    cell_ptr, cell = <int64_t*>data_zeros(visits, data.n_tok, 8), <uint32_t*>data_zeros(visits, cells + CRFKIT_AHEAD, sizeof(uint32_t))
+    label = <uint16_t*>data_zeros(visits, cells, sizeof(uint16_t))
+    if data.u_val != NULL:
+        row_val, cell_val = <float*>data_zeros(visits, rows, sizeof(float)), <float*>data_zeros(visits, cells, sizeof(float))
+    sums = rows = cells = 0
+    first = layout.u_ptr[layout.H]
+    with nogil:
+        for t in range(data.n_tok):
+            for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
+                a = data.u_id[u]
+                if a < 0:
+                    sum[sums] = -1 - a
+                    sums += 1
+                    continue
+                if a < layout.H:
+                    row[rows] = a
+                    if row_val != NULL:
+                        row_val[rows] = data.u_val[u]
+                    rows += 1
+                    continue
+                for f in range(layout.u_ptr[a], layout.u_ptr[a + 1]):
+                    cell[cells] = <uint32_t>(f - first)
+                    label[cells] = layout.u_label[f]
+                    if cell_val != NULL:
+                        cell_val[cells] = data.u_val[u]
+                    cells += 1
+            sum_ptr[t + 1], row_ptr[t + 1], cell_ptr[t + 1] = sums, rows, cells
+    visits.c.sum_ptr, visits.c.sum = sum_ptr, sum
+    visits.c.row_ptr, visits.c.row, visits.c.row_val = row_ptr, row, row_val
+    visits.c.cell_ptr, visits.c.cell, visits.c.label, visits.c.cell_val = cell_ptr, cell, label, cell_val
+    return 0

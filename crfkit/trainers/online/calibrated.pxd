@@ -24,7 +24,6 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef double gain_of(self, int64_t r) noexcept nogil
     cdef int measure(self) except -1
     cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil
-    cdef int values(self, BufferC* buffer, const int64_t* ptr, int32_t T, const int32_t* ids, const float* val, int64_t first_row, bint gains, const float** out) except -1 nogil
     cdef void learn(self, const SentenceC* sent, double gain, double of_pairs) noexcept nogil
     cdef int find_rate(self) except -1
     cdef int start_trial(self, object start, double rate, int64_t n) except -1

@@ -125,27 +125,9 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil:
         """The sequence with values times the gains of their rows, or times their scales."""
         out[0] = sent[0]
-        self.values(&self.u_values, sent.u_ptr, sent.T, sent.u_id, sent.u_val, 0, gains, &out.u_val)
+        load_kind(self, &self.u_values, sent.u_ptr, sent.T, sent.u_id, sent.u_val, 0, gains, &out.u_val)
         if sent.b_ptr != NULL:
-            self.values(&self.b_values, sent.b_ptr, sent.T, sent.b_id, sent.b_val, self.layout.c.A, gains, &out.b_val)
-        return 0
-
-    cdef int values(self, BufferC* buffer, const int64_t* ptr, int32_t T, const int32_t* ids, const float* val,
-                    int64_t first_row, bint gains, const float** out) except -1 nogil:
-        """Values of the attributes of one kind, whose rows begin with `first_row`, times their gains or scales."""
-        cdef int64_t u, first = ptr[0], last = ptr[T]
-        cdef double value
-        cdef float* made
-        arena_reserve(self, buffer, last - first + 1, sizeof(float))
-        made = <float*>buffer.data
-        for u in range(first, last):
-            if u + AHEAD < last:
-                crfkit_prefetch(self.known_rows + (first_row + ids[u + AHEAD]) * self.row_size)
-            value = self.gain_of(first_row + ids[u]) if gains else self.scale_of(first_row + ids[u])
-            if val != NULL:
-                value *= val[u]
-            made[u - first] = <float>value if fabs(value) > 1e-30 else 0    # denormal products are slow, and change nothing
-        out[0] = made - first
+            load_kind(self, &self.b_values, sent.b_ptr, sent.T, sent.b_id, sent.b_val, self.layout.c.A, gains, &out.b_val)
         return 0
 
     cdef void learn(self, const SentenceC* sent, double gain, double of_pairs) noexcept nogil:
@@ -197,6 +179,25 @@ cdef class CalibratedTrainer(OnlineTrainer):
         """Start anew from these weights, at this rate, with n updates a pass."""
         self.begin_anew(start)
         return self.begin_trial(rate, n)
+
+cdef int load_kind(CalibratedTrainer trainer, BufferC* buffer, const int64_t* ptr, int32_t T, const int32_t* ids, const float* val,
+                int64_t first_row, bint gains, const float** out) except -1 nogil:
+    """Values of the attributes of one kind, whose rows begin with `first_row`, times their gains or scales."""
+    cdef int64_t u, first = ptr[0], last = ptr[T]
+    cdef double value
+    cdef float* made
+    arena_reserve(trainer, buffer, last - first + 1, sizeof(float))
+    made = <float*>buffer.data
+    for u in range(first, last):
+        if u + AHEAD < last:
+            crfkit_prefetch(trainer.known_rows + (first_row + ids[u + AHEAD]) * trainer.row_size)
+        value = trainer.gain_of(first_row + ids[u]) if gains else trainer.scale_of(first_row + ids[u])
+        if val != NULL:
+            value *= val[u]
+        made[u - first] = <float>value if fabs(value) > 1e-30 else 0    # denormal products are slow, and change nothing
+    out[0] = made - first
+    return 0
+
 
 cdef double best_rate(CalibratedTrainer trainer, start, double highest, bint held_out) except -1:
     """The best rate with `shares`, or with one rate for all attributes if that has a lower loss: where all values are far from
