@@ -224,11 +224,11 @@ cdef int find_stiffness(Proximal ascent) except -1:
                     k = cell_of(ascent, sent.u_id[u], -1, sent.label[t])
                     if k >= 0:
                         seen[k] += sent.weight
-                if t == 0:
-                    continue
-                if c.has_tau:
+                if t and c.has_tau:
                     seen[cell_of(ascent, pairs, sent.label[t - 1], sent.label[t])] += sent.weight
-                for u in range(sent.b_ptr[t] if sent.b_ptr != NULL else 0, sent.b_ptr[t + 1] if sent.b_ptr != NULL else 0):
+                if t == 0 or sent.b_ptr == NULL:
+                    continue
+                for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
                     r = c.A + sent.b_id[u]
                     count[r] += sent.weight / c.L
                     square[r] += sent.weight / c.L
@@ -328,9 +328,10 @@ cdef void add_up(Proximal ascent) noexcept nogil:
         int64_t s, u, f, k
         int32_t t, a
         double x
+        double* exact = ascent.exact
         const float* node
         const float* rich
-    memset(ascent.exact, 0, c.n_cells * sizeof(double))
+    memset(exact, 0, c.n_cells * sizeof(double))
     for s in range(ascent.data.c.n_seq):
         sent, dual = dataset_sentence(&ascent.data.c, s), ascent.dual_of(s)
         rich = dual.rich
@@ -340,12 +341,12 @@ cdef void add_up(Proximal ascent) noexcept nogil:
                 a = sent.u_id[u]
                 x = sent.weight * (sent.u_val[u] if sent.u_val != NULL else 1)
                 for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
-                    ascent.exact[feature_cell(c, a, f)] += x * node[c.u_label[f]]
+                    exact[feature_cell(c, a, f)] += x * node[c.u_label[f]]
             if t == 0 or sent.b_ptr == NULL:
                 continue
             for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
                 for f in range(c.b_ptr[sent.b_id[u]], c.b_ptr[sent.b_id[u] + 1]):
-                    ascent.exact[c.rich0 + f] += sent.weight * rich[0]
+                    exact[c.rich0 + f] += sent.weight * rich[0]
                     rich += 1
         for k in range(c.n_pairs):
-            ascent.exact[c.tau0 + dual.pair_cell[k]] += sent.weight * dual.pair[k]
+            exact[c.tau0 + dual.pair_cell[k]] += sent.weight * dual.pair[k]
