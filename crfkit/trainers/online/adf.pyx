@@ -297,10 +297,7 @@ cdef class Adf(CalibratedTrainer):
         loss[0] += self.expect(self.w, 1.0, &valued)
         self.load_values(sent, True, &valued)
         gain = self.gain_of(pairs_row(c)) if c.has_tau and sent.T > 1 else 0    # plain label pairs have no value that could hold it
-        self.learn(&valued, sent.weight, sent.weight * gain)
-        if self.restrict(sent, loss):
-            self.learn(&valued, -sent.weight, -sent.weight * gain)
-        return 0
+        return self.learn(&valued, sent.weight, sent.weight * gain, loss)
 
     cdef int64_t undisturbed(self, int64_t n) noexcept nogil:
         """How many updates are left in the window. A window in which a scale could vanish is for one thread."""

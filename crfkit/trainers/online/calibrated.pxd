@@ -24,6 +24,6 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef double gain_of(self, int64_t r) noexcept nogil
     cdef int measure(self) except -1
     cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil
-    cdef void learn(self, const SentenceC* sent, double gain, double of_pairs) noexcept nogil
+    cdef int learn(self, const SentenceC* sent, double gain, double of_pairs, double* loss) except -1 nogil
     cdef int find_rate(self) except -1
     cdef int start_trial(self, object start, double rate, int64_t n) except -1

@@ -130,13 +130,13 @@ cdef class CalibratedTrainer(OnlineTrainer):
             load_kind(self, &self.b_values, sent.b_ptr, sent.T, sent.b_id, sent.b_val, self.layout.c.A, gains, &out.b_val)
         return 0
 
-    cdef void learn(self, const SentenceC* sent, double gain, double of_pairs) noexcept nogil:
-        """Add gain * (observed - expected features), from the marginals in the lattice; for plain label pairs the factor is `of_pairs`."""
-        cdef LatticeC* lat = &self.lattice.c
-        K.update_expected(&self.layout.c, sent, lat, gain, self.out)
-        if of_pairs != 0 and self.layout.c.has_tau:
-            K.add_pairs(lat, 1.0)
-            K.update_pairs(&self.layout.c, sent, lat, of_pairs, self.out)
+    cdef int learn(self, const SentenceC* sent, double gain, double of_pairs, double* loss) except -1 nogil:
+        """After `expect`: add gain * (observed - expected features); for plain label pairs the factor is `of_pairs`. Where not all labels are given,
+        what the possible ones expect is observed, and the loss is theirs."""
+        move(self, sent, gain, of_pairs)
+        if self.restrict(sent, loss):
+            move(self, sent, -gain, -of_pairs)
+        return 0
 
     # ------------------------------------------------------------------------------------------ trials
 
@@ -197,6 +197,15 @@ cdef int load_kind(CalibratedTrainer trainer, BufferC* buffer, const int64_t* pt
         made[u - first] = <float>value if fabs(value) > 1e-30 else 0    # denormal products are slow, and change nothing
     out[0] = made - first
     return 0
+
+
+cdef void move(CalibratedTrainer trainer, const SentenceC* sent, double gain, double of_pairs) noexcept nogil:
+    """Add gain * (given - expected features), from the marginals in the lattice."""
+    cdef LatticeC* lat = &trainer.lattice.c
+    K.update_expected(&trainer.layout.c, sent, lat, gain, trainer.out)
+    if of_pairs != 0 and trainer.layout.c.has_tau:
+        K.add_pairs(lat, 1.0)
+        K.update_pairs(&trainer.layout.c, sent, lat, of_pairs, trainer.out)
 
 
 cdef double best_rate(CalibratedTrainer trainer, start, double highest, bint held_out) except -1:

@@ -228,5 +228,4 @@ cdef class CrfsuiteSgd(ScaledTrainer):
         lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, self.scale)
         loss[0] += self.expect(self.w, self.scale, sent)
         gain = sent.weight * self.rate / self.scale
-        self.learn(sent, gain, gain)
-        return 0
+        return self.learn(sent, gain, gain, loss)

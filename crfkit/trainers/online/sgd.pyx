@@ -38,6 +38,11 @@ from crfkit.options.trainers import DECAY, decay_of
 cdef double SMALLEST = 1e-4     # scale; below, v would grow beyond what single precision resolves
 
 
+cdef inline double falling_rate(ScaledTrainer trainer) noexcept nogil:
+    """The rate of the next update, where it falls with each."""
+    return trainer.rate0 / (1 + trainer.rate0 * trainer.penalty * trainer.age)
+
+
 cdef class ScaledTrainer(CalibratedTrainer):
     """A subclass implements `step`, which calls `gain` once it is done with the scores."""
 
@@ -68,7 +73,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
     cdef int begin_update(self) except -1 nogil:
         """Set the learning rate of this update."""
         if self.decay == 0:
-            self.rate = self.rate0 / (1 + self.rate0 * self.penalty * self.age)
+            self.rate = falling_rate(self)
             self.age += 1
         return 0
 
@@ -121,7 +126,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
         cdef int64_t k
         cdef double scale, rate
         for k in range(n):
-            rate = self.rate0 / (1 + self.rate0 * self.penalty * self.age) if self.decay == 0 else self.rate
+            rate = falling_rate(self) if self.decay == 0 else self.rate
             scale = self.scale * (1 - rate * self.penalty)
             if scale < SMALLEST:
                 return k
@@ -214,17 +219,13 @@ cdef class Sgd(ScaledTrainer):
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef SentenceC own
-        cdef const SentenceC* learned
         cdef double gain
         if self.l1 > 0:
             self.clip_used(sent)
         lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, self.scale)
         loss[0] += self.expect(self.w, self.scale, self.scored(sent, &own))
         gain = self.gain(sent.weight)
-        learned = self.learned(sent, &own)
-        self.learn(learned, gain, gain)
-        if self.restrict(sent, loss):
-            self.learn(learned, -gain, -gain)
+        self.learn(self.learned(sent, &own), gain, gain, loss)
         if self.batch == 1:
             self.due += self.rate * self.l1 / self.scale
         return 0
