@@ -263,13 +263,11 @@ cdef class OneSentence(Scratch):
 
     def log_z(self):
         """The logarithm of the sum over all paths of the sentence; like scores, without `level`."""
-        if self.lattice.c.T == 0:
-            return 0.0
         self.expect_once()
         return self.lattice.c.logz
 
     cdef int expect_once(self) except -1:
-        """Run forward-backward, unless that has been done."""
+        """Run forward-backward, unless that has been done. An empty sentence has one labelling, whose score is 0."""
         if not self.expected:
             with nogil:
                 self.expect(self.source, self.taken)
@@ -290,8 +288,7 @@ cdef class OneSentence(Scratch):
         cdef int64_t t, j, T = self.lattice.c.T, P = self.lattice.c.P
         cdef bytes kept                 # a copy, see as_text
         cdef const double* node
-        if T:
-            self.expect_once()
+        self.expect_once()
         kept = (<const char*>self.lattice.c.node)[: T * P * <int64_t>sizeof(double)]
         node = <const double*><const char*>kept
         for t in range(T):
@@ -307,8 +304,8 @@ cdef class OneSentence(Scratch):
         cdef int64_t t
         if out.shape[0] != lat.T or out.shape[1] != lat.L:
             raise ValueError("an array of another shape")
+        self.expect_once()
         for t in range(lat.T):
-            self.expect_once()
             memcpy(&out[t, 0], lat.node + t * lat.P, lat.L * sizeof(double))
 
     def fill_edges(self, double[:, :, ::1] out not None):
