@@ -180,36 +180,36 @@ cdef class LookaheadSearch:
 # ------------------------------------------------------------------------------- scores
 
 
-cdef int refresh(LookaheadSearch self) except -1 nogil:
+cdef int refresh(LookaheadSearch search) except -1 nogil:
     """Compute the bounds of steps between labels from the current weights."""
     cdef int64_t k
-    copy_tau(&self.lattice.c, self.pairs)
-    for k in range(self.n_shared):
-        add_bounds(self, self.shared[k], self.pairs)
-    self.stale = False
+    copy_tau(&search.lattice.c, search.pairs)
+    for k in range(search.n_shared):
+        add_bounds(search, search.shared[k], search.pairs)
+    search.stale = False
     return 0
 
 
-cdef const double* steps(LookaheadSearch self, int32_t t) noexcept nogil:
+cdef const double* steps(LookaheadSearch search, int32_t t) noexcept nogil:
     """The steps into token t, [label][label before]."""
-    if (<uint8_t*>self.has_own.data)[t]:
-        return <double*>self.own.data + <int64_t>(t % self.ring) * self.layout.c.L * self.layout.c.P
-    return self.pairs
+    if (<uint8_t*>search.has_own.data)[t]:
+        return <double*>search.own.data + <int64_t>(t % search.ring) * search.layout.c.L * search.layout.c.P
+    return search.pairs
 
 
 # ------------------------------------------------------------------------------- two labels back
 
 
-cdef double solve(LookaheadSearch self, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous,
+cdef double solve(LookaheadSearch search, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous,
                   int32_t* label) noexcept nogil:
     """The best score of tokens t .. last after two labels, and the first of their labels."""
     cdef:
-        int64_t L = self.layout.c.L
-        MemoC* memo = self.memo + ((level * (L + 2) + before) * L + previous)
-    if memo.stamp != self.stamp:
-        fill_level(self, t, level, last, before, previous)
-        memo.label = best_of(self, t, level, last, previous)
-        memo.value, memo.stamp = self.rows[2 * self.layout.c.P * level + memo.label], self.stamp
+        int64_t L = search.layout.c.L
+        MemoC* memo = search.memo + ((level * (L + 2) + before) * L + previous)
+    if memo.stamp != search.stamp:
+        fill_level(search, t, level, last, before, previous)
+        memo.label = best_of(search, t, level, last, previous)
+        memo.value, memo.stamp = search.rows[2 * search.layout.c.P * level + memo.label], search.stamp
     label[0] = memo.label
     return memo.value
 

@@ -172,7 +172,7 @@ cdef class Lattice:
 
     # ------------------------------------------------------------------------------- the shared step
 
-    cdef bint list_pairs(self, Recursions recursions) except -1 nogil:
+    cdef int list_pairs(self, Recursions recursions) except -1 nogil:
         """After load_weights, or forbid: make steps lists of the pairs with a weight, if these are few."""
         reserve_lists(self, recursions, max(most_pairs(self.c.L, recursions), 0))
         if K.list_pairs(&self.c.shared, NULL, self.most, <PairC*>self.pairs.data, <int32_t*>self.index.data) > self.most:
@@ -180,9 +180,9 @@ cdef class Lattice:
         else:
             list_sums(self)
         choose_rows(&self.c)
-        return self.most >= 0
+        return 0
 
-    cdef bint list_features(self, const LayoutC* layout, Recursions recursions, bint summed) except -1 nogil:
+    cdef int list_features(self, const LayoutC* layout, Recursions recursions, bint summed) except -1 nogil:
         """For weights that change all the time: make steps lists of the pairs that are features, with or without weight,
         if these are few. Only their expectations are counted then. `summed`: best paths are never searched."""
         cdef EdgeC* shared = &self.c.shared
@@ -200,7 +200,7 @@ cdef class Lattice:
                 shared.score = NULL
         elif recursions == AUTO and 0 < n <= <int64_t>layout.L * layout.L // 4 and <int64_t>layout.L * layout.P <= LARGEST_CELL:
             list_places(self, layout, n)
-        return self.c.counted
+        return 0
 
     # ------------------------------------------------------------------------------- a sequence
 

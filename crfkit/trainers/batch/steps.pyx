@@ -131,14 +131,16 @@ cdef class History:
                 if what == ADD:
                     K.combine(first, last, 2, points, one_minus_one, 0, NULL, s)
                     K.combine(first, last, 1, &self.row[2 * slot + 1], one_minus_one + 1, 1, self.g, y)
-                    for i in range(first, last if self.scale != NULL else first):
-                        s[i], y[i] = s[i] * self.scale[i], y[i] / self.scale[i]
+                    if self.scale != NULL:
+                        for i in range(first, last):
+                            s[i], y[i] = s[i] * self.scale[i], y[i] / self.scale[i]
                     K.dots(first, last, 2 * self.used, self.row, y, gradient, self.sums[part])
                 else:
                     K.combine(first, last, 2 * self.used, self.row, self.c, self.c_g, gradient, s)
                     K.combine(first, last, 0, NULL, NULL, 1, self.g, y)
-                    for i in range(first, last if self.scale != NULL else first):
-                        s[i] = s[i] / self.scale[i]
+                    if self.scale != NULL:
+                        for i in range(first, last):
+                            s[i] = s[i] / self.scale[i]
 
     cdef float* direction(self, const double* gradient, const double* g) except *:
         """-H gradient. It occupies the slot of the next pair, with the gradient g, until `add` or `forget`."""
