@@ -18,6 +18,7 @@ from .serving import Forgotten, value_of
 
 PATIENCE = 5  # workers in a row that may die while doing one job
 WAIT = 1.0  # seconds between two checks for live workers
+DIED, STALLS, ANEW = "died", "stalls", "was started anew"  # what is said of a worker that is lost; only the last one can go on
 
 
 class Transport(Protocol):
@@ -52,6 +53,10 @@ class Crew:
         self.deaths: Counter[int] = Counter()
         self.stalled = False  # whether one has been given up for that
         self.seen = time.monotonic()  # when a worker was last available
+        # Of the run under way:
+        self.waiting: list[int] = []  # jobs, in their order
+        self.busy: dict[str, tuple[list[int], float]] = {}  # workers with the jobs they were given, and when
+        self.failed: dict[int, CrfkitError] = {}  # jobs with their errors
 
     def run(
         self,
@@ -65,45 +70,42 @@ class Crew:
         to request, and records in `memory` what the worker then holds; accept(jobs, answer) takes an answer, or raises
         an error if it is malformed. Unless `bound`, any worker may do any job. Raises the error of the first job that failed.
         """
-        waiting = list(jobs)
-        errors: dict[int, CrfkitError] = {}
-        busy: dict[str, tuple[list[int], float]] = {}
-        while waiting or busy:
-            self._hand_out(waiting, busy, steps, grouped, bound)
+        self.waiting, self.busy, self.failed = list(jobs), {}, {}
+        while self.waiting or self.busy:
+            self._hand_out(steps, grouped, bound)
             found = self.transport.wait(WAIT)
             now = time.monotonic()
-            for worker, (_, asked) in list(busy.items()):
+            for worker, (_, asked) in list(self.busy.items()):
                 if worker not in self.memory:
-                    self._give_up(worker, waiting, busy, errors, "died")
+                    self._give_up(worker, DIED)
                 elif found is None and now - asked > self.limit:  # else its answer may still be in the queue
-                    self._give_up(worker, waiting, busy, errors, "stalls")
-            if found is None or (found[0] not in busy and found[1] is not None):
+                    self._give_up(worker, STALLS)
+            if found is None or (found[0] not in self.busy and found[1] is not None):
                 continue
             worker, message = found
-            own, fault = busy.get(worker, ([],))[0], "died"
+            own, fault = self.busy.get(worker, ([],))[0], DIED
             try:
                 if message is not None:
                     accept(own, value_of(message))
                     fault = ""
             except Forgotten:
-                fault = "was started anew"
+                fault = ANEW
             except (CrfkitError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                fault = "answers nonsense"
                 if isinstance(error, CrfkitError) and not isinstance(error, MessageError):  # of the job
                     fault = ""
-                    errors[own[0]] = error
-                    waiting[:] = [job for job in waiting if job < min(errors)]
-                else:
-                    fault = "answers nonsense"
+                    self.failed[own[0]] = error
+                    self.waiting = [job for job in self.waiting if job < min(self.failed)]
             if fault:
-                self._give_up(worker, waiting, busy, errors, fault, gone=fault != "was started anew")
+                self._give_up(worker, fault)
                 continue
-            del busy[worker], found, message  # all weights may be in it
+            del self.busy[worker], found, message  # all weights may be in it
             for job in own:
                 self.deaths[job] = 0
-        if errors:
-            raise errors[min(errors)]
+        if self.failed:
+            raise self.failed.pop(min(self.failed))
 
-    def _hand_out(self, waiting: list[int], busy: dict[str, Any], steps: Callable[..., Any], grouped: bool, bound: bool) -> None:
+    def _hand_out(self, steps: Callable[..., Any], grouped: bool, bound: bool) -> None:
         """Send waiting jobs to idle workers."""
         here = self.transport.workers()
         self.memory = {worker: self.memory.get(worker, set()) for worker in here}
@@ -112,35 +114,35 @@ class Crew:
         elif time.monotonic() - self.seen > self.limit:
             others = ", except those that stalled: raise --worker-timeout if their work takes longer" if self.stalled else ""
             raise TrainingError(f"no worker for {self.limit:g} seconds{others}")
-        idle = [worker for worker in here if worker not in busy]
+        idle = [worker for worker in here if worker not in self.busy]
         for number, worker in enumerate(idle):
-            mine = waiting[:1]
+            mine = self.waiting[:1]
             if bound:
-                own = [job for job in waiting if self.owner.get(job) == worker]
-                free = [job for job in waiting if self.owner.get(job) not in self.memory]
+                own = [job for job in self.waiting if self.owner.get(job) == worker]
+                free = [job for job in self.waiting if self.owner.get(job) not in self.memory]
                 mine = own + free[: -(-len(free) // (len(idle) - number))] if grouped else (own or free)[:1]
                 self.owner.update(dict.fromkeys(mine, worker))
             if not mine:
                 continue
             for job in mine:
-                waiting.remove(job)
-            busy[worker] = (mine, time.monotonic())
+                self.waiting.remove(job)
+            self.busy[worker] = (mine, time.monotonic())
             self.transport.send(worker, {"steps": steps(self.memory[worker], mine)})
 
-    def _give_up(self, worker: str, waiting: list[int], busy: dict[str, Any], errors: dict[int, CrfkitError], why: str, gone: bool = True) -> None:
+    def _give_up(self, worker: str, fault: str) -> None:
         """Put the jobs of a worker that is lost, or has lost its data, back into the queue, but none behind one that failed."""
-        own = [job for job in busy.pop(worker, ([],))[0] if not errors or job < min(errors)]
-        self.stalled = self.stalled or why == "stalls"
+        own = [job for job in self.busy.pop(worker, ([],))[0] if not self.failed or job < min(self.failed)]
+        self.stalled = self.stalled or fault == STALLS
         self.memory.pop(worker, None)
-        if gone:
+        if fault != ANEW:
             self.transport.drop(worker)
-        waiting[:] = sorted([*own, *waiting])
-        self.note(f"{worker} {why}: " + ("another one takes over" if own else "the others go on"))
+        self.waiting = sorted([*own, *self.waiting])
+        self.note(f"{worker} {fault}: " + ("another one takes over" if own else "the others go on"))
         for job in own:
             self.deaths[job] += 1
             if self.deaths[job] > PATIENCE:
-                if why == "stalls":
+                if fault == STALLS:
                     raise TrainingError(f"{self.deaths[job]} workers stalled at the same work, for {self.limit:g} seconds each: raise --worker-timeout if it takes longer")
                 raise TrainingError(f"{self.deaths[job]} workers died at the same work, one after another: do they have enough memory?")
-        if gone:
+        if fault != ANEW:
             self.transport.replace()
