@@ -29,11 +29,6 @@ cdef int check_cells(const int64_t[::1] cells, int64_t n) except -1:
     return 0
 
 
-cdef void mark_row(const LayoutC* c, int64_t r, uint8_t* used) noexcept nogil:
-    cdef int64_t first, n = layout_row(c, r, &first)
-    memset(used + first, 1, n)
-
-
 cdef class Share(Arena):
     """The data that one worker has, group by group, and their part of the objective."""
     cdef Layout layout
@@ -60,25 +55,29 @@ cdef class Share(Arena):
         cdef:
             const LayoutC* c = &self.layout.c
             const DatasetC* data
-            int64_t u, f, first
+            int64_t u, r, first, n = 0
             Objective objective
         marks = bytearray(c.n_cells + 1)
-        cdef uint8_t[::1] used = marks
-        mark_row(c, pairs_row(c), &used[0])
+        cdef uint8_t[::1] used = marks, met = bytearray(pairs_row(c) + 1)
+        met[pairs_row(c)] = True
         for number in which:
             objective = self.groups[number]
             data = &objective.data.c
             for u in range(data.u_ptr[data.n_tok]):
-                mark_row(c, data.u_id[u], &used[0])
+                met[data.u_id[u]] = True
             for u in range(data.b_ptr[data.n_tok] if data.b_ptr != NULL else 0):
-                mark_row(c, <int64_t>c.A + data.b_id[u], &used[0])
+                met[<int64_t>c.A + data.b_id[u]] = True
+        for r in range(met.shape[0]):
+            if met[r]:
+                n = layout_row(c, r, &first)
+                memset(&used[0] + first, 1, n)
         found = array.array("q", [0]) * marks.count(1)
         cdef int64_t[::1] cell = found
-        first = 0
-        for f in range(c.n_cells):
-            if used[f]:
-                cell[first] = f
-                first += 1
+        n = 0
+        for u in range(c.n_cells):
+            if used[u]:
+                cell[n] = u
+                n += 1
         return found
 
     def evaluate(self, const float[::1] weights not None, which, double bound=INFINITY, const int64_t[::1] cells=None):
