@@ -1,5 +1,6 @@
 """`crfkit learn --partial` and its kin in Python: labels that are not known, or known to be one of several."""
 
+import re
 from pathlib import Path
 
 import numpy
@@ -8,6 +9,7 @@ from commands import crfkit, error
 
 import crfkit as library
 from crfkit import CRF
+from crfkit.errors import DataError
 from crfkit.model import load
 
 TEMPLATE = "U:%x[0,0]\nB\n"
@@ -99,8 +101,19 @@ def test_development_data_need_all_labels(tmp_path, label):
     (tmp_path / "dev").write_text(f"a X\nb {label}\n\n")
     crfkit("learn", "-q", "--dev", "dev", "template", "train", "model")
     assert error("learn", "-q", "--partial", "--dev", "dev", "template", "train", "model") == (
-        f"the label '{label}' in the development data, which need all labels"
+        f"dev:2: the label '{label}' in the development data, which need all labels"
     )
+
+
+def test_the_place_of_an_open_label_among_several_files(tmp_path):
+    """Files of several blocks; sentences in memory have no lines."""
+    part = "a X\nb Y\n\n" * 150_000
+    for name, text in {"one": part, "two": f"{part}c Z\na X|Y\n\n"}.items():
+        (tmp_path / name).write_text(text)
+    said = "the label 'X|Y' in the development data, which need all labels"
+    for dev, place in ((["one", "two"], "two:450002: "), ([[["a", "X"]], [["a", "X|Y"]]], "")):
+        with pytest.raises(DataError, match=f"^{re.escape(place + said)}$"):
+            library.learn("train", TEMPLATE, partial=True, max_iter=1, dev=dev)
 
 
 @pytest.mark.parametrize("algorithm", ["sbcd", "sapo", "perceptron", "mira", "arow", "cw", "lookahead"])

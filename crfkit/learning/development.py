@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import io
 from collections.abc import Iterator
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError
@@ -62,6 +63,8 @@ class DevSet:
         that training data lack, or None."""
         tagger = self._tagger(array.array("f", [0.0]) * self.corpus.layout.n_cells)
         gold, predicted = self._labelled(tagger)
+        if self.header["options"].get("partial"):
+            self._need_all(gold)
         self._compared(tagger, gold, predicted)
         known = set(self.header["labels"])
         missing = [label for labels in gold for label in labels if label not in known]
@@ -82,9 +85,15 @@ class DevSet:
 
     def size(self) -> int:
         """How many sequences there are."""
+        return sum(map(len, self._rows()))
+
+    def _rows(self) -> Iterator[Rows]:
+        """The rows of one block after the other."""
         self._rewind()
-        blocks = parsed_blocks(self.data, self.header["format"], None, loose=self.header.get("dialect") is not None)
-        return sum(len(rows) for rows, _ in blocks)
+        label = self.header["label_column"]
+        name = None if label is None else self.header["column_names"][label]
+        for rows, _ in parsed_blocks(self.data, self.header["format"], name, comments=self.comments, loose=self.header.get("dialect") is not None):
+            yield rows
 
     def _rewind(self) -> None:
         for entry in self.data:
@@ -117,8 +126,6 @@ class DevSet:
                 [[as_bytes(label).decode(errors="backslashreplace") for label in labels] for labels in part]
                 for part in (gold, predicted)
             )
-        if self.header["options"].get("partial"):
-            self._need_all(gold)
         scores = evaluate(gold, predicted, self.scheme)
         if not scores.tokens:
             raise DataError("no tokens in the development data")
@@ -134,6 +141,8 @@ class DevSet:
     def _need_all(self, gold: list[list[str]]) -> None:
         """DataError for a label that leaves something open, as it may in training data: it would count as wrong."""
         unknown = unknown_labels(self.header["format"])
-        found = next((label for labels in gold for label in labels if label in unknown or "|" in label), None)
-        if found is not None:
-            raise DataError(f"the label {shown(found)} in the development data, which need all labels")
+        labels = list(chain(*gold))
+        token = next((token for token, label in enumerate(labels) if label in unknown or "|" in label), None)
+        if token is not None:
+            places = (rows.where(t) for rows in self._rows() for t in range(rows.n_tokens))
+            raise DataError(f"the label {shown(labels[token])} in the development data, which need all labels", *next(islice(places, token, None)))
