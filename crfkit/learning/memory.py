@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -92,15 +93,13 @@ def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, 
     return max(peak, now + own + (threads + taggers) * lattice_bytes(corpus))
 
 
-def check_memory(expected: int, options: Any, run: Run) -> None:
-    """TrainingError if training would take more than the limit; its message suggests what would take less."""
+def check_memory(expected: int, options: Any, run: Run, savings: Callable[[], list[str]]) -> None:
+    """TrainingError if training would take more than the limit; its message suggests what would take less, `savings` among it."""
     limit = size(run.max_memory)
     if limit is None or expected <= limit:
         return
     ways = ["use an online trainer such as sgd or perceptron"] if hasattr(options, "max_iter") else []
-    ways += ["take --warm-up 0"] if getattr(options, "warm_up", 0) and not run.distributed else []
-    ways += ["raise --min-freq"] if run.distributed else ["raise --min-freq", "keep fewer attributes with --select"]
-    ways += ["take --features observed"] if run.features == "all" else []
+    ways += [*savings(), *["take --features observed"] * (run.features == "all")]
     *others, last = ways
     advice = f"{', '.join(others)}, or {last}" if others else last
     raise TrainingError(f"training would take about {expected / 2**20:,.0f} MB of memory, more than --max-memory {run.max_memory}: {advice}")

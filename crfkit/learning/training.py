@@ -106,7 +106,9 @@ class Training:
         corpus = place.corpus(reader)
         check_header(self._header(corpus, None))
         options, chosen = fitted(self.options, corpus, run.patience is not None)
-        expected = place.expected_memory(corpus, options)
+        # with weights to start from there is no warm-up
+        counting = replace(options, warm_up=0) if self.initial is not None and hasattr(options, "warm_up") else options
+        expected = place.expected_memory(corpus, counting)
         progress.summary({**corpus.summary, "memory": expected})
         if run.partial:
             progress.note(f"{corpus.dataset.n_given:,} tokens have one label, {corpus.dataset.n_tokens - corpus.dataset.n_given:,} a choice")
@@ -115,7 +117,7 @@ class Training:
         progress.warn(_labels_warning(corpus, run))
         progress.warn(_slow_warning(self.algorithm, corpus, run))
         progress.warn(_few_steps_warning(self.algorithm, corpus.summary["sequences"], corpus.summary["tokens"]))
-        check_memory(expected, options, run)
+        check_memory(expected, options, run, lambda: place.savings(corpus, counting))
         progress.chosen(chosen, reasons(options))
         initial = None if self.initial is None else _taken_over(self.initial, corpus, progress)
         dev = None if run.dev is None else DevSet(run.dev, corpus, self._header(corpus, None), run.threads, run.comments)
@@ -236,6 +238,15 @@ class Local:
         """Estimated peak memory of training; 0 if it is not known."""
         taggers = 0 if self.run.dev is None else threads_of(self.run.threads)
         return expected_memory(corpus, self.algorithm, options, at_work(self.algorithm, self.run, corpus), taggers)
+
+    def savings(self, corpus: Corpus, options: Any) -> list[str]:
+        """What would take less memory."""
+        ways = ["raise --min-freq", "keep fewer attributes with --select"]
+        if getattr(options, "warm_up", 0):
+            data, threads = (corpus.dataset, corpus.layout), at_work(self.algorithm, self.run, corpus)
+            more, less = (trainer_class(self.algorithm).expected_bytes(*data, chosen, threads) for chosen in (options, replace(options, warm_up=0)))
+            ways = ["take --warm-up 0"] * (less < more) + ways
+        return ways
 
     def trainer(self, corpus: Corpus, options: Any, initial: array.array | None) -> Any:
         """The trainer, ready for its first pass."""

@@ -145,6 +145,11 @@ def test_max_memory_refuses_training_that_would_take_more(tmp_path, monkeypatch)
     assert said.startswith("training would take about ")
     advice = "use an online trainer such as sgd or perceptron, take --warm-up 0, raise --min-freq, or keep fewer attributes with --select"
     assert said.endswith(f"more than --max-memory 1M: {advice}")
+    without = "use an online trainer such as sgd or perceptron, raise --min-freq, or keep fewer attributes with --select"
+    crfkit("learn", "-q", "--max-iter", 2, "template", "train", "first")
+    # no warm-up: not wanted, without a penalty, from other weights, on small data; or it takes no more than what follows it
+    for chosen in (("--warm-up", 0), ("--l2", 0), ("--init", "first"), ("-a", "owlqn"), ("--data-dir", "data")):
+        assert error("learn", "--max-memory", "1M", *chosen, *files).endswith(f"more than --max-memory 1M: {without}")
     assert error("learn", "--max-memory", "1M", "--workers", 1, "-a", "sgd", *files).endswith("more than --max-memory 1M: raise --min-freq")
     said = error("learn", "--max-memory", "1M", "--workers", 1, "-a", "owlqn", *files)  # which has no warm-up there
     assert said.endswith("more than --max-memory 1M: use an online trainer such as sgd or perceptron, or raise --min-freq")

@@ -67,6 +67,10 @@ class Distributed:
             cell = Mixing.bytes_per_cell(options, workers)
         return max(peak, now + int(corpus.layout.n_cells * cell) + attributes * INDEX) if now else 0
 
+    def savings(self, corpus: Corpus, options: Any) -> list[str]:
+        """What would take less memory."""
+        return ["raise --min-freq"]
+
     def trainer(self, corpus: Corpus, options: Any, initial: array.array | None) -> Any:
         """The trainer, ready for its first pass."""
         if not hasattr(options, "max_iter"):
