@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from crfkit.constants import COMMENTS_OF_CONLLU, FORMATS
+from crfkit.constants import FORMATS
 from crfkit.errors import one_line
 from crfkit.evaluation import reports
 from crfkit.evaluation.attachment import evaluate_heads
-from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs, read_lexicon
+from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs
 from crfkit.evaluation.schemes import marks_chunks
 from crfkit.evaluation.scores import Comparison, Scores, chunk_report, percent
 from crfkit.replacing import refuse_overwriting
@@ -87,10 +87,9 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
         _heads(ctx, inputs, options)
         return
     _check_options(ctx, inputs, options)
-    lexicon = read_lexicon(options["lexicon"]) if options["lexicon"] is not None else None
     with usage_errors(ctx):
-        how = {name: options[name] for name in ("strict", "outside", "format", "label", "delimiter", "segments", "comments", "gold")}
-        outputs = Outputs(inputs, "none" if options["raw"] else options["scheme"], lexicon=lexicon, keep=options["compare"], **how)
+        how = {name: options[name] for name in ("strict", "outside", "format", "label", "delimiter", "segments", "lexicon", "comments", "gold")}
+        outputs = Outputs(inputs, "none" if options["raw"] else options["scheme"], keep=options["compare"], **how)
     comparisons = [
         outputs.compare(0, other, shuffles=options["shuffles"], seed=options["seed"])
         for other in range(1, len(inputs) * options["compare"])
@@ -120,24 +119,13 @@ def _heads(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> No
 
 
 def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> None:
-    """Refuse what would be ignored."""
-    without_chunks = options["raw"] or options["scheme"] == "none"
-    lexicon, label, gold, delimiter = (options[name] is not None for name in ("lexicon", "label", "gold", "delimiter"))
+    """Refuse what would be ignored, as Outputs refuses its own arguments."""
     refuse(
         ctx,
         (options["raw"] and is_given(ctx, "scheme") and options["scheme"] != "none", f"--raw contradicts --scheme {options['scheme']}"),
-        (lexicon and not options["segments"], "--lexicon is of use with --segments only"),
         (options["compare"] and len(inputs) < 2, "--compare needs two files or more"),
         *((is_given(ctx, name) and not options["compare"], f"--{name} is of use with --compare only") for name in ("seed", "shuffles")),
         (options["latex"] and (options["as_json"] or options["tokens"] or options["segments"]), "--latex is for the report on chunks alone"),
-        (options["strict"] and without_chunks, "--strict needs a scheme with chunks"),
-        (options["segments"] and without_chunks, "--segments needs a scheme that knows prefixes"),
-        (options["format"] != "columns" and (delimiter or lexicon), "--delimiter and --lexicon are for --format columns"),
-        (label and options["format"] == "crfsuite", "--label is of no use with --format crfsuite, whose columns have no names"),
-        (label and lexicon, "--label and --lexicon exclude each other: with a lexicon the words stand first, and both labels last"),
-        (gold and lexicon, "--gold and --lexicon exclude each other: with a lexicon, both labels are in one file"),
-        (options["comments"] and options["format"] == "conllu", COMMENTS_OF_CONLLU),
-        (not options["outside"], "--outside needs a label"),
     )
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence, Set
 from itertools import zip_longest
 from typing import Any
 
-from crfkit.constants import FORMATS
+from crfkit.constants import COMMENTS_OF_CONLLU, FORMATS
 from crfkit.errors import DataError, OptionError
 from crfkit.text.block import Columns, Marks
 from crfkit.text.faults import plural
@@ -76,7 +76,7 @@ class Outputs:
     `gold`: a file with the gold labels and the same sentences. They are in the column `label`, else in the last one (with "crfsuite"
     in the first). The predicted labels are then in the column `label` of the inputs, or in the last one if a column was added.
     `delimiter`: a character or a regular expression. Without it columns end at tabs, or at blanks where a line has no tab.
-    `segments`: count words, too; `lexicon` says which of them are known.
+    `segments`: count words, too; `lexicon` says which of them are known: a set of words, or a file that read_lexicon reads.
     `comments`: lines that begin with '#' and stand before a sentence are no tokens.
     `keep`: what `compare` needs.
     """
@@ -92,7 +92,7 @@ class Outputs:
         label: str | None = None,
         delimiter: str | None = None,
         segments: bool = False,
-        lexicon: Set[bytes] | None = None,
+        lexicon: Any = None,
         keep: bool = False,
         comments: bool = False,
         gold: Any = None,
@@ -100,7 +100,9 @@ class Outputs:
         scheme, strict = plain(scheme), Expected(bool).take("strict", strict)
         self.strict = strict
         self._names = _candidates(scheme, strict)
-        _check_together(scheme, outside, format, label, delimiter, segments, lexicon, gold)
+        _check_together(scheme, outside, format, label, delimiter, segments, lexicon, gold, comments)
+        if lexicon is not None and not isinstance(lexicon, Set):
+            lexicon = read_lexicon(lexicon)
         self._tallies, self.marks = [], Marks()
         files, entries = Labelled(format, label, delimiter, comments), Source(inputs).inputs
         right: Iterable[Sentence] | None = None if gold is None else files.sentences(gold, self.marks)
@@ -169,30 +171,32 @@ def _candidates(scheme: str, strict: bool) -> list[str]:
     if not isinstance(scheme, str) or scheme not in SCHEME_NAMES:
         raise OptionError(f"unknown scheme {shown(scheme)}; expected one of {', '.join(SCHEME_NAMES)}")
     if strict and scheme == "none":
-        raise OptionError("strict counting needs a scheme with chunks; 'none' has none")
+        raise OptionError("--strict needs a scheme with chunks")
     return candidates(scheme, strict)
 
 
 def _check_together(
-    scheme: str, outside: Any, format: Any, label: str | None, delimiter: Any, segments: bool, lexicon: Set[bytes] | None, gold: Any
+    scheme: str, outside: Any, format: Any, label: str | None, delimiter: Any, segments: bool, lexicon: Any, gold: Any, comments: bool
 ) -> None:
     """OptionError for arguments of Outputs that are invalid, or contradict each other."""
-    if segments and scheme == "none":
-        raise OptionError("words are found by the prefixes of labels, and scheme 'none' has no prefixes")
     if not isinstance(format, str) or format not in FORMATS:
         raise OptionError(f"format: expected {', '.join(FORMATS)}, found {shown(format)}")
     for name, text in (("outside", outside), ("delimiter", "" if delimiter is None else delimiter)):
         Expected(str).take(name, text)
-    if lexicon is not None and not segments:
-        raise OptionError("lexicon is of use with segments only")
-    if lists(gold) and not hasattr(gold, "read"):
-        raise OptionError("gold: expected one file, found a list")
-    if lexicon is not None and gold is not None:
-        raise OptionError("lexicon and gold exclude each other: with a lexicon, both labels are in one file")
-    if format != "columns" and (delimiter is not None or lexicon is not None):
-        raise OptionError("delimiter and lexicon are for format 'columns'")
-    if label is not None and format == "crfsuite":
-        raise OptionError("label is of no use with format 'crfsuite', whose columns have no names")
+    named, known, separate = label is not None, lexicon is not None, gold is not None
+    for fault, message in (
+        (known and not segments, "--lexicon is of use with --segments only"),
+        (segments and scheme == "none", "--segments needs a scheme that knows prefixes"),
+        (format != "columns" and (delimiter is not None or known), "--delimiter and --lexicon are for --format columns"),
+        (named and format == "crfsuite", "--label is of no use with --format crfsuite, whose columns have no names"),
+        (named and known, "--label and --lexicon exclude each other: with a lexicon the words stand first, and both labels last"),
+        (separate and known, "--gold and --lexicon exclude each other: with a lexicon, both labels are in one file"),
+        (lists(gold) and not hasattr(gold, "read"), "gold: expected one file, found a list"),
+        (comments and format == "conllu", COMMENTS_OF_CONLLU),
+        (not outside, "--outside needs a label"),
+    ):
+        if fault:
+            raise OptionError(message)
 
 
 def _tables(names: Iterable[str], strict: bool) -> list[tuple[bytes, bool]]:

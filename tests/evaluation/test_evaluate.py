@@ -216,15 +216,22 @@ def test_unknown_options():
             ask(strict="no")
     with pytest.raises(OptionError, match="outside: expected a label, found None"):
         evaluate([], [], outside=None)
-    with pytest.raises(OptionError, match="strict counting needs a scheme"):
+    with pytest.raises(OptionError, match="^strict needs a scheme with chunks$"):
         evaluate([], [], "none", strict=True)
-    with pytest.raises(OptionError, match="words are found by the prefixes of labels"):
+    with pytest.raises(OptionError, match="^segments needs a scheme that knows prefixes$"):
         Outputs([], "none", segments=True)
     with pytest.raises(OptionError, match="lexicon is of use with segments only"):
         Outputs([], lexicon={b"a"})
     for how in ({"delimiter": ","}, {"lexicon": {b"a"}, "segments": True}):
-        with pytest.raises(OptionError, match="delimiter and lexicon are for format 'columns'"):
+        with pytest.raises(OptionError, match="^delimiter and lexicon are for format='columns'$"):
             Outputs([], format="crfsuite", **how)
+    for how, said in (
+        ({"lexicon": {b"a"}, "segments": True, "label": "a"}, "label and lexicon exclude each other"),
+        ({"format": "conllu", "comments": True}, "comments is of no use with CoNLL-U"),
+        ({"outside": ""}, "outside needs a label"),
+    ):
+        with pytest.raises(OptionError, match=f"^{said}"):
+            Outputs([], **how)
 
 
 def outputs(*texts, **options):
@@ -330,6 +337,8 @@ def test_a_lexicon_is_the_first_column_of_a_file(tmp_path):
     path = tmp_path / "words"
     path.write_text("ab\nb 3\n\n  c\td\n", encoding="utf-8")
     assert read_lexicon(path) == {b"ab", b"b", b"c"}
+    (scores,) = Outputs(io.BytesIO(b"a B B\nb E E\nd S S\n"), segments=True, lexicon=path).scores
+    assert (scores.words.gold, scores.unknown_words.gold) == (2, 1)
     with pytest.raises(FileError, match="nowhere: cannot be read"):
         Outputs([tmp_path / "nowhere"])
 
@@ -352,7 +361,7 @@ def test_sentences_that_tell_another_length_than_they_have(told):
         (lambda: outputs("a B B\n", keep=True).compare(0, 0, shuffles=0), OptionError, "^shuffles: expected a whole number from 1"),
         (lambda: outputs("a B B\n", keep=True).compare(0, 0, seed=1.5), OptionError, "^seed: expected .* found 1.5$"),
         (lambda: outputs("a B B\n", format="csv"), OptionError, "^format: expected columns, conllu, crfsuite, found 'csv'$"),
-        (lambda: outputs("X\ta\tX\n", format="crfsuite", label="upos"), OptionError, "^label is of no use with format 'crfsuite', whose columns"),
+        (lambda: outputs("X\ta\tX\n", format="crfsuite", label="upos"), OptionError, "^label is of no use with format='crfsuite', whose columns"),
         (lambda: outputs("a B B\n", delimiter=3), OptionError, "^delimiter: expected a text, found 3$"),
         (lambda: outputs("a B B\n", outside=None), OptionError, "^outside: expected a text, found None$"),
         (lambda: Outputs("nowhere"), FileError, "^nowhere: cannot be read"),
