@@ -16,7 +16,7 @@ from crfkit.decode.bias import Bias, bias_of, by_number
 from crfkit.decode.decoder import Decoder
 from crfkit.decode.scratch import Scratch, gold_labels
 from crfkit.decode.sentence import OneSentence
-from crfkit.text.items import fill_items
+from crfkit.text.items import fill_rows
 from crfkit.text.rows import Rows
 
 from .decoders import Decoders
@@ -355,10 +355,7 @@ class Tagger(Described):
         """Sentences, parsed together, so that an error says which of them it is."""
         rows = Rows(self._header["format"])
         rows.loose = self.loose
-        if self._header["format"] == "crfsuite":
-            fill_items(rows, given)
-        else:
-            rows.fill(given)
+        fill_rows(rows, given)
         return rows
 
     def _labels_of(self, rows: Rows, key: tuple[int, ...] | None, threads: int, posterior: bool = False) -> list[list[str]]:

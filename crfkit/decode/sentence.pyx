@@ -6,9 +6,8 @@ from cpython.pythread cimport PyThread_get_thread_ident
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from crfkit.memory cimport memcpy
-from crfkit.text.items cimport fill_sentence
+from crfkit.text.items cimport fill_rows
 from crfkit.text.rows cimport Rows
-from crfkit.text.table cimport FORM_CRFSUITE
 from crfkit.loops.atomic cimport crfkit_give, crfkit_look, crfkit_nap, crfkit_take
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_allow, lattice_path_score
@@ -106,10 +105,7 @@ cdef class OneSentence(Scratch):
             rows = Rows(self.form)
             rows.loose, rows.spelled = self.loose, self.spelled
         self.source, self.lattice.c.T = None, 0
-        if rows.c.form == FORM_CRFSUITE:
-            fill_sentence(rows, sentence, 1)
-        else:
-            rows.fill((sentence,))
+        fill_rows(rows, (sentence,))
         self.own = rows
         if rows.c.n_tok and rows.c.n_cols < self.columns:
             self.refuse(rows.c.n_cols)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.errors import DataError
 from crfkit.evaluation.schemes import marks_chunks
 from crfkit.text.faults import plural
-from crfkit.text.items import fill_items
+from crfkit.text.items import fill_rows
 from crfkit.text.opening import contents
 from crfkit.text.rows import Rows
 from crfkit.text.sources import LAST, is_rows, listed, parsed_blocks
@@ -37,12 +37,9 @@ def _parsed(sentences: Any, header: dict[str, Any]) -> Rows:
     """Sentences from Python as Rows, with the columns of the training data: there may be iterators among them, and they may change."""
     if isinstance(sentences[0], Rows):
         return sentences[0]
-    form, label = header["format"], header["label_column"]
-    rows = Rows(form, LAST if label is None else label)
-    if form == "crfsuite":
-        fill_items(rows, sentences, labelled=True)
-    else:
-        rows.fill(sentences)
+    label = header["label_column"]
+    rows = Rows(header["format"], LAST if label is None else label)
+    fill_rows(rows, sentences, labelled=True)
     if label is not None and rows.n_columns not in (0, header["columns"]):
         raise DataError(f"found {plural(rows.n_columns, 'column')} in the development data, expected {header['columns']} as in the training data")
     return rows

@@ -48,11 +48,14 @@ cdef enum:
     AHEAD = 6                           # names ahead of the current one that are prefetched: they lie anywhere in memory
 
 
-def fill_items(Rows rows not None, sentences, bint labelled=False, int64_t before=0):
+cpdef int fill_items(Rows rows, sentences, bint labelled=False, int64_t before=0) except -1:
     """Replace the rows by these sentences, lists of items. Messages number them from `before` + 1."""
     cdef PlaceC place
     place.sentence = before
-    start(rows)
+    if rows.c.form != FORM_CRFSUITE:
+        raise ValueError("only the form of CRFsuite has attributes")
+    rows.reset()
+    rows.c.n_cols = 1
     try:
         for sentence in sentences:
             place.sentence += 1
@@ -63,32 +66,21 @@ def fill_items(Rows rows not None, sentences, bint labelled=False, int64_t befor
     rows.finish()
 
 
-cdef int fill_sentence(Rows rows, sentence, int64_t number) except -1:
-    cdef PlaceC place
-    place.sentence = number
-    start(rows)
-    try:
-        add_sentence(rows, sentence, False, &place)
-    except BaseException:
-        rows.reset()
-        raise
-    rows.finish()
+cpdef int fill_rows(Rows rows, sentences, bint labelled=False, int64_t before=0) except -1:
+    """Replace the rows by these sentences, lists of items or, where rows have no attributes, of rows of cells."""
+    if rows.c.form == FORM_CRFSUITE:
+        return fill_items(rows, sentences, labelled, before)
+    rows.fill(sentences)
+    return 0
 
 
 def read_sentence(sentence):
     """Rows of one sentence, whose names may be any bytes, and the values of all its attributes in double precision."""
     cdef Rows rows = Rows("crfsuite")
     rows.exact, rows.loose, rows.spelled = [], True, True
-    fill_sentence(rows, sentence, 1)
+    fill_items(rows, (sentence,))
     values, rows.exact = rows.exact, None
     return rows, values
-
-
-cdef int start(Rows rows) except -1:
-    if rows.c.form != FORM_CRFSUITE:
-        raise ValueError("only the form of CRFsuite has attributes")
-    rows.reset()
-    rows.c.n_cols = 1
 
 
 cdef int add_sentence(Rows rows, sentence, bint labelled, PlaceC* place) except -1:

@@ -12,7 +12,7 @@ from crfkit.values import lists, plain, shown
 
 from .block import Columns, places_of
 from .faults import plural
-from .items import fill_items
+from .items import fill_rows
 from .reading import CONLLU, Source
 from .rows import Rows
 
@@ -77,10 +77,7 @@ def parsed_blocks(
         some = SENTENCES_AT_ONCE if form == "crfsuite" else len(data)
         for first in range(0, len(data), some):
             part = data[first : first + some]
-            if form == "crfsuite":
-                fill_items(rows, part, labelled=True, before=first)
-            else:
-                rows.fill(part)
+            fill_rows(rows, part, labelled=True, before=first)
             if isinstance(data, Weighted):
                 rows.weigh(data.weights[first : first + some])
             yield rows, Columns(rows.n_columns, None if names is None else names[: rows.n_columns])
