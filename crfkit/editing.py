@@ -143,10 +143,11 @@ class _Editor:
                 changes.setdefault(numbers[edit.attribute], {})[edit.labels] = edit.weight
             if edit.weight and edit.pairs and self._model.search is not None and not self._has(numbers.get(edit.attribute, -1), edit.labels):
                 raise self._fault("the model has no such feature, and a model that decides label by label takes no new ones with previous labels", edit.line)
-        columns = [name for name in (("b_prev2", "b_prev", "b_label") if pairs else ("u_label",)) if name in self._arrays]
-        ptr = self._arrays["b_ptr" if pairs else "u_ptr"]
+        rows, *columns = ("b_ptr", "b_prev2", "b_prev", "b_label") if pairs else ("u_ptr", "u_label")
+        columns = [name for name in columns if name in self._arrays]
+        ptr = self._arrays[rows]
         ptr.extend([ptr[-1]] * (self._index.n_attributes[pairs] + 1 - len(ptr)))
-        self._arrays["b_ptr" if pairs else "u_ptr"], *found = _changed(ptr, [*(self._arrays[name] for name in columns), weights], changes)
+        self._arrays[rows], *found = _changed(ptr, [*(self._arrays[name] for name in columns), weights], changes)
         self._arrays.update(zip(columns, found, strict=False))
         return found[-1]
 

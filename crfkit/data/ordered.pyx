@@ -33,6 +33,22 @@ cdef inline const char* get(const char* at, void* data, int64_t size) noexcept n
     return at + size
 
 
+cdef inline int32_t* put_lengths(int32_t* at, const int64_t* ptr, int32_t T) noexcept nogil:
+    """The lengths of T rows; where they end."""
+    cdef int32_t t
+    for t in range(T):
+        at[t] = <int32_t>(ptr[t + 1] - ptr[t])
+    return at + T
+
+
+cdef inline const int32_t* get_lengths(const int32_t* at, int64_t* ptr, int32_t T) noexcept nogil:
+    """Rows of these lengths behind those that end at ptr[0]; where the lengths end."""
+    cdef int32_t t
+    for t in range(T):
+        ptr[t + 1] = ptr[t] + at[t]
+    return at + T
+
+
 cdef class Ordered(Arena):
     """The sequences of a data set in the order of one pass after the other; WINDOW_BYTES of them are in memory at a time."""
 
@@ -142,19 +158,14 @@ cdef void write(Ordered self, char* out, int64_t s, int64_t place, int64_t size)
     cdef:
         SentenceC sent = dataset_sentence(&self.data.c, s)
         RecordC* record = <RecordC*>out
-        int32_t* count = <int32_t*>(out + sizeof(RecordC))
+        int32_t* count
         char* at
-        int32_t t
     record.place, record.size, record.T, record.weight = place, size, sent.T, sent.weight
     record.n_u, record.n_b = sent.u_ptr[sent.T] - sent.u_ptr[0], 0
-    for t in range(sent.T):
-        count[t] = <int32_t>(sent.u_ptr[t + 1] - sent.u_ptr[t])
-    count += sent.T
+    count = put_lengths(<int32_t*>(out + sizeof(RecordC)), sent.u_ptr, sent.T)
     if sent.b_ptr != NULL:
         record.n_b = sent.b_ptr[sent.T] - sent.b_ptr[0]
-        for t in range(sent.T):
-            count[t] = <int32_t>(sent.b_ptr[t + 1] - sent.b_ptr[t])
-        count += sent.T
+        count = put_lengths(count, sent.b_ptr, sent.T)
     at = put(<char*>count, sent.u_id + sent.u_ptr[0], record.n_u * sizeof(int32_t))
     if sent.u_val != NULL:
         at = put(at, sent.u_val + sent.u_ptr[0], record.n_u * sizeof(float))
@@ -167,19 +178,15 @@ cdef void append(Ordered self, Dataset w, const char* at) noexcept nogil:
     """One more sequence in the window: that of a record."""
     cdef:
         const RecordC* record = <const RecordC*>at
-        const int32_t* count = <const int32_t*>(at + sizeof(RecordC))
-        int64_t n_tok = w.c.n_tok, t, n_u, n_b = 0
+        const int32_t* count
+        int64_t n_tok = w.c.n_tok, n_u, n_b = 0
         int64_t* ptr = <int64_t*>w.u_ptr.data + n_tok
     n_u = ptr[0]
-    for t in range(record.T):
-        ptr[t + 1] = ptr[t] + count[t]
-    count += record.T
+    count = get_lengths(<const int32_t*>(at + sizeof(RecordC)), ptr, record.T)
     if self.data.c.b_ptr != NULL:
         ptr = <int64_t*>w.b_ptr.data + n_tok
         n_b = ptr[0]
-        for t in range(record.T):
-            ptr[t + 1] = ptr[t] + count[t]
-        count += record.T
+        count = get_lengths(count, ptr, record.T)
     at = get(<const char*>count, <int32_t*>w.u_id.data + n_u, record.n_u * sizeof(int32_t))
     if self.data.c.u_val != NULL:
         at = get(at, <float*>w.u_val.data + n_u, record.n_u * sizeof(float))

@@ -17,27 +17,31 @@ cdef inline uint64_t gram_hash(uint32_t a, uint32_t b) noexcept nogil:
     return h >> 32
 
 
+cdef inline GramC* gram_slot(const GramTableC* t, uint32_t a, uint32_t b) noexcept nogil:
+    """The slot of a gram, or the free one where it belongs."""
+    cdef GramC* slot = <GramC*>t.slots.data
+    cdef uint64_t at = gram_hash(a, b) & t.mask
+    while slot[at].ref and not (slot[at].a == a and slot[at].b == b):
+        at = (at + 1) & t.mask
+    return slot + at
+
+
 cdef inline int grams_grow(Arena arena, GramTableC* t, int64_t n) except -1 nogil:
-    cdef BufferC wider = empty_buffer()
-    cdef const GramC* was = <const GramC*>t.slots.data
-    cdef GramC* slot
-    cdef int64_t size = 16, i, old_size = <int64_t>t.mask + 1 if was != NULL else 0
-    cdef uint64_t at
+    cdef BufferC before = empty_buffer()
+    cdef const GramC* was
+    cdef int64_t size = 16, i, old_size = <int64_t>t.mask + 1 if t.slots.data != NULL else 0
     while n * 3 > size * 2:
         size *= 2
+    buffer_reserve(&before, size, sizeof(GramC))
+    memset(before.data, 0, <size_t>size * sizeof(GramC))
     arena_reserve(arena, &t.slots, 0, sizeof(GramC))    # the arena will free them
-    buffer_reserve(&wider, size, sizeof(GramC))
-    slot = <GramC*>wider.data
-    memset(slot, 0, <size_t>size * sizeof(GramC))
+    buffer_swap(&before, &t.slots)
     t.mask = <uint64_t>size - 1
+    was = <const GramC*>before.data
     for i in range(old_size):
         if was[i].ref:
-            at = gram_hash(was[i].a, was[i].b) & t.mask
-            while slot[at].ref:
-                at = (at + 1) & t.mask
-            slot[at] = was[i]
-    buffer_swap(&wider, &t.slots)
-    buffer_free(&wider)
+            gram_slot(t, was[i].a, was[i].b)[0] = was[i]
+    buffer_free(&before)
     return 0
 
 
@@ -50,30 +54,19 @@ cdef inline int grams_reserve(Arena arena, GramTableC* t, int64_t more) except -
 
 cdef inline int32_t grams_intern(GramTableC* t, uint32_t a, uint32_t b) except -1 nogil:
     """The id of a gram, a new one if it was never seen. There must be room for one more: see grams_reserve."""
-    cdef GramC* slot = <GramC*>t.slots.data
-    cdef uint64_t at = gram_hash(a, b) & t.mask
-    while slot[at].ref:
-        if slot[at].a == a and slot[at].b == b:
-            return <int32_t>(slot[at].ref - 1)
-        at = (at + 1) & t.mask
-    if t.n >= 0x7FFFFFFE:
-        raise OverflowError("more than two thousand million different cell tuples")
-    t.n += 1
-    slot[at].a, slot[at].b, slot[at].ref = a, b, <uint32_t>t.n
-    return <int32_t>(t.n - 1)
+    cdef GramC* slot = gram_slot(t, a, b)
+    if slot.ref == 0:
+        if t.n >= 0x7FFFFFFE:
+            raise OverflowError("more than two thousand million different cell tuples")
+        t.n += 1
+        slot[0] = GramC(a, b, <uint32_t>t.n)
+    return <int32_t>(slot.ref - 1)
 
 
 cdef inline int32_t grams_find(const GramTableC* t, uint32_t a, uint32_t b, int32_t unknown) noexcept nogil:
     """The id of a gram, or what stands for an unknown one."""
-    cdef const GramC* slot = <const GramC*>t.slots.data
-    cdef uint64_t at = gram_hash(a, b) & t.mask
-    if slot == NULL:
-        return unknown
-    while slot[at].ref:
-        if slot[at].a == a and slot[at].b == b:
-            return <int32_t>(slot[at].ref - 1)
-        at = (at + 1) & t.mask
-    return unknown
+    cdef uint32_t ref = gram_slot(t, a, b).ref if t.slots.data != NULL else 0
+    return <int32_t>(ref - 1) if ref else unknown
 
 
 cdef inline int64_t packed_home(uint32_t a, uint32_t b, int64_t n_entries) noexcept nogil:

@@ -67,7 +67,7 @@ class Trees:
                 self.features = features_of(self.template)
                 self.builder = IndexBuilder(self.features.symbols)
                 self.compared = Compared(self.features.compared)
-                self.bank = Treebank(self.features.views + len(self.features.compared))
+                self.bank = Treebank(self.features.width)
             self.bank.add(rows, TreeColumns(names, path), self.builder, self.compared, self.table)
             progress.reading(rows.n_tokens, len(rows))
         if self.bank is None:
@@ -119,7 +119,7 @@ class Development:
 
     def __init__(self, data: Any, trees: Trees, trainer: Any):
         self.trainer, self.with_relations = trainer, trees.table is not None
-        self.bank = Treebank(trees.features.views + len(trees.features.compared))
+        self.bank = Treebank(trees.features.width)
         for rows, names, path in blocks(listed(data)):
             if list(names) != trees.names:
                 raise DataError(f"the columns are {' '.join(names)}, expected those of the training data: {' '.join(trees.names)}", path, 1)

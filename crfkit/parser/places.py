@@ -45,6 +45,11 @@ class StateFeatures(NamedTuple):
     compared: tuple[int, ...]
     """Columns whose cells are compared without a transform; their values follow those of the views."""
 
+    @property
+    def width(self) -> int:
+        """How many values a token has."""
+        return self.views + len(self.compared)
+
 
 def features_of(template: Template) -> StateFeatures:
     """Parse the lines of a template whose columns are resolved to numbers."""
@@ -83,10 +88,8 @@ def features_of(template: Template) -> StateFeatures:
 
     def cell(macro: Macro) -> Cell:
         place, place2 = place_of(macro.place), place_of(macro.place2 or macro.place)
-        if macro.kind == "d":
-            return Cell(DISTANCE, 0, place, 0, place2)
-        if macro.kind == "v":
-            return Cell(COUNT, 0, place, 0, place2)
+        if macro.kind in "dv":
+            return Cell(DISTANCE if macro.kind == "d" else COUNT, 0, place, 0, place2)
         if macro.kind == "=":
             return Cell(EQUAL, len(views) + compared[macro.column], place, len(views) + compared[macro.column2], place2)
         return Cell(VALUE, numbers[ViewPlan.of(macro)], place)

@@ -93,8 +93,7 @@ cdef class StateTables(Arena):
         cdef PlacedCellC* cell
         cdef LineC* line
         self.n_views, self.n_relations, self.n_actions = features.views, n_relations, 1 + 2 * n_relations
-        self.width = features.views + len(features.compared)
-        self.n_lines = len(features.lines)
+        self.width, self.n_lines = features.width, len(features.lines)
         self.n_places = N_ROOTS + len(features.steps)
         if self.n_places > MOST_PLACES:
             raise ValueError(f"{self.n_places} places")

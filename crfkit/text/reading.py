@@ -55,13 +55,8 @@ class Source:
     ):
         several = lists(inputs) and not isinstance(inputs, Stretch) and not hasattr(inputs, "read")
         self.inputs = list(inputs) if several else [inputs]
-        self.form = form
-        self.allow_empty = allow_empty
-        self.comments = comments
-        self.loose = loose
-        self.block_size = block_size
-        self.marks = Marks()
-        self.delimited = delimited
+        self.form, self.allow_empty, self.comments, self.loose = form, allow_empty, comments, loose
+        self.block_size, self.delimited, self.marks = block_size, delimited, Marks()
         self.columns = columns or Columns(names=CONLLU if form == "conllu" else None)
 
     def __iter__(self) -> Iterator[Block]:
