@@ -10,7 +10,7 @@ from crfkit.text.table cimport FORM_CONLLU, FORM_CRFSUITE
 from crfkit.text.scanning cimport is_digit, mark_at
 
 from crfkit.errors import DataError
-from crfkit.text.faults import plural
+from crfkit.text.faults import COMMENTS_HINT, CONLLU_HINT, plural
 from crfkit.text import table
 
 LAST = 1 << 62              # the gold_column of rows with one label, in their last column
@@ -189,8 +189,7 @@ cdef int raise_probabilities(Lines lines, int64_t line) except -1 with gil:
 cdef int raise_columns(Lines lines, int64_t found, bint marked, int64_t line) except -1 with gil:
     """The error for a line with a wrong number of columns. marked: it, or one before a sentence, begins with '#'."""
     if found >= lines.least and lines.n_cols:
-        hint = "" if not marked else " (CoNLL-U is read with --format conllu)" if CONLLU_COLUMNS in (found, lines.n_cols) \
-            else " (--comments passes over lines before a sentence that begin with '#')"
+        hint = "" if not marked else CONLLU_HINT if CONLLU_COLUMNS in (found, lines.n_cols) else COMMENTS_HINT
         raise DataError(f"{plural(found, 'column')}, but line {lines.first_row} has {lines.n_cols}{hint}", lines.path, line)
     wanted = "" if lines.alone else ", the last of them " + ("the predicted label" if lines.gold_column >= 0
              else "a token, a gold and a predicted label" if lines.words else "a gold and a predicted label")

@@ -12,6 +12,7 @@ from crfkit.errors import DataError
 from crfkit.header import misfits_column
 from crfkit.template.parsing import Template, line_fault
 from crfkit.template.regex_syntax import misread
+from crfkit.text.block import NO_ATTRIBUTE
 from crfkit.text.sources import label_column, parsed_blocks
 from crfkit.values import as_bytes, shown
 
@@ -73,7 +74,7 @@ class Reader:
         """DataError if the lines of a file, by its name, have no attributes at all where they should name them."""
         for path, n in found.items():
             if self.run.format == "crfsuite" and not n:
-                raise DataError("no line has an attribute: expected a label, a tab, and attributes with tabs between", path)
+                raise DataError(NO_ATTRIBUTE, path)
 
     def begin(self) -> None:
         """Fit the template to the columns of the first block, and get ready for its rows."""

@@ -168,15 +168,13 @@ cdef int32_t new_node(Search search) noexcept nogil:
     return number
 
 
-cdef void score_actions(Search search, int32_t number) noexcept nogil:
-    """Score all actions in the current state. No access is out of bounds, whatever the tables contain."""
+cdef void find_rows(Search search) noexcept nogil:
+    """Find the row of each line in the current state. What is read next is prefetched for all lines before the first is read."""
     cdef:
-        SearchNodeC* node = &search.node[number]
-        float* score = search.scores + <int64_t>number * search.tables.n_actions
         const uint32_t* key = search.key
         const LineC* line
-        int32_t i, r, a, kind, R = search.tables.n_relations
-        int64_t k, last
+        int32_t i, r
+        int64_t k
     search.tables.keys(&search.state, search.values, search.key)
     for i in range(search.tables.n_lines):
         line = &search.tables.line[i]
@@ -201,6 +199,16 @@ cdef void score_actions(Search search, int32_t number) noexcept nogil:
             if 0 <= k < search.tables.n_cells:
                 crfkit_prefetch(&search.tables.action[k])
                 crfkit_prefetch(&search.w[k])
+
+
+cdef void score_actions(Search search, int32_t number) noexcept nogil:
+    """Score all actions in the current state. No access is out of bounds, whatever the tables contain."""
+    cdef:
+        SearchNodeC* node = &search.node[number]
+        float* score = search.scores + <int64_t>number * search.tables.n_actions
+        int32_t i, a, kind, R = search.tables.n_relations
+        int64_t k, last
+    find_rows(search)
     memset(score, 0, search.tables.n_actions * sizeof(float))
     for i in range(search.tables.n_lines):
         if search.row[i] >= 0:

@@ -10,6 +10,9 @@ from crfkit.errors import DataError
 from crfkit.values import shown
 
 
+NO_ATTRIBUTE = "no line has an attribute: expected a label, a tab, and attributes with tabs between"
+
+
 class Columns(NamedTuple):
     """The columns of an input, and the place of its first row."""
 
@@ -52,7 +55,7 @@ class Marks:
     @property
     def unnamed(self) -> str | None:
         """The warning if no token has attributes, as when blanks separate the columns; an error when learning."""
-        return "no line has an attribute: expected a label, a tab, and attributes with tabs between" if self.bare and not self.described else None
+        return NO_ATTRIBUTE if self.bare and not self.described else None
 
 
 @dataclass(repr=False)

@@ -40,7 +40,9 @@ class Found(NamedTuple):
         return self.block.data[self.at : self.at + self.found]
 
 
+NO_TOKENS = "no tokens: expected one token per line and a blank line after each sentence"
 COMMENTS_HINT = " (--comments passes over lines before a sentence that begin with '#')"
+CONLLU_HINT = " (CoNLL-U is read with --format conllu)"
 
 _CONLLU = re.compile(rb"\d+(?:[-.]\d+)?(?:\t[^\t]*){9,}")  # a line of it
 
@@ -53,7 +55,7 @@ def _ragged(fault: Found) -> str:
     line = block.data[fault.at :].split(b"\n", 1)[0]
     first = b"" if columns.line is None or columns.path != block.path else line_of(block.data, columns.line - block.first_line)
     if columns.names is None and (_CONLLU.match(line) or _CONLLU.match(first)):
-        message += " (CoNLL-U is read with --format conllu)"
+        message += CONLLU_HINT
     elif line.startswith(b"#") or (first.startswith(b"#") and not block.comments):  # of a stretch, `first` may be another line
         message += COMMENTS_HINT
     if b"\r" in line.rstrip(b"\r"):

@@ -15,7 +15,7 @@ from crfkit.errors import DataError
 from crfkit.values import lists
 
 from .block import Block, Columns, Marks
-from .faults import COMMENTS_HINT, line_of, plural
+from .faults import COMMENTS_HINT, NO_TOKENS, line_of, plural
 from .opening import LONGEST_LINE, Stretch, input_file, texts, too_long
 from .rows import first_row
 from .scanning import last_cut
@@ -96,7 +96,7 @@ class Source:
             yield Block(data, line, path, skip, columns, self.comments or self.form == "conllu", self.loose, self.marks, added, mark and first)
             line += data.count(b"\n")
         if not seen and not self.allow_empty:
-            raise DataError("no tokens: expected one token per line and a blank line after each sentence", path)
+            raise DataError(NO_TOKENS, path)
 
     def _header(self, data: bytes, path: str, columns: Columns) -> tuple[Columns, int]:
         """The columns, with the names from the first line, and the length of that line."""

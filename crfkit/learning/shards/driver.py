@@ -24,6 +24,7 @@ from crfkit.errors import CrfkitError, DataError, TrainingError
 from crfkit.features.indexing import RULES
 from crfkit.features.merging import add_tables, followed
 from crfkit.text.block import Columns, Marks
+from crfkit.text.faults import NO_TOKENS
 from crfkit.text.opening import Stretch
 from crfkit.weights.evidence import Evidence
 from crfkit.weights.layout import Layout
@@ -148,7 +149,7 @@ class DistributedCorpus:
             tokens[piece.stretch.path] += piece.tokens
         for path, n in tokens.items():
             if not n:
-                raise DataError("no tokens: expected one token per line and a blank line after each sentence", path)
+                raise DataError(NO_TOKENS, path)
         self.reader.progress.warn(marks.warning)
         self.counted = sum(tokens.values())
         self.shards = shards_of([pieces[job] for job in range(len(stretches))], CHUNK_TOKENS)

@@ -18,7 +18,7 @@ _AT_ONCE = 1 << 18  # numbers, to keep temporary arrays small
 _GROWTH = 1 << 16  # the largest weight, or what one step adds, may grow by this factor in a pass
 
 
-def limit_of(weights: Any, step: float = 1.0) -> float:
+def limit_of(weights: Any, step: float) -> float:
     """A bound for weights in a pass over a shard that starts with these. `step`: about what one step may add to a weight."""
     largest = float(np.abs(np.asarray(weights)).max(initial=step))
     return _GROWTH * 2.0 ** math.ceil(math.log2(largest))
