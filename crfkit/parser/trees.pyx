@@ -141,6 +141,24 @@ cdef int read_heads(Rows rows, TreeColumns columns, int64_t s, int32_t* head) ex
     return 0
 
 
+cdef int read_relations(Rows rows, TreeColumns columns, int64_t s, StringTable relations, bint learn, int32_t* relation) except -1:
+    """Read the relations of a sentence as their numbers in a table, which grows with `learn`; without a table all have the number 0."""
+    cdef int64_t first = rows.c.seq_ptr[s], t
+    cdef int32_t n
+    cdef const char* text
+    for t in range(first, rows.c.seq_ptr[s + 1]):
+        text = rows_cell(&rows.c, t, columns.relation, &n)
+        if relations is None:
+            relation[t - first] = 0
+        elif not learn:
+            relation[t - first] = relations.find(text[:n])
+        elif n == 0 or (n == 1 and text[0] == b"_"):
+            raise fault(rows, s, t, "DEPREL is missing: expected the name of a relation")
+        else:
+            relation[t - first] = relations.intern(text, n)
+    return 0
+
+
 cdef class Treebank(Arena):
     """Sentences one after another. `width`: the number of values of a token."""
 
@@ -164,12 +182,11 @@ cdef class Treebank(Arena):
             StringTable relations=None, bint learn=True):
         """Add the sentences of a parsed block. With `learn`, new values and relations get numbers, and trees with crossing arcs are
         counted and left out. `relations` numbers the relations; without it all have the number 0."""
-        cdef int64_t s, t, T, n
-        cdef int32_t size
-        cdef const char* text
+        cdef int64_t s, first, T, n
         check_ids(rows, columns.id)
         for s in range(rows.c.n_seq):
-            T, n = rows.c.seq_ptr[s + 1] - rows.c.seq_ptr[s], self.n_tokens
+            first, n = rows.c.seq_ptr[s], self.n_tokens
+            T = rows.c.seq_ptr[s + 1] - first
             if T > 0x3FFFFFFF:
                 raise OverflowError("a sentence of more than a thousand million words")
             arena_reserve(self, &self.head_buf, n + T, sizeof(int32_t))
@@ -182,23 +199,14 @@ cdef class Treebank(Arena):
             if learn and not projective(self.head + n, <int32_t>T):
                 self.n_crossing += 1
                 continue
-            for t in range(T):
-                self.relation[n + t] = 0
-                if relations is not None:
-                    text = rows_cell(&rows.c, rows.c.seq_ptr[s] + t, columns.relation, &size)
-                    if learn:
-                        if size == 0 or (size == 1 and text[0] == b"_"):
-                            raise fault(rows, s, rows.c.seq_ptr[s] + t, "DEPREL is missing: expected the name of a relation")
-                        self.relation[n + t] = relations.intern(text, size)
-                    else:
-                        self.relation[n + t] = relations.find(text[:size])
+            read_relations(rows, columns, s, relations, learn, self.relation + n)
             self.attributes.c.n_tok = 0
             if learn:
-                learn_tokens(builder, builder.workspace, &rows.c, rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1], self.attributes)
+                learn_tokens(builder, builder.workspace, &rows.c, first, first + T, self.attributes)
             else:
-                find_tokens(builder, builder.workspace, &rows.c, rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1], self.attributes)
+                find_tokens(builder, builder.workspace, &rows.c, first, first + T, self.attributes)
             copy_values(builder.workspace, builder.n_views, self.values + n * self.width, self.width)
-            compared.fill(&rows.c, rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1], self.values + n * self.width + builder.n_views, self.width)
+            compared.fill(&rows.c, first, first + T, self.values + n * self.width + builder.n_views, self.width)
             self.n_tokens += T
             self.n_sequences += 1
             self.start[self.n_sequences] = self.n_tokens
