@@ -6,6 +6,7 @@ import os
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -90,23 +91,31 @@ class _Editor:
                 "attribute, previous label or #, label, weight"
             )
         attribute = attribute_of(fields[0])
-        before, label = self._before(fields[1], attribute is None), self._number(unescaped(fields[2]))
+        before, label = self._before(fields[1], attribute), self._number(unescaped(fields[2]))
         if attribute is None and not (before and before[-1] < len(self._numbers) and {*before[:-1]} <= {ANY}):
             raise ValueError(f"expected a previous label, found {fields[1]}: the features of * are pairs of labels")
         name = as_bytes(attribute or "")
         return Edit(bool(before), attribute and name.decode(errors="backslashreplace"), (*before, label), _weight(fields[3]), name, line)
 
-    def _before(self, text: str, plain: bool) -> Labels:
-        """The previous labels of a feature, as many as the arrays have; none if it looks at none. `plain`: there is one label, which may
-        have a blank."""
+    def _before(self, text: str, attribute: str | None) -> Labels:
+        """The previous labels of a feature of this attribute, as many as the arrays have; none if it looks at none. One label may have a blank."""
         if text == NO_LABEL:
             return ()
         two = text.split(" ")
         if "b_prev2" not in self._arrays:
             return (self._number(unescaped(text)),)
-        if len(two) != 2 or (plain and text in map(escaped, self._numbers)):
+        if len(two) != 2 or (text in map(escaped, self._numbers) and attribute not in self._of_two):
             return ANY, self._number(unescaped(text))
         return self._earlier(earlier_of(two[0])), self._earlier(earlier_of(two[1]))
+
+    @cached_property
+    def _of_two(self) -> set[str]:
+        """The attributes whose features look two labels back."""
+        from .features.tables import Names
+
+        ptr, second = self._arrays["b_ptr"], self._arrays["b_prev2"]
+        rows = zip(Names(self._model.index, True), pairwise(ptr), strict=True)
+        return {name.decode(errors="backslashreplace") for name, (first, last) in rows if any(label != ANY for label in second[first:last])}
 
     def _earlier(self, label: str | int | None) -> int:
         """One of two previous labels; -1 and -2 are places before the sentence."""

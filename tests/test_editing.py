@@ -224,12 +224,12 @@ def test_labels_before_the_last_one(folder):
 
 
 def test_two_labels_that_look_like_one(folder):
-    """Of pairs, as a label before that has a blank; as two labels otherwise."""
+    """As one label before that has a blank, unless the feature looks two labels back."""
     labels = ["X", "Y", "X Y"]
     text = [[["a", label] for label in (first, second, third)] for first in labels for second in labels for third in labels]
-    trained = crfkit.learn(text, "U:%x[0,0]\nT\nB\n", "lookahead", passes=3)
+    trained = crfkit.learn(text, "U:%x[0,0]\nU1:%y[-1]\nT\nB1:%x[0,0]\nB\n", "lookahead", passes=3)
     changes = {feature: 1.0 + number for number, feature in enumerate(weights_of(trained))}
-    assert {(name, before) for name, before, _ in changes} >= {(None, "X Y"), ("T", ("X", "Y"))}
+    assert {(name, before) for name, before, _ in changes} >= {(None, "X Y"), ("U1:%y[-1]", "X Y"), ("B1:a", "X Y"), ("T", ("X", "Y"))}
     assert weights_of(apply(trained, changes, folder)) == changes
 
 
