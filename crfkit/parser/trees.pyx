@@ -20,6 +20,7 @@ from crfkit.text.table cimport RowsC, rows_cell
 from .states cimport LEFT, NOBODY, RIGHT, SHIFT, StateC, state_allows, state_do, state_ended, state_start
 
 from crfkit.errors import DataError
+from crfkit.header import misfits_column
 from crfkit.text.block import places_of
 
 cdef enum:
@@ -143,7 +144,7 @@ cdef int read_heads(Rows rows, TreeColumns columns, int64_t s, int32_t* head) ex
 
 cdef int read_relations(Rows rows, TreeColumns columns, int64_t s, StringTable relations, bint learn, int32_t* relation) except -1:
     """Read the relations of a sentence as their numbers in a table, which grows with `learn`; without a table all have the number 0."""
-    cdef int64_t first = rows.c.seq_ptr[s], t
+    cdef int64_t first = rows.c.seq_ptr[s], t, known
     cdef int32_t n
     cdef const char* text
     for t in range(first, rows.c.seq_ptr[s + 1]):
@@ -155,7 +156,10 @@ cdef int read_relations(Rows rows, TreeColumns columns, int64_t s, StringTable r
         elif n == 0 or (n == 1 and text[0] == b"_"):
             raise fault(rows, s, t, "DEPREL is missing: expected the name of a relation")
         else:
+            known = relations.c.n
             relation[t - first] = relations.intern(text, n)
+            if relations.c.n > known and misfits_column(text[:n].decode()):
+                raise fault(rows, s, t, f"DEPREL {shown(rows, t, columns.relation)} holds a tab, a line end or a zero byte")
     return 0
 
 

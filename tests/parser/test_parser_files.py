@@ -52,11 +52,12 @@ GOOD = "1\ta\t_\tX\t_\t_\t2\tnsubj\t_\t_\n2\tb\t_\tV\t_\t_\t0\troot\t_\t_\n3\tc\
         ("3\tc", "4\tc", ":3: ID is '4', expected 3"),
         ("3\tc", "3x\tc", ":3: the first column of CoNLL-U must be a number"),
         ("2\tobj", "2\t_", ":3: DEPREL is missing"),
+        ("2\tobj", "2\to\rbj", r":3: DEPREL 'o\rbj' holds a tab, a line end or a zero byte"),
     ],
 )
 def test_damaged_trees_are_refused_with_their_line(tmp_path, old, new, message):
     (tmp_path / "t").write_text(TEMPLATE)
-    (tmp_path / "train").write_text("# c\n" + GOOD + GOOD.replace(old, new, 1))
+    (tmp_path / "train").write_bytes(("# c\n" + GOOD + GOOD.replace(old, new, 1)).encode())
     for labels in [["--labels"]] if "DEPREL" in message else [[], ["--labels"]]:
         done = run("learn", "-a", "lookahead", "--format", "conllu", *labels, tmp_path / "t", tmp_path / "train", tmp_path / "m")
         assert done.exit_code == 1
@@ -72,6 +73,10 @@ def test_sentences_of_python_are_refused_with_their_place():
     rows[0][6] = "99"
     with pytest.raises(DataError, match="sentence 2, token 1: HEAD is '99'"):
         crfkit.learn([corpus(1)[0], rows], TEMPLATE, "lookahead", format="conllu")
+    rows = [list(row) for row in corpus(1)[0]]
+    rows[0][7] = "a\tb"
+    with pytest.raises(DataError, match=r"sentence 2, token 1: DEPREL 'a\\tb' holds a tab, a line end or a zero byte"):
+        crfkit.learn([corpus(1)[0], rows], TEMPLATE, "lookahead", format="conllu", labels=True)
 
 
 def test_a_parser_is_made_of_a_parser_s_model():
