@@ -16,6 +16,7 @@ PLAIN = "Ada NNP B-PER\nsleeps VBZ O\n\nBob NNP B-PER\nruns VBZ O\n\n"
 MARKED = "# alone\n\n# text = 1\nAda NNP B-PER\nsleeps VBZ O\n\n# text = 2\nBob NNP B-PER\nruns VBZ O\n\n# end\n"
 ALIKE = PLAIN.replace("Ada", "# text 1\nAda").replace("Bob", "# text 2\nBob")  # with as many columns
 TOKEN = PLAIN.replace("sleeps VBZ", "# NN")
+SINGLE = PLAIN.replace("\n", "\n\n") + "# NN O\n\n#1 NN O\n\n"  # each sentence is one token
 WARNING = "stand before a sentence: if they are comments, use --comments"
 FEATURES = "U0:%x[0,0]\nU1:%x[-1,1]\nB\n"
 
@@ -23,7 +24,7 @@ FEATURES = "U0:%x[0,0]\nU1:%x[-1,1]\nB\n"
 @pytest.fixture(autouse=True)
 def files(tmp_path):
     (tmp_path / "template").write_text(FEATURES)
-    for name, text in (("plain", PLAIN), ("marked", MARKED), ("alike", ALIKE), ("token", TOKEN)):
+    for name, text in (("plain", PLAIN), ("marked", MARKED), ("alike", ALIKE), ("token", TOKEN), ("single", SINGLE)):
         (tmp_path / name).write_text(text)
     crfkit.learn("plain", "template", "sgd", passes=3).save("model")
 
@@ -80,7 +81,7 @@ def test_layouts_of_crfpp_keep_them():
         assert [line for line in lines if line in conllu.splitlines()] == ["# 1", "", "# 2", "", "# 3", ""]
 
 
-@pytest.mark.parametrize("name", ["plain", "alike", "token"])
+@pytest.mark.parametrize("name", ["plain", "alike", "token", "single"])
 def test_a_warning_where_every_such_line_stands_before_a_sentence(name):
     wanted = [WARNING] if name == "alike" else []
 

@@ -30,6 +30,8 @@ cdef class Lines:
     cdef bint words, comments
     cdef bint alone                     # rows have one label, in gold_column; or in the last,
     cdef bint added                     # if there are more than `least`
+    cdef bint hashes                    # a sentence began with '#',
+    cdef bint begun                     # the last one did
     cdef bint[2] marked                 # as in text/rows.pxd
     cdef char mark                      # before the probabilities that may follow labels, 0 without: a header told of /0.97 (CRF++),
                                         # or a row had :0.970000 (CRFsuite)

@@ -34,7 +34,7 @@ cdef class Lines:
 
     @property
     def marks(self):
-        """Whether tokens began with '#': (at the start of sentences, inside)."""
+        """Whether tokens began with '#': (at the start of sentences of several, inside)."""
         return bool(self.marked[0]), bool(self.marked[1])
 
     def sentences(self, bytes data not None, int64_t line, int64_t word=-1, bint added=False):
@@ -85,8 +85,12 @@ cdef class Lines:
         if self.gold_column < 0 and cut.first.end - cut.first.start == 3 and memcmp(cut.first.start, b"-X-", 3) == 0:
             return BLANK  # as in conlleval
         check_cells(self, cut, line)
-        if at[0] == b"#":
-            self.marked[not between] = True
+        if between:
+            self.begun = at[0] == b"#"
+            self.hashes |= self.begun
+        else:
+            self.marked[0] |= self.begun
+            self.marked[1] |= at[0] == b"#"
         return TOKEN
 
 
@@ -128,7 +132,7 @@ cdef int check_cells(Lines lines, CutC* cut, int64_t line) except -1 nogil:
     """Refuse a line whose cells cannot be what they should be."""
     if cut.columns != lines.n_cols:
         if cut.columns < lines.least or lines.n_cols != 0:
-            raise_columns(lines, cut.columns, lines.marked[0] or cut.first.start[0] == b"#", line)
+            raise_columns(lines, cut.columns, lines.hashes or cut.first.start[0] == b"#", line)
         if lines.form != FORM_CRFSUITE:  # its lines are of any length
             lines.n_cols, lines.first_row = cut.columns, line
         if cut.columns == 2 and not lines.alone and lines.separator == TABS_OR_BLANKS and memchr(cut.gold.start, b" ", <size_t>(cut.gold.end - cut.gold.start)) != NULL:

@@ -34,8 +34,8 @@ def places_of(wanted: Sequence[str], names: Sequence[str], path: str | None) -> 
 
 
 class Marks:
-    """Whether lines that begin with '#' became tokens: at the start of sentences, and inside. In CRFsuite's format, whether
-    there were tokens without attributes, and with some."""
+    """Whether lines that begin with '#' became tokens: at the start of sentences of several tokens, and inside. In CRFsuite's
+    format, whether there were tokens without attributes, and with some."""
 
     def __init__(self) -> None:
         self.first = self.inside = self.bare = self.described = False

@@ -17,6 +17,7 @@ cdef class Rows(Table):
     cdef public bint loose              # text need not be UTF-8, and columns are split at both tabs and blanks
     cdef public bint spelled            # a str from Python may stand for the list of its characters, as in python-crfsuite
     cdef int64_t counted, counted_to    # lines, and up to which byte: who asks for the line of each sentence has all counted once
-    cdef bint[2] marked                 # whether a token began with '#': the first of a sentence, a later one
+    cdef bint begun                     # the sentence began with '#'
+    cdef bint[2] marked                 # whether a token began with '#': the first of a sentence with others, a later one
 
     cdef void finish(self) noexcept

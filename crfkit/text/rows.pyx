@@ -199,13 +199,17 @@ cdef int add_line(Rows rows, int64_t start, int64_t stop) except -1 nogil:
     """Parse a line that is not blank; 1 if there is a fault."""
     cdef int64_t t = rows.c.n_tok, whole = start
     cdef int kind = 1
-    cdef bint inside = t > rows.c.seq_ptr[rows.c.n_seq]
+    cdef bint inside = t > rows.c.seq_ptr[rows.c.n_seq], hashed
     if not rows.loose:
         start += mark_at(rows.c.text, start, stop)
-    if rows.c.text[start] == b"#":
-        if rows.c.form == FORM_CONLLU or (rows.c.comments and not inside):
-            return 0
-        rows.marked[inside] = True
+    hashed = rows.c.text[start] == b"#"
+    if hashed and (rows.c.form == FORM_CONLLU or (rows.c.comments and not inside)):
+        return 0
+    if not inside:
+        rows.begun = hashed
+    else:
+        rows.marked[0] |= rows.begun
+        rows.marked[1] |= hashed
     if rows.c.form == FORM_CRFSUITE and rows.c.text[start] == b"@":
         return add_weight(rows, start, stop)
     if rows.c.n_cols == 0:
