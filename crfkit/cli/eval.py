@@ -136,6 +136,9 @@ def _notes(scores: Scores, options: dict[str, Any]) -> None:
         note(f"{scores.path}: no tokens")
     elif options["gold"] is not None and scores.correct_tokens == scores.tokens:
         note(f"{scores.path}: all labels are those of the gold file: if no model predicted them, the scores say nothing")
+    elif not any(count.gold and count.found for count in scores.labels.values()):
+        elsewhere = "" if options["gold"] is not None else "; --gold takes the gold labels from another file"
+        note(f"{scores.path}: no label is both a gold and a predicted one: is one of the two another column?{elsewhere}")
     elif of_chunks and not marks_chunks(label for label, count in scores.labels.items() if count.gold):
         note(f"{scores.path}: the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels")
     if scores.malformed_chunks:
