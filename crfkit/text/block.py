@@ -9,7 +9,6 @@ from typing import NamedTuple
 from crfkit.errors import DataError
 from crfkit.values import shown
 
-
 NO_ATTRIBUTE = "no line has an attribute: expected a label, a tab, and attributes with tabs between"
 
 

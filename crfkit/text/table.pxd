@@ -74,9 +74,8 @@ cdef inline char rows_separator(const RowsC* rows, int64_t token) noexcept nogil
     return b"\t" if memchr(rows.text + start, b"\t", <size_t> (rows.line_end[token] - start)) else b" "
 
 
-cdef enum:              # the column of the labels; see Table
-    LABEL_LAST = -1
-    LABEL_NONE = -2
+cdef enum:
+    LABEL_NONE = -2     # in the place of the column of the labels; see Table
 
 
 cdef class Table(Arena):

@@ -216,14 +216,14 @@ def test_unknown_options():
             ask(strict="no")
     with pytest.raises(OptionError, match="outside: expected a label, found None"):
         evaluate([], [], outside=None)
-    with pytest.raises(OptionError, match="^strict needs a scheme with chunks$"):
+    with pytest.raises(OptionError, match=r"^strict needs a scheme with chunks$"):
         evaluate([], [], "none", strict=True)
-    with pytest.raises(OptionError, match="^segments needs a scheme that knows prefixes$"):
+    with pytest.raises(OptionError, match=r"^segments needs a scheme that knows prefixes$"):
         Outputs([], "none", segments=True)
     with pytest.raises(OptionError, match="lexicon is of use with segments only"):
         Outputs([], lexicon={b"a"})
     for how in ({"delimiter": ","}, {"lexicon": {b"a"}, "segments": True}):
-        with pytest.raises(OptionError, match="^delimiter and lexicon are for format='columns'$"):
+        with pytest.raises(OptionError, match=r"^delimiter and lexicon are for format='columns'$"):
             Outputs([], format="crfsuite", **how)
     for how, said in (
         ({"lexicon": {b"a"}, "segments": True, "label": "a"}, "label and lexicon exclude each other"),
