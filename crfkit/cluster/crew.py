@@ -82,24 +82,11 @@ class Crew:
                     self._give_up(worker, STALLS)
             if found is None or (found[0] not in self.busy and found[1] is not None):
                 continue
-            worker, message = found
-            own, fault = self.busy.get(worker, ([],))[0], DIED
-            try:
-                if message is not None:
-                    accept(own, value_of(message))
-                    fault = ""
-            except Forgotten:
-                fault = ANEW
-            except (CrfkitError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-                fault = "answers nonsense"
-                if isinstance(error, CrfkitError) and not isinstance(error, MessageError):  # of the job
-                    fault = ""
-                    self.failed[own[0]] = error
-                    self.waiting = [job for job in self.waiting if job < min(self.failed)]
-            if fault:
+            worker, own = found[0], self.busy.get(found[0], ([],))[0]
+            if fault := self._taken(own, found[1], accept):
                 self._give_up(worker, fault)
                 continue
-            del self.busy[worker], found, message  # all weights may be in it
+            del self.busy[worker], found  # all weights may be in it
             for job in own:
                 self.deaths[job] = 0
         if self.failed:
@@ -128,6 +115,21 @@ class Crew:
                 self.waiting.remove(job)
             self.busy[worker] = (mine, time.monotonic())
             self.transport.send(worker, {"steps": steps(self.memory[worker], mine)})
+
+    def _taken(self, own: list[int], message: Any, accept: Callable[[list[int], Any], Any]) -> str:
+        """Take the answer to these jobs; what is to be said of the worker if it is lost, or nothing."""
+        if message is None:
+            return DIED
+        try:
+            accept(own, value_of(message))
+        except Forgotten:
+            return ANEW
+        except (CrfkitError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            if not isinstance(error, CrfkitError) or isinstance(error, MessageError):
+                return "answers nonsense"
+            self.failed[own[0]] = error  # the fault of the job, not of the worker
+            self.waiting = [job for job in self.waiting if job < min(self.failed)]
+        return ""
 
     def _give_up(self, worker: str, fault: str) -> None:
         """Put the jobs of a worker that is lost, or has lost its data, back into the queue, but none behind one that failed."""
