@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from crfkit.text.block import Columns
 
 
+def places_of_used(wanted: Sequence[str], names: Sequence[str], columns: Columns | None) -> tuple[int, ...]:
+    """The numbers, among columns with these names, of those that a model's template uses; DataError for one that is not there."""
+    for name in wanted:
+        if name not in names:
+            where = () if columns is None else (columns.path, 1)
+            raise DataError(f"the model's template uses column '{name}'; the columns are {' '.join(names)}", *where)
+    return tuple(map(names.index, wanted))
+
+
 class Needs:
     """The columns that rows must have. Scratches know them too, so nothing here may lead back to these."""
 
@@ -104,11 +113,7 @@ class Decoders:
     def _reordered(self, own: list[str], names: Sequence[str], columns: Any) -> tuple[int, ...] | None:
         """The decoder for columns that have the names of training, but maybe other places."""
         used = self.first.index.plan.columns
-        places = {name: number for number, name in enumerate(names)}
-        for column in used:
-            if own[column] not in places:
-                raise DataError(f"the model's template uses column '{own[column]}'; the columns are {' '.join(names)}", columns.path, 1)
-        key = tuple(places[own[column]] for column in used)
+        key = places_of_used([own[column] for column in used], names, columns)
         if list(key) == used:
             return None
         if key not in self._of:

@@ -13,7 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from crfkit import modelfile
-from crfkit.errors import DataError, ModelFileError, OptionError, TemplateError, UnsupportedError
+from crfkit.decoders import places_of_used
+from crfkit.errors import ModelFileError, OptionError, TemplateError, UnsupportedError
 from crfkit.header import Described, check_fields, misfits_column, template_of
 from crfkit.model import Stored, made
 from crfkit.options import make
@@ -276,11 +277,7 @@ class Parser(Described):
 
     def _places(self, names: Sequence[str], columns: Columns | None = None) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The indices of the template's columns among these."""
-        for name in (*self._used, *self._compared):
-            if name not in names:
-                where = (None, None) if columns is None else (columns.path, 1)
-                raise DataError(f"the model's template uses column '{name}'; the columns are {' '.join(names)}", *where)
-        return tuple(map(names.index, self._used)), tuple(map(names.index, self._compared))
+        return places_of_used(self._used, names, columns), places_of_used(self._compared, names, columns)
 
     def _scratch(self, places: tuple[tuple[int, ...], tuple[int, ...]]) -> Scratch:
         model, header = self.model, self._header
