@@ -102,8 +102,9 @@ class ParserModel(Stored):
             self.index = Index(self.parts.symbols, sections, verify=verify)
             self.sizes = [len(view.strings) for view in self.index.views]
             relations = max(len(header["relations"]), 1)
-            tables = {name: modelfile.numbers(sections, name, "int32") for name in sections if name.startswith("line.")}
-            tables.update(rows=modelfile.numbers(sections, "rows", "int32"), actions=modelfile.numbers(sections, "actions", "uint16"))
+            names = ("rows", *(f"line.{number}" for number in range(len(self.parts.lines))))
+            tables = {name: modelfile.numbers(sections, name, "int32") for name in names}
+            tables["actions"] = modelfile.numbers(sections, "actions", "uint16")
             self.weights = modelfile.numbers(self.sections, "weights", "float32")
             self.tables = StateTables(self.parts, relations, tables, verify, self.sizes)
             if len(self.weights) != len(tables["actions"]):

@@ -236,8 +236,6 @@ cdef class StateTables(Arena):
         for i in range(self.n_lines):
             line = &self.line[i]
             name = f"line.{i}"
-            if name not in sections:
-                raise ModelFileError(f"section {name!r} is missing")
             table = sections[name]
             if table.shape[0] % (1 + line.arity) or table.shape[0] > 0x7FFFFFF0:
                 raise ModelFileError(f"section {name!r} is not a table for its template line")
