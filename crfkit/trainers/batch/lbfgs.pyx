@@ -129,27 +129,22 @@ cdef class Lbfgs(QuasiNewton):
         cdef:
             double f0 = self.f, slope
             double low = 0, f_low = f0, slope_low = slope0
-            double high = 0, f_high = 0
+            double high = INFINITY, f_high = INFINITY
             double size, least
-            bint bracketed = False
             int k
         for k in range(MAX_TRIALS):
             slope = self.trial(step)
             if not isfinite(self.f) or self.f > f0 + 1e-4 * step * slope0 or (low > 0 and self.f >= f_low):
-                high, f_high, bracketed = step, self.f, True
+                high, f_high = step, self.f
             elif fabs(slope) <= -0.9 * slope0:
                 return True
-            elif bracketed:
+            else:
                 if slope * (high - low) >= 0:
                     high, f_high = low, f_low
                 low, f_low, slope_low = step, self.f, slope
-            elif slope >= 0:
-                high, f_high, bracketed = low, f_low, True
-                low, f_low, slope_low = step, self.f, slope
-            else:
-                low, f_low, slope_low = step, self.f, slope
-                step *= 4
-                continue
+                if high == INFINITY:
+                    step *= 4
+                    continue
             step = self.between(low, f_low, slope_low, high, f_high)
             size = sqrt(K.dot_floats(self.n, self.d, self.d))
             least = LEAST_STEP * sqrt(K.dot_floats(self.n, self.w_old, self.w_old))

@@ -197,11 +197,7 @@ cdef class Objective:
                     if sound and self.data.possible is not None and self.data.possible.restrict(lat, sent.label, self.data.c.seq_ptr[s]):
                         sent.weight = -sent.weight
                         sound = add_sequence(worker, layout, &visits, &sent, &nll)
-                    if not sound:
-                        self.given_up = 1
-                        break
-                    # No sequence lowers the sum, so the rest need not be looked at.
-                    if lost + nll > self.bound:
+                    if not sound or lost + nll > self.bound:    # no sequence lowers the sum, so the rest need not be looked at
                         self.given_up = 1
                     if self.given_up:
                         break
