@@ -2,7 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from crfkit.loops.structs cimport LayoutC
+from crfkit.loops.structs cimport LayoutC, weight_t
 
 
 cdef inline int32_t padded(int32_t labels) noexcept nogil:
@@ -60,6 +60,13 @@ cdef inline int64_t layout_row(const LayoutC* layout, int64_t r, int64_t* first)
         return layout.b_ptr[b + 1] - layout.b_ptr[b]
     first[0] = layout.tau0
     return <int64_t>layout.L * layout.P if layout.has_tau else 0
+
+
+cdef inline void multiply_row(const LayoutC* layout, int64_t r, double by, weight_t* w) noexcept nogil:
+    """Multiply the weights of a row."""
+    cdef int64_t k, first, n = layout_row(layout, r, &first)
+    for k in range(first, first + n):
+        w[k] = <weight_t>(w[k] * by)
 
 
 cdef inline int64_t layout_cell(const LayoutC* layout, int32_t a, int32_t label) noexcept nogil:

@@ -294,7 +294,7 @@ cdef double one_sequence(Blocks blocks, int32_t b, int64_t s, bint look, const i
         blocks.largest = fmax(blocks.largest, fabs(v))
         if b < 0:
             at = token[k] * blocks.chains.row
-            K.chain_nodes(<int32_t>blocks.chains.P, blocks.chains.alpha + at, blocks.chains.beta + at, weight * v, weight * v * v,
+            K.chain_nodes(blocks.chains.P, blocks.chains.alpha + at, blocks.chains.beta + at, weight * v, weight * v * v,
                           blocks.first, NULL if blocks.sweeps else blocks.second)
             blocks.seen[blocks.data.c.label[token[k]]] += weight * v
         else:
@@ -305,7 +305,7 @@ cdef double one_sequence(Blocks blocks, int32_t b, int64_t s, bint look, const i
 cdef void look_at_pair(Blocks blocks, int64_t s, int64_t t, double weight, double v) noexcept nogil:
     """The step into token t."""
     cdef:
-        int32_t P = <int32_t>blocks.chains.P, j, k, where = <int32_t>(t - blocks.data.c.seq_ptr[s])
+        int32_t P = blocks.chains.P, j, k, where = <int32_t>(t - blocks.data.c.seq_ptr[s])
         const double* left = blocks.chains.alpha + (t - 1) * blocks.chains.row
         const EdgeC* edge
         double* right = blocks.chains.right

@@ -17,7 +17,7 @@ cdef class Chains(Arena):
     cdef Edges edges
     cdef Lattice lattice                # for sequences whose scores lie too far apart
     cdef const weight_t* w
-    cdef int64_t P
+    cdef int32_t P
     cdef int32_t* sequence              # [n_tok] of each token
     cdef int64_t row                    # stride from one token to the next in the following three, which are interleaved
     cdef double* pot                    # [n_tok][P] exp(node score), up to a factor

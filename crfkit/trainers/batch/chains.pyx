@@ -146,7 +146,7 @@ cdef class Chains:
 
     cdef double dot(self, int64_t k) noexcept nogil:
         """alpha . beta of a token."""
-        return K.dot_row(<int32_t>self.P, self.alpha + k * self.row, self.beta + k * self.row)
+        return K.dot_row(self.P, self.alpha + k * self.row, self.beta + k * self.row)
 
     cdef int expect(self, int64_t s) except -1 nogil:
         """Run the lattice on a wide sequence; its node marginals go to alpha, log Z to offset."""
@@ -193,11 +193,11 @@ cdef class Chains:
             if factor != NULL:
                 if value != NULL:
                     K.exp_row(self.P, change, value[k], factor)
-                K.multiply(<int32_t>self.P, factor, self.pot + at * self.row)
+                K.multiply(self.P, factor, self.pot + at * self.row)
             if farthest > 0:
                 widen(self, at, farthest)
             if same and factor != NULL:
-                self.scale[at] *= K.chain_times(<int32_t>self.P, factor, self.alpha + at * self.row)
+                self.scale[at] *= K.chain_times(self.P, factor, self.alpha + at * self.row)
                 same = False
             else:
                 same = forward(self, begin, at)
@@ -248,7 +248,7 @@ cdef bint forward(Chains chains, int64_t begin, int64_t k) noexcept nogil:
     cdef double* alpha = chains.alpha + k * chains.row
     chains.steps += 1
     fetch_row(chains, min(k + STEPS_FETCHED, chains.data.c.n_tok - 1))
-    return K.chain_forward(<int32_t>chains.P, chains.edges.of(k) if k > begin else NULL, alpha - chains.row if k > begin else NULL,
+    return K.chain_forward(chains.P, chains.edges.of(k) if k > begin else NULL, alpha - chains.row if k > begin else NULL,
                            chains.pot + k * chains.row, chains.fresh, chains.scale + k, alpha)
 
 

@@ -145,7 +145,7 @@ cdef class Lbfgs(QuasiNewton):
                 if high == INFINITY:
                     step *= 4
                     continue
-            step = self.between(low, f_low, slope_low, high, f_high)
+            step = between(low, f_low, slope_low, high, f_high)
             size = sqrt(K.dot_floats(self.n, self.d, self.d))
             least = LEAST_STEP * sqrt(K.dot_floats(self.n, self.w_old, self.w_old))
             if fabs(high - low) * size <= least:
@@ -156,11 +156,12 @@ cdef class Lbfgs(QuasiNewton):
             return True
         return False
 
-    cdef double between(self, double low, double f_low, double slope_low, double high, double f_high) noexcept nogil:
-        """The minimum of the parabola through low and high, kept away from both ends of the interval. f_high may be infinite."""
-        cdef double width = high - low, step = low - 0.5 * slope_low * width * width / (f_high - f_low - slope_low * width)
-        if not isfinite(step) or fabs(step - low) < 0.1 * fabs(width) or (step - low) * width < 0:
-            return low + 0.1 * width
-        if fabs(step - low) > 0.9 * fabs(width):
-            return low + 0.9 * width
-        return step
+
+cdef double between(double low, double f_low, double slope_low, double high, double f_high) noexcept nogil:
+    """The minimum of the parabola through low and high, kept away from both ends of the interval. f_high may be infinite."""
+    cdef double width = high - low, step = low - 0.5 * slope_low * width * width / (f_high - f_low - slope_low * width)
+    if not isfinite(step) or fabs(step - low) < 0.1 * fabs(width) or (step - low) * width < 0:
+        return low + 0.1 * width
+    if fabs(step - low) > 0.9 * fabs(width):
+        return low + 0.9 * width
+    return step

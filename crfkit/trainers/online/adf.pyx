@@ -28,7 +28,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fabs
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_load_weights
-from crfkit.weights.cells cimport layout_row, pairs_row
+from crfkit.weights.cells cimport multiply_row, pairs_row
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros, memset, vector
 from crfkit.loops.powers cimport shrunk
@@ -201,16 +201,10 @@ cdef class Adf(CalibratedTrainer):
         self.catch_up(&row)
         return row
 
-    cdef void multiply(self, int64_t r, double scale, weight_t* w) noexcept nogil:
-        """Multiply the weights of a row."""
-        cdef int64_t k, first, n = layout_row(&self.layout.c, r, &first)
-        for k in range(first, first + n):
-            w[k] = <weight_t>(w[k] * scale)
-
     cdef void fold(self, int64_t r) noexcept nogil:
         """Multiply the weights of a row by its scale before v exceeds the precision of floats."""
         if fabs(self.rows[r].scale) < 1e-4:
-            self.multiply(r, self.rows[r].scale, self.w)
+            multiply_row(&self.layout.c, r, self.rows[r].scale, self.w)
             self.rows[r].scale = 1
 
     cdef double scale_of(self, int64_t r) noexcept nogil:
@@ -333,4 +327,4 @@ cdef class Adf(CalibratedTrainer):
         """Multiply copied weights by the scales of their rows; leaves the rows unchanged."""
         cdef int64_t r
         for r in range(pairs_row(&self.layout.c) + 1):
-            self.multiply(r, self.caught_up(r).scale, w)
+            multiply_row(&self.layout.c, r, self.caught_up(r).scale, w)

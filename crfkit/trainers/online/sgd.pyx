@@ -30,7 +30,7 @@ from crfkit.loops.numbers cimport fabs, isfinite
 from crfkit.loops.structs cimport LayoutC, SentenceC, weight_t
 from crfkit.memory cimport arena_zeros, memset, vector
 from crfkit.trainers.stepwise cimport OnlineTrainer
-from crfkit.weights.cells cimport layout_row, pairs_row
+from crfkit.weights.cells cimport layout_row, multiply_row, pairs_row
 from crfkit.weights.layout cimport Layout
 
 from crfkit.options.trainers import DECAY, decay_of
@@ -149,7 +149,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
 
     cdef void fold_scale(self) noexcept nogil:
         """Multiply the weights by their scale before it becomes too small, or zero."""
-        cdef int64_t k, r, first, n
+        cdef int64_t k, r
         cdef double scale = self.scale
         if self.shares == NULL:
             for k in range(self.layout.c.n_cells):
@@ -157,9 +157,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
         else:
             for r in range(pairs_row(&self.layout.c) + 1):
                 scale = self.scale if self.shares[r] == 1 else K.exp(self.shares[r] * K.log(self.scale))
-                n = layout_row(&self.layout.c, r, &first)
-                for k in range(first, first + n):
-                    self.w[k] = <weight_t>(self.w[k] * scale)
+                multiply_row(&self.layout.c, r, scale, self.w)
         self.scale, self.pairs_known = 1, False
 
     cdef void settle(self) noexcept nogil:
