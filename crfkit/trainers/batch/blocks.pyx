@@ -13,8 +13,9 @@ with a larger kappa.
 
 from crfkit.loops.numbers cimport fabs, fmax, fmin
 from crfkit.loops.kernels cimport K
-from crfkit.loops.structs cimport EdgeC, weight_of, weight_t
+from crfkit.loops.structs cimport EdgeC, LayoutC, weight_of, weight_t
 from crfkit.memory cimport arena_zeros, memcpy
+from crfkit.weights.cells cimport feature_cell
 
 from crfkit.errors import TrainingError
 
@@ -164,22 +165,21 @@ cdef class Blocks:
 cdef void choose(Blocks blocks, int32_t block) noexcept nogil:
     """Collect the awake features of a block."""
     cdef:
-        int64_t f, k, i, cold0 = blocks.layout.c.cold0 - blocks.layout.c.u_ptr[blocks.layout.c.H], P = blocks.layout.c.P
-        int32_t b = block - blocks.layout.c.A
+        const LayoutC* c = &blocks.layout.c
+        int64_t f, i, k
+        int32_t b = block - c.A
     blocks.size = 0
     if b < 0:
-        for f in range(blocks.layout.c.u_ptr[block], blocks.layout.c.u_ptr[block + 1]):
-            k = blocks.layout.c.u_label[f]
-            add_feature(blocks, 0, k, block * P + k if block < blocks.layout.c.H else cold0 + f)
-    elif b < blocks.layout.c.B:
-        for f in range(blocks.layout.c.b_ptr[b], blocks.layout.c.b_ptr[b + 1]):
-            i = blocks.layout.c.b_prev[f]
-            add_feature(blocks, i, blocks.layout.c.b_label[f], blocks.layout.c.rich0 + f)
+        for f in range(c.u_ptr[block], c.u_ptr[block + 1]):
+            add_feature(blocks, 0, c.u_label[f], feature_cell(c, block, f))
+    elif b < c.B:
+        for f in range(c.b_ptr[b], c.b_ptr[b + 1]):
+            add_feature(blocks, c.b_prev[f], c.b_label[f], c.rich0 + f)
     else:
-        for i in range(blocks.layout.c.L):
-            for k in range(blocks.layout.c.L):
-                if blocks.layout.c.tau_mask[i * P + k]:
-                    add_feature(blocks, i, k, blocks.layout.c.tau0 + i * P + k)
+        for i in range(c.L):
+            for k in range(c.L):
+                if c.tau_mask[i * c.P + k]:
+                    add_feature(blocks, i, k, c.tau0 + i * c.P + k)
 
 
 cdef void hold(Blocks blocks, int32_t kind, const double* left, const double* right, double gain) noexcept nogil:
