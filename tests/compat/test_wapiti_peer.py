@@ -110,6 +110,13 @@ def test_update_writes_what_the_peer_writes(options):
     assert Path("ours").read_bytes() == Path("theirs").read_bytes()
 
 
+def test_data_without_sentences():
+    Path("model").write_bytes(model_of_the_peer("crf"))
+    Path("empty").write_text("\n\n")
+    done = run("label", "-m", "model", "-c", "empty")
+    assert (done.stdout, done.stderr) == wapiti("label", "-m", "model", "-c", "empty")
+
+
 def test_single_lines():
     """--me: each line is a sequence and lists its features."""
     Path("me").write_text("foo bar A\nx y B\nx bar A\nfoo y q B\nz:\\1 y B\n@w y B\n")

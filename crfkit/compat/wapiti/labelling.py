@@ -101,4 +101,4 @@ def _shown(rate: float) -> str:
 
 
 def _per_cent(part: int, whole: int) -> str:
-    return f"{100 * part / whole if whole else 0.0:5.2f}%"
+    return f"{_shown(100 * _ratio(part, whole)):>5}%"
