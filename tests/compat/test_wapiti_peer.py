@@ -49,6 +49,29 @@ def test_observations_that_several_patterns_make(patterns):
     assert run("label", "-p", "-s", "-m", "model", "test").stdout == wapiti("label", "-p", "-s", "-m", "model", "test")[0]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_observations_that_any_patterns_make(seed):
+    """A hundred patterns at once, whose regular expressions are put together at random, on cells that are, too."""
+    rng = random.Random(seed)
+    pieces = [*"abAZ1é._-+$[]", *(f"\\{letter}" for letter in "adlupswADLUPSW.*?\"\\^$")]
+    characters = [*"abAZ1._-+*^$%#\"\\[]:", "é", "Ж", "日", "\u00a0", "_x-1"]
+
+    def macro():
+        kind, place = rng.choice("xXttmmTM"), f"{rng.choice(('0', '-1', '+1', '-5', '@1', '@-1', '@9', '010', '0x1'))},{rng.choice('01')}"
+        regex = "".join(rng.choice(pieces) + rng.choice(("", "", "*", "?")) for _ in range(rng.randint(0, 4)))
+        return f"%{kind}[{place}]" if kind in "xX" else f"%{kind}[{place},\"{rng.choice(('', '^'))}{regex}{rng.choice(('', '$'))}\"]"
+
+    patterns = [f"{rng.choice('uuub*')}{number}:" + "/".join(macro() for _ in range(rng.randint(1, 3))) for number in range(100)]
+    words = ["".join(rng.choices(characters, k=rng.randint(1, 4))) for _ in range(12)]
+    rows = [[[*rng.choices(words, k=2), label] for label in rng.choices("XY", k=5)] for _ in range(8)]
+    Path("patterns").write_text("\n".join(patterns) + "\n", encoding="utf-8")
+    Path("train").write_text(text_of(rows), encoding="utf-8")
+    wapiti("train", "-i", "1", "-p", "patterns", "train", "theirs")
+    trained("-i", "1", name="ours")
+    names = [list(foreign.read(name).places) for name in ("theirs", "ours")]
+    assert names[0] == names[1] and len(names[0]) > 500
+
+
 def test_labels_that_the_model_does_not_have_are_not_counted():
     """Their tokens are, among all."""
     trained("-i", "8", "-1", "0.01")
