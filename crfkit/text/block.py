@@ -21,6 +21,8 @@ class Columns(NamedTuple):
     """The names of the columns, if the input has them."""
     path: str | None = None
     line: int | None = None
+    kind: str = ""
+    """What the first row looks like: see faults.kind_of."""
 
 
 def places_of(wanted: Sequence[str], names: Sequence[str], path: str | None) -> list[int]:

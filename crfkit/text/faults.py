@@ -47,16 +47,21 @@ CONLLU_HINT = " (CoNLL-U is read with --format conllu)"
 _CONLLU = re.compile(rb"\d+(?:[-.]\d+)?(?:\t[^\t]*){9,}")  # a line of it
 
 
+def kind_of(line: bytes) -> str:
+    """What a line may be rather than a row: "conllu", "#" for a comment, or "" for nothing else."""
+    return "conllu" if _CONLLU.match(line) else "#" if line.startswith(b"#") else ""
+
+
 def _ragged(fault: Found) -> str:
     block, columns = fault.block, fault.block.columns
     message = f"found {plural(fault.found, 'column')}, expected {fault.expected}"
     if columns.path is not None:
         message += f" as in {columns.path}:{columns.line}"
     line = block.data[fault.at :].split(b"\n", 1)[0]
-    first = b"" if columns.line is None or columns.path != block.path else line_of(block.data, columns.line - block.first_line)
-    if columns.names is None and (_CONLLU.match(line) or _CONLLU.match(first)):
+    first = columns.kind if columns.path == block.path else ""
+    if columns.names is None and "conllu" in (kind_of(line), first):
         message += CONLLU_HINT
-    elif line.startswith(b"#") or (first.startswith(b"#") and not block.comments):  # of a stretch, `first` may be another line
+    elif line.startswith(b"#") or (first == "#" and not block.comments):
         message += COMMENTS_HINT
     if b"\r" in line.rstrip(b"\r"):
         message += " (a carriage return is within the line: lines end with \\n or \\r\\n)"

@@ -15,7 +15,7 @@ from crfkit.errors import DataError
 from crfkit.values import lists
 
 from .block import Block, Columns, Marks
-from .faults import COMMENTS_HINT, NO_TOKENS, line_of, plural
+from .faults import COMMENTS_HINT, NO_TOKENS, kind_of, line_of, plural
 from .opening import LONGEST_LINE, Stretch, input_file, texts, too_long
 from .rows import first_row
 from .scanning import last_cut
@@ -129,7 +129,7 @@ class Source:
         if names is not None and not self.delimited and (n_cols < len(names) or (n_cols > len(names) and self.form == "conllu")):
             hint = COMMENTS_HINT if text.startswith(b"#") else ""
             raise DataError(f"found {plural(n_cols, 'column')}, expected {len(names)}: {' '.join(names)}{hint}", path, line)
-        return Columns(n_cols, names, path, line)
+        return Columns(n_cols, names, path, line, kind_of(text))
 
 
 def conllu_names(data: bytes) -> tuple[str, ...]:

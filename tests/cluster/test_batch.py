@@ -220,6 +220,17 @@ def test_errors_say_file_and_line(tmp_path, monkeypatch):
                 with_workers(monkeypatch, data, TEMPLATE, "lbfgs", **options)
 
 
+@pytest.mark.parametrize("text", ["# a note\n" + "a b c\n\n" * 200, "a b c\n\n" * 99 + "# b c\n\n" * 200, "".join(f"{k}" + 9 * "\t_" + "\n\n" for k in range(200))])
+def test_advice_is_that_of_one_machine(monkeypatch, text):
+    """It depends on the first row of the data. In a stretch, another line has its number."""
+    Path("train").write_text(text + "only two\n\n")
+    with pytest.raises(errors.DataError) as one:
+        on_one_machine("train", "U:%x[0,0]\n", "lbfgs")
+    with pytest.raises(errors.DataError) as many:
+        with_workers(monkeypatch, "train", "U:%x[0,0]\n", "lbfgs", shards=3)
+    assert str(many.value) == str(one.value)
+
+
 def test_errors_in_data_with_comments_do_not_ask_for_them(monkeypatch):
     """A line of the stretch has the number that the first row has in the file."""
     Path("train").write_text("# columns begin below\na b c\n\n" + "# a note\n# another\na b c\n\n" * 40 + "only two\n\na b c\n")

@@ -116,8 +116,8 @@ class DistributedCorpus:
         files: list[tuple[str, int, bool]] = []
 
         def accept(_: int, answer: dict[str, Any]) -> None:
-            n_cols, names, path, line = answer["columns"]
-            reader.columns = Columns(int(n_cols), None if names is None else tuple(map(str, names)), path, line)
+            n_cols, names, path, line, kind = answer["columns"]
+            reader.columns = Columns(int(n_cols), None if names is None else tuple(map(str, names)), path, line, kind)
             files[:] = [(str(name), int(size), bool(whole)) for name, size, whole in answer["files"]]
             reader.first, reader.train = (path, line), [name for name, *_ in files]
 

@@ -64,8 +64,8 @@ class Service:
             self.template = Template.parse(text, path) if dialect is None else dialects.parse(text, dialect)
         self.run, self.direction = Run(**run), direction
         check_data_dir(self.run.data_dir)
-        n_cols, names, path, line = columns
-        self.columns = Columns(n_cols, None if names is None else tuple(names), path, line)
+        n_cols, names, path, line, kind = columns
+        self.columns = Columns(n_cols, None if names is None else tuple(names), path, line, kind)
 
     def count(self, stretch: list[Any], most: int) -> Any:
         """See files.count."""
