@@ -190,10 +190,10 @@ def _tail(data: bytes) -> list[bytes]:
     end = len(data)
     while end > 0:
         start = data.rfind(b"\n", 0, end - 1) + 1
-        line = data[start:end].strip(b"\r\n \t")
+        line = data[start:end].rstrip(b"\r\n")  # a relation may end with a blank
         if TREE.fullmatch(line):
             found.append(line[len(GOLD) :])
-        elif line and not line.startswith(b"#"):
+        elif line.strip() and not line.startswith(b"#"):
             break
         end = start
     return found[::-1]
@@ -229,7 +229,7 @@ def _is_punctuation(form: bytes, upos: bytes) -> bool:
 
 def _carried(line: bytes, tree: Sentence) -> Sentence:
     words = []
-    for entry in line.strip(b" ").split(b"\t") if line.strip() else ():
+    for entry in line[1:].split(b"\t") if line else ():
         head, colon, relation = entry.partition(b":")
         number = _head(head, len(tree.words))
         if number is None:

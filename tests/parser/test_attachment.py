@@ -94,9 +94,11 @@ RIGHT = "# gold 2:nsubj\t0:root\t2:advmod\t2:punct"
 
 
 def test_gold_trees_behind_the_last_sentence():
-    """Not of every sentence; with comments around them; of sentences of more than nine words."""
+    """Not of every sentence; with comments around them; of sentences of more than nine words; with a blank at the end of a relation."""
     found = evaluate_heads(carrying([GOLD, changed(3, head="4")], "# x", "# gold", RIGHT, "# end")).as_dict()
     assert (found["sentences"], found["words"], found["unlabelled"], found["labelled"]) == (1, 4, 0.75, 0.75)
+    blank = [*GOLD[:3], (".", "PUNCT", "2", "punct ")]
+    assert evaluate_heads(carrying([blank], RIGHT + " ")).as_dict()["labelled"] == 1
     chain = [("a", "X", str(k), "dep") for k in range(12)]
     assert evaluate_heads(carrying([chain], "# gold " + "\t".join(f"{k}:dep" for k in range(12)))).as_dict()["labelled"] == 1
 
