@@ -6,8 +6,10 @@ import random
 import unicodedata
 
 import pytest
+from parser.test_parser import TEMPLATE, sentence
 from parser.test_parser_files import by_tabs, learned, run
 
+import crfkit
 from crfkit.errors import DataError
 from crfkit.evaluation.attachment import evaluate_heads
 
@@ -101,6 +103,18 @@ def test_gold_trees_behind_the_last_sentence():
     assert evaluate_heads(carrying([blank], RIGHT + " ")).as_dict()["labelled"] == 1
     chain = [("a", "X", str(k), "dep") for k in range(12)]
     assert evaluate_heads(carrying([chain], "# gold " + "\t".join(f"{k}:dep" for k in range(12)))).as_dict()["labelled"] == 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_gold_trees_behind_the_text_are_those_of_the_file(tmp_path, seed):
+    """Whatever characters their relations have. The parser has learned them."""
+    rng = random.Random(seed)
+    trees = [sentence(rng, rng.randrange(1, 7), ("a:b", " a", "a ", "#", "0:a", "# gold 1:a", "\u2028")) for _ in range(6)]
+    (tmp_path / "gold").write_text(by_tabs(trees))
+    crfkit.learn(trees, TEMPLATE, "lookahead", format="conllu", labels=True, passes=5, dropout=0).save(tmp_path / "m")
+    (tmp_path / "out").write_bytes(run("tag", tmp_path / "m", tmp_path / "gold").stdout_bytes)
+    out, gold = str(tmp_path / "out"), str(tmp_path / "gold")
+    assert evaluate_heads(out).as_dict() == evaluate_heads(out, gold).as_dict()
 
 
 @pytest.mark.parametrize(
