@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 import tempfile
+from collections import ChainMap
 from fractions import Fraction
 from pathlib import Path
 
@@ -105,6 +106,13 @@ def test_a_model_that_was_trained_without_data(tmp_path):
         library.Trainer(verbose=False).train(str(tmp_path / "m"))
         with pytest.raises(ValueError, match="has no labels: it was trained without data"):
             compat.Tagger().open(str(tmp_path / "m"))
+
+
+def test_mappings_that_are_no_dict_have_their_values():
+    """python-crfsuite takes them for lists."""
+    item = ChainMap({"a": 2.0}, {"b": "x"})
+    assert compat.ItemSequence([item]).items() == compat.ItemSequence([dict(item)]).items() == pycrfsuite.ItemSequence([dict(item)]).items()
+    assert pycrfsuite.ItemSequence([item]).items() == [{"a": 1.0, "b": 1.0}]
 
 
 def test_taggers_and_items_can_be_pickled(model):
