@@ -68,17 +68,6 @@ def test_damaged_trees_are_refused_with_their_line(tmp_path, old, new, message):
             assert f"{tmp_path / 'train'}:{int(number) + 5}:" in line
 
 
-def test_sentences_of_python_are_refused_with_their_place():
-    rows = [list(row) for row in corpus(1)[0]]
-    rows[0][6] = "99"
-    with pytest.raises(DataError, match="sentence 2, token 1: HEAD is '99'"):
-        crfkit.learn([corpus(1)[0], rows], TEMPLATE, "lookahead", format="conllu")
-    rows = [list(row) for row in corpus(1)[0]]
-    rows[0][7] = "a\tb"
-    with pytest.raises(DataError, match=r"sentence 2, token 1: DEPREL 'a\\tb' holds a tab, a line end or a zero byte"):
-        crfkit.learn([corpus(1)[0], rows], TEMPLATE, "lookahead", format="conllu", labels=True)
-
-
 def test_a_parser_is_made_of_a_parser_s_model():
     assert Parser(MODEL).tag(corpus(5, 1)[0]) == Parser(MODEL.tagger()).tag(corpus(5, 1)[0])
     for other in (3, None, crfkit.learn([[["a", "X"], ["b", "Y"]]], "U:%x[0,0]\n", "perceptron")):

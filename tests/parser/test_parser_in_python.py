@@ -61,6 +61,14 @@ def test_sentences_that_are_none(given):
         MODEL.tagger().tag_many(given)
 
 
+@pytest.mark.parametrize(("column", "cell", "message"), [(6, "99", "HEAD is '99'"), (7, "a\tb", r"DEPREL 'a\\tb' holds a tab, a line end or a zero byte$")])
+def test_sentences_are_refused_with_their_place(column, cell, message):
+    rows = [list(row) for row in corpus(1)[0]]
+    rows[0][column] = cell
+    with pytest.raises(DataError, match=f"sentence 2, token 1: {message}"):
+        crfkit.learn([corpus(1)[0], rows], TEMPLATE, "lookahead", format="conllu", labels=True)
+
+
 @pytest.mark.parametrize("depth", [0, 2])
 def test_only_roots_get_the_relation_of_roots(depth):
     """Also in words that were never seen, where all relations have the same score, and this one is the first."""
