@@ -12,6 +12,7 @@ from crfkit.decode.sentence import OneSentence
 from .errors import DataError, TemplateError
 from .header import template_of
 from .text.faults import list_of, plural
+from .values import shown
 
 if TYPE_CHECKING:
     from crfkit.text.block import Columns
@@ -105,15 +106,18 @@ class Decoders:
         own = self._header["column_names"]
         names = None if columns is None else columns.names
         if own is not None and names is not None:
-            return self._reordered(own, names, columns)
+            return self._reordered(own, names, columns, behind)
         if 0 < n_columns < self.needs.columns + behind:
             self.needs.refuse(n_columns, *(() if columns is None else (columns.path, columns.line)), behind=behind)
         return None
 
-    def _reordered(self, own: list[str], names: Sequence[str], columns: Any) -> tuple[int, ...] | None:
+    def _reordered(self, own: list[str], names: Sequence[str], columns: Any, behind: int) -> tuple[int, ...] | None:
         """The decoder for columns that have the names of training, but maybe other places."""
         used = self.first.index.plan.columns
         key = places_of_used([own[column] for column in used], names, columns)
+        if behind and columns.n_cols - 1 in key:
+            reason = f"the model's template uses the last column, {shown(names[columns.n_cols - 1])}, where possible labels are expected"
+            raise DataError(reason, columns.path, columns.line)
         if list(key) == used:
             return None
         if key not in self._of:

@@ -290,7 +290,7 @@ class Tagger(Described):
         def work(block: Block) -> R:
             rows = Rows(form, None if label is None else label_column(label, block.columns, form))
             rows.parse(block)
-            key = self.decoders.key(block.columns.n_cols, block.columns, behind=int(partial and form == "columns"))
+            key = self.decoders.key(block.columns.n_cols, block.columns, behind=int(partial and label is None and form == "columns"))
             with self.decoders.scratch(key) as scratch:
                 return printer.text(scratch, rows)
 

@@ -89,6 +89,17 @@ def test_named_columns_are_filled_in_too(tmp_path):
     assert "--fill needs a model that was trained with --label" in command("tag", "--fill", "last", stdin="a ?\n", code=2).stderr
 
 
+def test_possible_labels_are_not_read_from_a_column_of_the_template(tmp_path):
+    """Its cells may look like labels. With --fill, the column of labels has them, wherever it stands."""
+    (tmp_path / "train").write_text("# columns = label word pos\nX a X\nY b Y\n\n")
+    crfkit.learn("train", template="U:%x[0,word]\nU1:%x[0,pos]\n", label="label").save("m")
+    for names, row in (("label word pos", "? a Y"), ("pos word", "X a"), ("word pos", "a Y")):
+        said = command("tag", "--partial", "m", stdin=f"# columns = {names}\n{row}\n\n", code=1).stderr
+        assert said == f"crfkit: error: <stdin>:2: the model's template uses the last column, '{names.split()[-1]}', where possible labels are expected\n"
+    assert command("tag", "--partial", "m", stdin="# columns = pos word free\nX a Y\n\n").stdout.endswith("X a Y Y\n\n")
+    assert command("tag", "--partial", "--fill", "m", stdin="# columns = label word pos\nY a X\n\n").stdout.endswith("Y a X\n\n")
+
+
 def test_a_row_that_begins_with_a_carriage_return_stays_whole(tmp_path):
     """Behind a header, too, it is no line end."""
     crfkit.learn([[("a", "X"), ("b", "Y")]], template="U0:%x[0,0]", algorithm="perceptron").save("m")

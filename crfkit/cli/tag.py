@@ -172,8 +172,8 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
     previous label, label, and weight times value; and these again in the rival. `rest`: what the others say together, and how
     many they are.
 
-    With --partial, the possible labels replace the label: in the first column of CRFsuite's format, in
-    CoNLL-U in the column that the model predicts. `_` in CoNLL-U means any label.
+    With --partial, the possible labels replace the label: in the first column of CRFsuite's format, in CoNLL-U and
+    with --fill in the column that the model predicts. `_` in CoNLL-U means any label.
 
     A parser fills in the column head, and deprel if it was trained with --labels. Everything else is written byte
     for byte. If a FILE has trees, they follow the last sentence as comments, for crfkit eval --heads.
