@@ -44,7 +44,7 @@ from .reader import Reader
 if TYPE_CHECKING:
     from .parser import ParserTraining
 
-_MANY = 1_000_000  # attributes of all tokens
+_MANY = 200_000  # attributes of all tokens: sbcd takes ten seconds or more
 _IN_HEADER = ("features", "min_freq", "partial", "prune", "seed", "select")
 
 
