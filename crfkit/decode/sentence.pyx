@@ -104,7 +104,7 @@ cdef class OneSentence(Scratch):
         if rows is None:
             rows = Rows(self.form)
             rows.loose, rows.spelled = self.loose, self.spelled
-        self.source, self.lattice.c.T = None, 0
+        self.source, self.lattice.c.T, self.expected = None, 0, False
         fill_rows(rows, (sentence,))
         self.own = rows
         if rows.c.n_tok and rows.c.n_cols < self.columns:

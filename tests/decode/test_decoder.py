@@ -184,7 +184,7 @@ def test_a_sentence_from_python_is_one_of_rows():
     assert refused == [1]
     with pytest.raises(DataError):
         scratch.read([[3]])
-    assert scratch.length == 0 and scratch.best_labels() == []
+    assert scratch.length == 0 and scratch.best_labels() == [] and scratch.log_z() == 0
 
 
 def test_gold_labels():
