@@ -24,7 +24,9 @@ from crfkit.text.table cimport rows_cell
 from crfkit.text.writing cimport OutC, Output, out_bytes, out_char, out_reserve
 from .states cimport KINDS, LEFT, NOBODY, RIGHT, SHIFT, state_allows, state_do, state_ended, state_start, state_undo
 from .statetables cimport NO_ROW, LineC, StateTables, has_feature, key_home, line_find
-from .trees cimport Compared, TreeColumns, check_ids, copy_values, number_in
+from .trees cimport Compared, TreeColumns, copy_values, number_in
+
+from .trees import check_ids
 
 cdef enum:
     PART_OF_MARGIN = 3      # what a left arc that can wait needs over shift: the third part (docs/defaults.md)

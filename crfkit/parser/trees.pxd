@@ -36,8 +36,6 @@ cdef class TreeColumns:
     cdef readonly int32_t id, head, relation
 
 
-cpdef check_ids(Rows rows, int32_t column)
-
 # The value of a number written in digits; -1 for anything else, and for numbers too large for a token.
 cdef int64_t number_in(const char* s, int64_t n) noexcept nogil
 

@@ -87,7 +87,7 @@ cdef class TreeColumns:
         self.id, self.head, self.relation = places_of(("id", "head", "deprel"), names, path)
 
 
-cpdef check_ids(Rows rows, int32_t column):
+def check_ids(Rows rows not None, int32_t column):
     """DataError unless the words of each sentence are numbered 1, 2, 3 ..., as heads refer to these numbers."""
     cdef int64_t s, t
     cdef int32_t n

@@ -10,8 +10,8 @@ cdef struct PlaceC:                     # where messages say the fault is, count
     int64_t sentence, token
 
 
-cpdef int fill_items(Rows rows, sentences, bint labelled=*, int64_t before=*) except -1
 cpdef int fill_rows(Rows rows, sentences, bint labelled=*, int64_t before=*) except -1
+cdef int fill_items(Rows rows, sentences, bint labelled=*, int64_t before=*) except -1
 
 # Append bytes, or a str that is not plain ASCII. Declared here so that the compiler does not inline it into the loop, which
 # rarely needs it.

@@ -48,12 +48,21 @@ cdef enum:
     AHEAD = 6                           # names ahead of the current one that are prefetched: they lie anywhere in memory
 
 
-cpdef int fill_items(Rows rows, sentences, bint labelled=False, int64_t before=0) except -1:
-    """Replace the rows by these sentences, lists of items. Messages number them from `before` + 1."""
+cpdef int fill_rows(Rows rows, sentences, bint labelled=False, int64_t before=0) except -1:
+    """Replace the rows by these sentences, lists of items or, where rows have no attributes, of rows of cells. With `labelled`, items
+    have labels. Messages number sentences of items from `before` + 1."""
+    if rows is None:
+        raise TypeError("expected Rows, found None")
+    if rows.c.form == FORM_CRFSUITE:
+        return fill_items(rows, sentences, labelled, before)
+    rows.fill(sentences)
+    return 0
+
+
+cdef int fill_items(Rows rows, sentences, bint labelled=False, int64_t before=0) except -1:
+    """The same for rows in CRFsuite's form."""
     cdef PlaceC place
     place.sentence = before
-    if rows.c.form != FORM_CRFSUITE:
-        raise ValueError("only the form of CRFsuite has attributes")
     rows.reset()
     rows.c.n_cols = 1
     try:
@@ -64,13 +73,6 @@ cpdef int fill_items(Rows rows, sentences, bint labelled=False, int64_t before=0
         rows.reset()
         raise
     rows.finish()
-
-
-cpdef int fill_rows(Rows rows, sentences, bint labelled=False, int64_t before=0) except -1:
-    """Replace the rows by these sentences, lists of items or, where rows have no attributes, of rows of cells."""
-    if rows.c.form == FORM_CRFSUITE:
-        return fill_items(rows, sentences, labelled, before)
-    rows.fill(sentences)
     return 0
 
 

@@ -11,6 +11,7 @@ from parser.test_parser import TEMPLATE, corpus
 import crfkit
 from crfkit.errors import CrfkitWarning, DataError
 from crfkit.parser.model import Parser, ParserModel
+from crfkit.parser.trees import check_ids
 
 
 def learned(**options):
@@ -59,6 +60,11 @@ def test_weights_that_are_all_zero_are_told():
 def test_sentences_that_are_none(given):
     with pytest.raises(DataError, match=f"found {given!r}, expected sentences"):
         MODEL.tagger().tag_many(given)
+
+
+def test_rows_whose_numbers_are_checked_must_be_there():
+    with pytest.raises(TypeError):
+        check_ids(None, 0)
 
 
 @pytest.mark.parametrize(("column", "cell", "message"), [(6, "99", "HEAD is '99'"), (7, "a\tb", r"DEPREL 'a\\tb' holds a tab, a line end or a zero byte$")])

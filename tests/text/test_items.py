@@ -13,7 +13,7 @@ import crfkit
 from crfkit.errors import DataError
 from crfkit.text.faults import ordered
 from crfkit.text.groups import append_sequence
-from crfkit.text.items import fill_items, read_sentence
+from crfkit.text.items import fill_rows, read_sentence
 from crfkit.text.rows import Rows
 
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6)
@@ -29,7 +29,7 @@ items = st.one_of(st.lists(encoded, max_size=4), st.dictionaries(encoded, values
 
 def found(sentences, **how):
     rows = Rows("crfsuite")
-    fill_items(rows, sentences, **how)
+    fill_rows(rows, sentences, **how)
     return [[[(name.decode(), value) for name, value in token] for token in sentence] for sentence in rows.attributes()]
 
 
@@ -69,7 +69,7 @@ def test_sentences_in_several_blocks_are_numbered_through():
 @given(st.lists(st.lists(items, max_size=3), max_size=4), st.data())
 def test_sequences_are_copied_with_their_labels_or_new_ones(sentences, data):
     source, copy = Rows("crfsuite"), Rows("crfsuite")
-    fill_items(source, [[(item, "XY"[k % 2]) for k, item in enumerate(sentence)] for sentence in sentences], labelled=True)
+    fill_rows(source, [[(item, "XY"[k % 2]) for k, item in enumerate(sentence)] for sentence in sentences], labelled=True)
     order = data.draw(st.lists(st.sampled_from(range(len(sentences))), max_size=5)) if sentences else []
     relabelled = data.draw(st.booleans())
     for place in order:
@@ -79,9 +79,14 @@ def test_sequences_are_copied_with_their_labels_or_new_ones(sentences, data):
     assert copy.sentences() == [[[b"Z"]] * len(labels[place]) if relabelled else labels[place] for place in order]
 
 
+def test_there_must_be_rows():
+    with pytest.raises(TypeError):
+        fill_rows(None, [])
+
+
 def test_impossible_copies_are_refused():
     rows, other = Rows("crfsuite"), Rows("crfsuite")
-    fill_items(rows, [[["a"]]])
+    fill_rows(rows, [[["a"]]])
     for bad in (-1, 1):
         with pytest.raises(IndexError):
             append_sequence(other, rows, bad)
@@ -164,8 +169,8 @@ def test_exceptions_of_the_callers_objects_pass_through(place):
 def test_a_label_of_two_gigabytes():
     """Its length has 32 bits in the rows."""
     label, rows = "X" * (2**31), Rows("crfsuite")
-    fill_items(rows, [[["a"]]])
-    for task in (lambda: fill_items(Rows("crfsuite"), [[(["a"], label)]], True), lambda: append_sequence(Rows("crfsuite"), rows, 0, [label])):
+    fill_rows(rows, [[["a"]]])
+    for task in (lambda: fill_rows(Rows("crfsuite"), [[(["a"], label)]], True), lambda: append_sequence(Rows("crfsuite"), rows, 0, [label])):
         with pytest.raises(DataError, match=r"^sentence 1, token 1: found a label of 2147483648 bytes, expected at most 2,147,483,647$"):
             task()
 
@@ -184,7 +189,7 @@ def test_names_in_ascii_among_others(sentence, more, place):
     sentence.insert(min(place, len(sentence)), [f"n{k}" * (1 + k % 50) for k in range(more)])
     rows = Rows("crfsuite")
     rows.loose = True
-    fill_items(rows, [sentence])
+    fill_rows(rows, [sentence])
     pairs = [[name if isinstance(name, tuple) else (name, 1.0) for name in item] for item in sentence]
     expected = [[(name if isinstance(name, bytes) else name.encode(), value) for name, value in item] for item in pairs]
     assert rows.attributes() == [expected]

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from crfkit.features.indexing import IndexBuilder
-from crfkit.text.items import fill_items
+from crfkit.text.items import fill_rows
 from crfkit.text.rows import Rows
 from crfkit.weights.layout import Layout
 from crfkit.weights.pruning import frequent
@@ -28,7 +28,7 @@ def test_attributes_of_enough_occurrences_are_left(labels, least, values):
             if place:
                 count[None, sentence[place - 1][1], label] += weight
     rows = Rows("crfsuite")
-    fill_items(rows, sentences, True)
+    fill_rows(rows, sentences, True)
     rows.weigh(array.array("f", weights))
     builder = IndexBuilder(None, crfsuite=True)
     builder.add(rows)

@@ -9,7 +9,7 @@ import numpy
 
 from crfkit.errors import DataError
 from crfkit.tagging import Tagger
-from crfkit.text.items import fill_items
+from crfkit.text.items import fill_rows
 from crfkit.text.opening import input_file, texts
 from crfkit.text.reading import BLOCK_SIZE, BYTE_ORDER_MARK, whole
 from crfkit.text.rows import Rows
@@ -48,7 +48,7 @@ def sequences(source: Any) -> list[Rows]:
     """Labelled lines as sequences for crfkit."""
     rows = Rows("crfsuite", LAST)
     rows.loose = True
-    fill_items(rows, ([(observations, label)] for block in blocks(source, True) for _, observations, label in block), labelled=True)
+    fill_rows(rows, ([(observations, label)] for block in blocks(source, True) for _, observations, label in block), labelled=True)
     return [rows]
 
 
