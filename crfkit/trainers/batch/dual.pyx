@@ -248,6 +248,7 @@ cdef class DualAscent(OnlineTrainer):
             flawed += self.wrong[s] > 0
         return accuracies(wrong, self.data.c.n_tok, flawed, self.data.c.n_seq)
 
+
 cdef int add_variables(DualAscent ascent, DualC* first) except -1:
     """Make room for the dual variables of all sequences; `first`: of the first one."""
     cdef int64_t n = ascent.data.c.n_seq

@@ -27,7 +27,6 @@ cdef class Survey(Arena):
     cdef int32_t* at                    # the attribute of each slot at a token
 
 
-
 cdef class Nests(Arena):
     cdef readonly int32_t n             # rows of sums
     cdef Dataset data                   # which `c` is a view of

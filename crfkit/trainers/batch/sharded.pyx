@@ -55,7 +55,7 @@ cdef class Share(Arena):
         cdef:
             const LayoutC* c = &self.layout.c
             const DatasetC* data
-            int64_t u, r, first, n = 0
+            int64_t k, r, u, first, n
             Objective objective
         marks = bytearray(c.n_cells + 1)
         cdef uint8_t[::1] used = marks, met = bytearray(pairs_row(c) + 1)
@@ -74,9 +74,9 @@ cdef class Share(Arena):
         found = array.array("q", [0]) * marks.count(1)
         cdef int64_t[::1] cell = found
         n = 0
-        for u in range(c.n_cells):
-            if used[u]:
-                cell[n] = u
+        for k in range(c.n_cells):
+            if used[k]:
+                cell[n] = k
                 n += 1
         return found
 

@@ -180,8 +180,9 @@ cdef class CalibratedTrainer(OnlineTrainer):
         self.begin_anew(start)
         return self.begin_trial(rate, n)
 
+
 cdef int load_kind(CalibratedTrainer trainer, BufferC* buffer, const int64_t* ptr, int32_t T, const int32_t* ids, const float* val,
-                int64_t first_row, bint gains, const float** out) except -1 nogil:
+                   int64_t first_row, bint gains, const float** out) except -1 nogil:
     """Values of the attributes of one kind, whose rows begin with `first_row`, times their gains or scales."""
     cdef int64_t u, first = ptr[0], last = ptr[T]
     cdef double value
