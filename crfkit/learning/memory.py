@@ -72,6 +72,12 @@ def lattice_bytes(corpus: Corpus) -> int:
     return DOUBLE * width * (6 * longest + 5 * width) + steps
 
 
+def threads_with_work(corpus: Corpus, options: Any, threads: int) -> int:
+    """How many of these threads a trainer needs: small data need fewer."""
+    shares = corpus.dataset.n_tokens // CHUNK_TOKENS if hasattr(options, "max_iter") else corpus.dataset.n_sequences // BLOCK_SEQUENCES
+    return min(threads, 1 + shares)
+
+
 def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, taggers: int = 0) -> int:
     """Estimated peak memory of training with so many threads, and so many that tag development data: what is in use now, and
     what the trainer keeps. 0 if the system does not tell what is in use."""
@@ -83,12 +89,10 @@ def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, 
         now, peak = _status("RssAnon") or now, 0
     if not now:
         return 0
-    batch = hasattr(options, "max_iter")
-    shares = corpus.dataset.n_tokens // CHUNK_TOKENS if batch else corpus.dataset.n_sequences // BLOCK_SEQUENCES
-    threads = min(threads, 1 + shares)  # small data need fewer
+    threads = threads_with_work(corpus, options, threads)
     own = trainer_class(algorithm).expected_bytes(corpus.dataset, corpus.layout, options, threads)
     own += sum(corpus.layout.n_attributes) * INDEX
-    if in_files and not batch:  # what is in memory of them, twice while it is put in order
+    if in_files and not hasattr(options, "max_iter"):  # what is in memory of them, twice while it is put in order
         own += 2 * min(WINDOW_BYTES, corpus.dataset.n_incidences[0] * 8 + corpus.dataset.n_tokens * 16)
     return max(peak, now + own + (threads + taggers) * lattice_bytes(corpus))
 

@@ -36,7 +36,7 @@ from .development import DevSet
 from .divergence import Divergence, value_warning
 from .fitting import chooses_penalty, fitted, reasons
 from .judging import check_files, check_stream, not_default
-from .memory import check_data_dir, check_memory, expected_memory
+from .memory import check_data_dir, check_memory, expected_memory, threads_with_work
 from .passes import Passes
 from .progress import Progress, StopRequest
 from .reader import Reader
@@ -243,8 +243,8 @@ class Local:
         """What would take less memory."""
         ways = ["raise --min-freq", "keep fewer attributes with --select"]
         if getattr(options, "warm_up", 0):
-            data, threads = (corpus.dataset, corpus.layout), at_work(self.algorithm, self.run, corpus)
-            more, less = (trainer_class(self.algorithm).expected_bytes(*data, chosen, threads) for chosen in (options, replace(options, warm_up=0)))
+            threads, cls = threads_with_work(corpus, options, at_work(self.algorithm, self.run, corpus)), trainer_class(self.algorithm)
+            more, less = (cls.expected_bytes(corpus.dataset, corpus.layout, chosen, threads) for chosen in (options, replace(options, warm_up=0)))
             ways = ["take --warm-up 0"] * (less < more) + ways
         return ways
 

@@ -145,6 +145,7 @@ def test_max_memory_refuses_training_that_would_take_more(tmp_path, monkeypatch)
     assert said.startswith("training would take about ")
     advice = "use an online trainer such as sgd or perceptron, take --warm-up 0, raise --min-freq, or keep fewer attributes with --select"
     assert said.endswith(f"more than --max-memory 1M: {advice}")
+    assert error("learn", "--max-memory", "1M", "--threads", 100, *files).endswith(advice)  # of which small data need few
     without = "use an online trainer such as sgd or perceptron, raise --min-freq, or keep fewer attributes with --select"
     crfkit("learn", "-q", "--max-iter", 2, "template", "train", "first")
     # no warm-up: not wanted, without a penalty, from other weights, on small data; or it takes no more than what follows it
