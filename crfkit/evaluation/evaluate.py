@@ -76,7 +76,7 @@ class Outputs:
     `gold`: a file with the gold labels and the same sentences. They are in the column `label`, else in the last one (with "crfsuite"
     in the first). The predicted labels are then in the column `label` of the inputs, or in the last one if a column was added.
     `delimiter`: a character or a regular expression. Without it columns end at tabs, or at blanks where a line has no tab.
-    `segments`: count words, too; `lexicon` says which of them are known: a set of words, or a file that read_lexicon reads.
+    `segments`: count words, too; `lexicon` says which of them are known: a set of str or bytes, or a file that read_lexicon reads.
     `comments`: lines that begin with '#' and stand before a sentence are no tokens.
     `keep`: what `compare` needs.
     """
@@ -101,8 +101,7 @@ class Outputs:
         self.strict = strict
         self._names = _candidates(scheme, strict)
         _check_together(scheme, outside, format, label, delimiter, segments, lexicon, gold, comments)
-        if lexicon is not None and not isinstance(lexicon, Set):
-            lexicon = read_lexicon(lexicon)
+        known = None if lexicon is None else _words(lexicon) if isinstance(lexicon, Set) else read_lexicon(lexicon)
         self._tallies, self.marks = [], Marks()
         files, entries = Labelled(format, label, delimiter, comments), Source(inputs).inputs
         right: Iterable[Sentence] | None = None if gold is None else files.sentences(gold, self.marks)
@@ -113,7 +112,7 @@ class Outputs:
             tally = Tally(
                 _tables(self._names, strict),
                 word_starts=WORD_STARTS if segments else None,
-                lexicon=lexicon,
+                lexicon=known,
                 keep=keep,
                 raw=scheme == "none",
                 outside=outside.encode(errors="surrogatepass"),
@@ -165,6 +164,11 @@ def read_lexicon(path: Any) -> frozenset[bytes]:
     """The words of a file: the first field of each line."""
     words = (line.split(maxsplit=1) for block in Source(path, allow_empty=True) for line in block.data.splitlines())
     return frozenset(fields[0] for fields in words if fields)
+
+
+def _words(lexicon: Set[str | bytes]) -> frozenset[bytes]:
+    """The words of a set as they stand in files."""
+    return frozenset(word.encode(errors="surrogatepass") if isinstance(word, str) else word for word in lexicon)
 
 
 def _candidates(scheme: str, strict: bool) -> list[str]:

@@ -337,8 +337,9 @@ def test_a_lexicon_is_the_first_column_of_a_file(tmp_path):
     path = tmp_path / "words"
     path.write_text("ab\nb 3\n\n  c\td\n", encoding="utf-8")
     assert read_lexicon(path) == {b"ab", b"b", b"c"}
-    (scores,) = Outputs(io.BytesIO(b"a B B\nb E E\nd S S\n"), segments=True, lexicon=path).scores
-    assert (scores.words.gold, scores.unknown_words.gold) == (2, 1)
+    for lexicon in path, {b"ab", b"c"}, {"ab", "\ud800"}, frozenset(["ab"]):
+        (scores,) = Outputs(io.BytesIO(b"a B B\nb E E\nd S S\n"), segments=True, lexicon=lexicon).scores
+        assert (scores.words.gold, scores.unknown_words.gold) == (2, 1)
     with pytest.raises(FileError, match="nowhere: cannot be read"):
         Outputs([tmp_path / "nowhere"])
 
