@@ -32,9 +32,9 @@ cdef inline int grams_grow(Arena arena, GramTableC* t, int64_t n) except -1 nogi
     cdef int64_t size = 16, i, old_size = <int64_t>t.mask + 1 if t.slots.data != NULL else 0
     while n * 3 > size * 2:
         size *= 2
+    arena_reserve(arena, &t.slots, 0, sizeof(GramC))    # the arena will free them
     buffer_reserve(&before, size, sizeof(GramC))
     memset(before.data, 0, <size_t>size * sizeof(GramC))
-    arena_reserve(arena, &t.slots, 0, sizeof(GramC))    # the arena will free them
     buffer_swap(&before, &t.slots)
     t.mask = <uint64_t>size - 1
     was = <const GramC*>before.data

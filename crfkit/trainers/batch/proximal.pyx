@@ -287,7 +287,7 @@ cdef int screen(Proximal ascent) except -1:
         int64_t a, t, u, k, first, n, found = 0
     with nogil:
         for a in range(c.A):
-            n = layout_row(&ascent.layout.c, a, &first)
+            n = layout_row(c, a, &first)
             ascent.kept[a] = False
             for k in range(first, first + n):
                 if ascent.w[k] != 0 or fabs(ascent.pull[k] + ascent.sum[k]) > IDLE * ascent.l1:
