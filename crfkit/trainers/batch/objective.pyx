@@ -215,10 +215,11 @@ cdef class Objective:
         if self.w == NULL or not 0 <= first <= last <= (PARTS if what in (GATHER, FINISH) else self.layout.c.P // COLUMNS):
             raise ValueError("no share of work at hand")
         if what == GATHER:
-            for worker in self.workers[1:]:
-                with nogil:
-                    add_part(layout.n_cells, first, last, worker.g, leader.g)
-                    add_part(self.nests.n * <int64_t>layout.P, first, last, worker.g_sums, leader.g_sums)
+            for part in range(first, last):             # part by part, so that the sum stays in the cache
+                for worker in self.workers[1:]:
+                    with nogil:
+                        add_part(layout.n_cells, part, worker.g, leader.g)
+                        add_part(self.nests.n * <int64_t>layout.P, part, worker.g_sums, leader.g_sums)
             return
         with nogil:
             if what == ADD_UP:
@@ -230,10 +231,10 @@ cdef class Objective:
                     complete(self, part)
 
 
-cdef void add_part(int64_t n, int64_t first, int64_t last, const double* of, double* to) noexcept nogil:
-    """Add parts first .. last - 1 of a vector of n numbers to another one."""
-    cdef int64_t start = n * first // PARTS
-    K.add(n * last // PARTS - start, to + start, of + start)
+cdef void add_part(int64_t n, int part, const double* of, double* to) noexcept nogil:
+    """Add a part of a vector of n numbers to another one."""
+    cdef int64_t start = n * part // PARTS
+    K.add(n * (part + 1) // PARTS - start, to + start, of + start)
 
 
 cdef void complete(Objective objective, int part) noexcept nogil:
