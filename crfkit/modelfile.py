@@ -68,6 +68,8 @@ _FOREIGN = (
     (b"d\0\0\0", "a CRF++ binary model; crfkit convert makes one of crfkit's of it"),
     (b"\0\0\0d", "a CRF++ binary model of a machine with another byte order; its text model, which crf_learn -t writes, opens"),
     (b"\x1f\x8b", "compressed with gzip; gunzip it first"),
+    (b"BZh", "compressed with bzip2; bunzip2 it first"),
+    (b"\xfd7zXZ", "compressed with xz; unxz it first"),
     (b"\x80", "a Python pickle, which crfkit never loads"),
     (b"version https://git-lfs", "a Git LFS pointer instead of the file itself; run git lfs pull"),
 )

@@ -14,6 +14,7 @@ from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.decode.printing import Printer
 from crfkit.errors import CrfkitWarning, FileError, OptionError
 from crfkit.replacing import empty_folders_removed, remove_leftovers, replacing, write_texts
+from crfkit.text.compression import without_suffix
 from crfkit.text.reading import Source
 from crfkit.values import named, shown
 
@@ -165,7 +166,7 @@ class Service:
 
 def targets_of(names: Sequence[str], folder: str) -> list[str]:
     """Where the result for each file goes: a file of its name, without the ending of compressed ones."""
-    found = [os.path.join(folder, os.path.basename(name).removesuffix(".gz")) for name in names]
+    found = [os.path.join(folder, without_suffix(os.path.basename(name))) for name in names]
     for target, files in Counter(found).items():
         if files > 1:
             raise OptionError(f"--output-dir: two files would be written to {target}")

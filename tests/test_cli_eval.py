@@ -1,7 +1,9 @@
 """`crfkit eval` from the outside: layouts to the byte, options, errors and exit codes."""
 
+import bz2
 import gzip
 import json
+import lzma
 import os
 import subprocess
 import sys
@@ -83,13 +85,15 @@ def test_chunks_without_a_type_are_listed_as_conlleval_lists_them():
         EXAMPLE.replace("\n", "\r\n").encode(),
         b"\xef\xbb\xbf" + EXAMPLE.encode(),
         gzip.compress(EXAMPLE.encode(), mtime=0),
+        bz2.compress(EXAMPLE.encode()),
+        lzma.compress(EXAMPLE.encode()),
         EXAMPLE.rstrip("\n").encode(),
         b"\n \t \n" + EXAMPLE.replace("\n\n", "\n\n  \n\t\n").encode() + b"\n\n",
         b"# columns = word pos gold predicted\n" + EXAMPLE.encode(),
         EXAMPLE.replace("\n\n", "\n-X- x O O\n").encode(),
         EXAMPLE.replace(" ", ",").encode(),
     ],
-    ids=["tabs", "CRLF", "BOM", "gzip", "no final newline", "blank lines", "header", "boundary", "commas"],
+    ids=["tabs", "CRLF", "BOM", "gzip", "bzip2", "xz", "no final newline", "blank lines", "header", "boundary", "commas"],
 )
 def test_forms_of_input(data):
     delimiter = ["-d", ","] if b"," in data and data.isascii() else []

@@ -126,8 +126,8 @@ BAD_DATA = [
     (b"word\nword\n", "train:1: found 1 column, expected at least two, with tabs or blanks between"),
     (b"\xff\xfea\0", "train:1: the text is in UTF-16"),
     ("a X\n".encode("utf-32"), "train:1: the text is in UTF-32"),
-    (bz2.compress(b"a X\n"), "train:1: the data are compressed by bzip2: expected UTF-8, plain or compressed by gzip"),
-    (lzma.compress(b"a X\n"), "train:1: the data are compressed by xz"),
+    (b"\x28\xb5\x2f\xfd\0\0", "train:1: the data are compressed by zstd: expected UTF-8, plain or compressed by gzip, bzip2 or xz"),
+    (bz2.compress(lzma.compress(b"a X\n")), "train:1: the data are compressed twice: expected UTF-8, plain or"),
     (gzip.compress(b"a b O\n" * 99, mtime=0)[:-12], "train: "),
 ]
 

@@ -1,7 +1,9 @@
 """The section container, damaged or of another kind: never accepted."""
 
+import bz2
 import copy
 import json
+import lzma
 import os
 import struct
 
@@ -233,6 +235,8 @@ def test_random_bytes_are_refused(data):
         (b"#mdl#2#107356\n", "a Wapiti model"),
         (struct.pack("<IidIII", 100, 0, 1.0, 20, 3, 8), "a CRF++ binary model"),
         (b"\x1f\x8b\x08\0", "compressed with gzip; gunzip it first"),
+        (bz2.compress(b""), "compressed with bzip2; bunzip2 it first"),
+        (lzma.compress(b""), "compressed with xz; unxz it first"),
         (b"\x80\x04\x95", "a Python pickle"),
         (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
         (b"\0\0\0d\0\0\0\0", "a CRF++ binary model of a machine with another byte order"),

@@ -16,6 +16,7 @@ from crfkit.parallel import available_cpus
 from crfkit.replacing import refuse_overwriting
 from crfkit.tagfiles import SERVICE, label, made, open_tagger, tag_files, targets_of
 from crfkit.text.block import Block
+from crfkit.text.compression import SUFFIXES
 from crfkit.text.reading import Source
 from crfkit.values import shown
 
@@ -81,7 +82,7 @@ ELSEWHERE = dict.fromkeys(("-m", "--model"), "the model is the first argument")
     "--output-dir",
     type=PATH,
     metavar="DIR",
-    help="Label each FILE separately, and write the result to a file of the same name (without .gz) in this folder.",
+    help="Label each FILE separately, and write the result to a file of the same name (without .gz, .bz2 or .xz) in this folder.",
 )
 @click.option(
     "--workers",
@@ -260,7 +261,7 @@ def _with_progress(source: Source, inputs: list[str]) -> Iterator[Block]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield from source
         return
-    known = all(os.path.isfile(path) and not path.endswith(".gz") for path in inputs)
+    known = all(os.path.isfile(path) and not path.endswith(SUFFIXES) for path in inputs)
     total = sum(os.path.getsize(path) for path in inputs) if known else None
     bar = bar_on(sys.stderr, total=total, unit="B", unit_scale=True)
     if bar is None:

@@ -11,7 +11,6 @@ import re
 import select
 import stat
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -20,6 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 from crfkit.errors import DataError, FileError, unreadable
 from crfkit.values import name_of, named, shown
 
+from .compression import COMPRESSIONS, Compression, reading_errors
 from .scanning import first_cut
 
 LONGEST_LINE = 1 << 28  # bytes
@@ -131,19 +131,25 @@ def open_file(path: str) -> BinaryIO:
 
 
 # The first bytes of files in other formats, a pattern for each byte. The first that fits says the format.
-_OTHER_FORMS = {
-    tuple(pattern.split(b" ")): what
-    for what, patterns in {
-        "the data are compressed by bzip2": (rb"B Z h [1-9] 1 A Y & S Y",),
-        "the data are compressed by xz": (rb"\xfd 7 z X Z \x00",),
-        "the data are compressed by zstd": (rb"\x28 \xb5 \x2f \xfd",),
-        "the data are a zip archive": (rb"P K \x03 \x04",),
-        "the data are compressed by gzip twice": (rb"\x1f \x8b",),
-        "the text is in UTF-32": (rb"\xff \xfe \x00 \x00", rb"\x00 \x00 \xfe \xff"),
-        "the text is in UTF-16": (rb"\xff \xfe", rb"\xfe \xff", rb"[^\x00] \x00 [^\x00] \x00", rb"\x00 [^\x00] \x00 [^\x00]"),
-    }.items()
-    for pattern in patterns
+_STARTS: dict[Compression | str, tuple[bytes, ...]] = {
+    **{form: form.starts for form in COMPRESSIONS},
+    "the data are compressed by zstd": (rb"\x28 \xb5 \x2f \xfd",),
+    "the data are a zip archive": (rb"P K \x03 \x04",),
+    "the text is in UTF-32": (rb"\xff \xfe \x00 \x00", rb"\x00 \x00 \xfe \xff"),
+    "the text is in UTF-16": (rb"\xff \xfe", rb"\xfe \xff", rb"[^\x00] \x00 [^\x00] \x00", rb"\x00 [^\x00] \x00 [^\x00]"),
 }
+_OTHER_FORMS = {tuple(pattern.split(b" ")): form for form, patterns in _STARTS.items() for pattern in patterns}
+_LONGEST_START = max(map(len, _OTHER_FORMS))
+
+
+def _other_form(head: bytes) -> Compression | str | None:
+    """The format of data that begin with `head`, unless it is text."""
+    return next((form for start, form in _OTHER_FORMS.items() if re.match(b"".join(start), head)), None)
+
+
+def is_compressed(path: str) -> bool:
+    """Whether a file can be read only from its beginning."""
+    return isinstance(_other_form(beginning(path, _LONGEST_START)), Compression)
 
 
 def texts(file: BinaryIO, path: str, size: int, starts: bool = True) -> Iterator[bytes]:
@@ -153,12 +159,14 @@ def texts(file: BinaryIO, path: str, size: int, starts: bool = True) -> Iterator
         return
     pieces = _with_head(_pieces(file, path, size))
     head = next(pieces, b"")
-    if head.startswith(b"\x1f\x8b"):
-        pieces = _with_head(_inflated(head, pieces, path, size))
+    form = _other_form(head)
+    if isinstance(form, Compression):
+        pieces = _with_head(form.texts(chain([head], pieces), path, size))
         head = next(pieces, b"")
-    for start, what in _OTHER_FORMS.items():
-        if re.match(b"".join(start), head):
-            raise DataError(f"{what}: expected UTF-8{', plain or compressed by gzip' if 'data' in what else ''}", path, 1)
+        form = _other_form(head)
+    if form is not None:
+        what = "the data are compressed twice" if isinstance(form, Compression) else form
+        raise DataError(f"{what}: expected UTF-8{', plain or compressed by gzip, bzip2 or xz' if 'data' in what else ''}", path, 1)
     yield head
     yield from pieces
 
@@ -191,7 +199,7 @@ def _faults_of(path: str) -> Iterator[None]:
     """Turn errors from reading a file into FileError."""
     try:
         yield
-    except (OSError, EOFError, ValueError, zlib.error) as error:  # ValueError: it is closed
+    except reading_errors() as error:
         raise FileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
@@ -232,25 +240,3 @@ def _with_head(pieces: Iterator[bytes]) -> Iterator[bytes]:
             break
     yield head
     yield from pieces
-
-
-def _inflated(head: bytes, pieces: Iterator[bytes], path: str, size: int) -> Iterator[bytes]:
-    """The contents of a gzip file: one member after another, zero bytes allowed at the end."""
-    member = zlib.decompressobj(wbits=31)
-    for data in chain([head], pieces):
-        text = b""
-        while data or len(text) == size:  # then there may be more of it inside
-            if member.eof:
-                data = data.lstrip(b"\0")
-                if not data:
-                    break
-                member = zlib.decompressobj(wbits=31)
-            try:
-                text = member.decompress(data, size)
-            except zlib.error as error:
-                raise DataError(f"damaged gzip file ({error})", path) from error
-            if text:
-                yield text
-            data = member.unused_data if member.eof else member.unconsumed_tail
-    if not member.eof:
-        raise DataError("the gzip file ends too early", path)

@@ -3,6 +3,7 @@
 import array
 import gzip
 import itertools
+import lzma
 import math
 import os
 import random
@@ -37,9 +38,12 @@ def test_every_byte_is_in_one_stretch():
 def test_compressed_files_are_not_cut(tmp_path):
     with gzip.open(tmp_path / "a.gz", "wb") as file:
         file.write(b"a X\n\n" * 9)
+    with lzma.open(tmp_path / "a.xz", "wb") as file:
+        file.write(b"a X\n\n" * 9)
     (tmp_path / "b").write_bytes(b"a X\n\n")
     found = look([str(tmp_path / "*")], "columns", False)["files"]
-    assert [(os.path.basename(name), size, whole) for name, size, whole in found] == [("a.gz", (tmp_path / "a.gz").stat().st_size, True), ("b", 5, False)]
+    expected = [(name, (tmp_path / name).stat().st_size, whole) for name, whole in (("a.gz", True), ("a.xz", True), ("b", False))]
+    assert [(os.path.basename(name), size, whole) for name, size, whole in found] == expected
 
 
 def test_patterns(tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Files labelled by workers are those of one process, even if workers die."""
 
 import gzip
+import lzma
 import os
 from pathlib import Path
 
@@ -22,11 +23,13 @@ def files(tmp_path):
         names.append(f"{number}.txt")
     with gzip.open("z.gz", "wb") as file:
         file.write(Path(names.pop()).read_bytes())
-    return [*names, "z.gz"]
+    with lzma.open("y.xz", "wb") as file:
+        file.write(Path(names.pop()).read_bytes())
+    return [*names, "z.gz", "y.xz"]
 
 
 def expected(files, *options):
-    return {name.removesuffix(".gz"): crfkit("tag", *options, "model", name).stdout_bytes for name in files}
+    return {name.removesuffix(".gz").removesuffix(".xz"): crfkit("tag", *options, "model", name).stdout_bytes for name in files}
 
 
 def written():

@@ -1,8 +1,10 @@
 """Learning from Python: what data and templates may be, and which features come of them."""
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 from collections import Counter
 from pathlib import Path
 
@@ -80,13 +82,14 @@ def test_lines_can_say_otherwise():
 
 def test_data_from_anywhere(tmp_path):
     expected = learn(ROWS, TEMPLATE).to_bytes()
-    plain, packed = tmp_path / "plain", tmp_path / "packed"
+    plain, *packed = (tmp_path / name for name in ("plain", "gz", "bz2", "xz"))
     plain.write_text(text_of(ROWS))
-    packed.write_bytes(gzip.compress(text_of(ROWS).encode()))
+    for path, compress in zip(packed, (gzip.compress, bz2.compress, lzma.compress), strict=True):
+        path.write_bytes(compress(text_of(ROWS).encode()))
     (tmp_path / "one").write_text(text_of(ROWS[:1]))
     (tmp_path / "two").write_text(text_of(ROWS[1:]))
     (tmp_path / "template").write_text(TEMPLATE.text)
-    for train in (str(plain), plain, packed, [plain], [tmp_path / "one", str(tmp_path / "two")], io.BytesIO(text_of(ROWS).encode())):
+    for train in (str(plain), plain, *packed, [plain], [tmp_path / "one", str(tmp_path / "two")], io.BytesIO(text_of(ROWS).encode())):
         assert learn(train, TEMPLATE).to_bytes() == expected
     assert learn(plain, tmp_path / "template").to_bytes() == learn(plain, str(tmp_path / "template")).to_bytes() == expected
 

@@ -1,10 +1,8 @@
 """Blocks from every kind of input, and the ways in which other tools lose data."""
 
 import _thread
-import bz2
 import gzip
 import io
-import lzma
 import os
 import re
 import sys
@@ -15,42 +13,13 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inputs import SENTENCES, TEXT, OneByOne, fault, read
 
-from crfkit.errors import DataError, FileError
 from crfkit.testing import tagged
 from crfkit.text import opening, reading
 from crfkit.text.opening import Stretch
 from crfkit.text.reading import CONLLU, Source
 from crfkit.text.rows import Rows
-
-TEXT = b"The DT B\ncat NN I\n\nsat VBD O\n\n\r\n \t\nCaf\xc3\xa9 NN B\r\n\r\nend . O\n"
-SENTENCES = [[[b"The", b"DT", b"B"], [b"cat", b"NN", b"I"]], [[b"sat", b"VBD", b"O"]],
-             [[b"Caf\xc3\xa9", b"NN", b"B"]], [[b"end", b".", b"O"]]]
-
-
-class OneByOne:
-    """A stream that gives a few bytes at a time, as a slow pipe does."""
-
-    def __init__(self, data, size):
-        self.file, self.size = io.BytesIO(data), size
-
-    def read(self, n):
-        return self.file.read(min(self.size, n))
-
-
-def read(inputs, form="columns", label=None, **options):
-    sentences, rows = [], Rows(form, label)
-    for block in Source(inputs, form, **options):
-        rows.parse(block)
-        sentences += rows.sentences()
-    return sentences
-
-
-def fault(inputs, *arguments, **options):
-    with pytest.raises((DataError, FileError)) as caught:
-        read(inputs, *arguments, **options)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @pytest.fixture
@@ -162,48 +131,10 @@ def test_paths_can_be_read_again(write):
     assert b"".join(block.data for block in source) == TEXT
 
 
-def test_gzip_is_known_by_its_first_bytes(write, monkeypatch):
-    packed = gzip.compress(TEXT)
-    assert read(write("a.anything", packed)) == SENTENCES
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(packed)))
-    assert read("-") == SENTENCES
-    two = gzip.compress(TEXT[:30]) + gzip.compress(TEXT[30:]) + b"\0" * 100
-    for size in (1, 7, 1000):
-        assert read(OneByOne(two, size), block_size=size) == SENTENCES
-    assert len(read(io.BytesIO(gzip.compress(b"a b\n\n" * 100_000)), block_size=1 << 12)) == 100_000
-
-
-@pytest.mark.parametrize("size", [1, 1 << 20])
-def test_damaged_gzip_files(size):
-    packed = gzip.compress(TEXT * 50)
-    for end in range(2, len(packed) - 1, 7):
-        assert "the gzip file ends too early" in fault(OneByOne(packed[:end], size))
-    assert "damaged gzip file" in fault(OneByOne(packed[:-8] + b"\0\0\0\0" + packed[-4:], size))
-    assert "damaged gzip file" in fault(OneByOne(packed + b"rubbish", size))
-
-
 def test_byte_order_marks():
     assert read(io.BytesIO(b"\xef\xbb\xbf" + TEXT)) == SENTENCES
     assert read(OneByOne(gzip.compress(b"\xef\xbb\xbf" + TEXT), 1)) == SENTENCES
     assert read([io.BytesIO(b"\xef\xbb\xbf" + TEXT)] * 1 + [io.BytesIO(b"\xef\xbb\xbf" + TEXT)]) == 2 * SENTENCES
-
-
-FORMS = {
-    "the text is in UTF-16": [TEXT.decode().encode(encoding) for encoding in ("utf-16", "utf-16-le", "utf-16-be")],
-    "the text is in UTF-32": [("\ufeff" + TEXT.decode()).encode(encoding) for encoding in ("utf-32-le", "utf-32-be")],
-    "the data are compressed by bzip2": [bz2.compress(TEXT)],
-    "the data are compressed by xz": [lzma.compress(TEXT)],
-    "the data are compressed by zstd": [b"\x28\xb5\x2f\xfd" + TEXT],
-    "the data are a zip archive": [b"PK\3\4" + TEXT],
-    "the data are compressed by gzip twice": [gzip.compress(gzip.compress(TEXT, mtime=0), mtime=0)],  # the same in every process
-}
-
-
-@pytest.mark.parametrize(("what", "data"), [(what, data) for what, some in FORMS.items() for data in some])
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
-def test_a_format_is_known_however_its_bytes_arrive(what, data, size):
-    for given_as in (data, *([gzip.compress(data)] if "gzip" not in what else [])):
-        assert fault(OneByOne(given_as, size), block_size=size).startswith(f"<stream>:1: {what}: expected UTF-8")
 
 
 @pytest.mark.parametrize("text", [b"a\n\n", b"P\n\n", b"PK\n\n", b"BZh9\n\n", b"(\n\n"])

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from crfkit.errors import DataError, FileError
 from crfkit.text.block import Columns
-from crfkit.text.opening import Stretch, beginning
+from crfkit.text.opening import Stretch, is_compressed
 from crfkit.text.reading import Source
 from crfkit.text.rows import Rows
 from crfkit.text.sources import LAST, label_column
@@ -65,7 +65,7 @@ def look(train: Iterable[str], form: str, comments: bool) -> dict[str, Any]:
     for name in names:
         if os.path.exists(name) and not os.path.isfile(name):
             raise FileError(f"{name}: cannot be opened by workers: expected a file, which can be read again")
-        whole = beginning(name, 2) == b"\x1f\x8b"
+        whole = is_compressed(name)
         files.append([name, os.path.getsize(name), whole])
     columns: Columns | None = None
     for name in names:
