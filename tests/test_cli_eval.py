@@ -131,6 +131,7 @@ def test_iobes_is_counted_with_a_note():
     )
     result = run(text, "--scheme", "bio")
     assert (result.stdout.split(";")[0], result.stderr) == ("processed 2 tokens with 1 phrases", "")
+    assert run(text, "--scheme", "IOB2").stdout == result.stdout
     for other in ("--tokens", "--segments"):  # they count something else
         assert run(text, other).stderr == ""
 

@@ -155,6 +155,7 @@ class TestConstraintFiles:
         assert constraints_of("auto", ["B-A", "I-A", "O"]) == constraints_of("bio", ["B-A", "I-A", "O"])
         assert constraints_of("auto", ["I-A", "I-B", "B-A", "O"]) == constraints_of("iob1", ["I-A", "I-B", "B-A", "O"])
         assert constraints_of("auto", ["B-A", "L-A", "U-A", "O"]) == constraints_of("bilou", ["B-A", "L-A", "U-A", "O"])
+        assert constraints_of("iob2", ["B-A", "O"]) == constraints_of("bio", ["B-A", "O"])
         bio = constraints_of("bio", ["B-A", "B-B", "I-A", "O"])
         assert bio.transitions == bytes([1, 1, 1, 1, 1, 1, 0, 1, 1, 1, 1, 1, 1, 1, 0, 1])
         assert bio.starts == bytes([1, 1, 0, 1])

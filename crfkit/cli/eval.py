@@ -13,18 +13,25 @@ from crfkit.errors import one_line
 from crfkit.evaluation import reports
 from crfkit.evaluation.attachment import evaluate_heads
 from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs
-from crfkit.evaluation.schemes import marks_chunks
+from crfkit.evaluation.schemes import marks_chunks, scheme_called
 from crfkit.evaluation.scores import Comparison, Scores, chunk_report, percent
 from crfkit.replacing import refuse_overwriting
 
 from .common import HELP_FLAGS, PATH, Text, debug_option, is_given, note, refuse, usage_errors, write_output
 
 
+class SchemeName(click.Choice):
+    """A scheme, under any of its names."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(scheme_called(value), param, ctx)
+
+
 @click.command("eval", context_settings=HELP_FLAGS)
 @click.argument("files", metavar="[FILE]...", nargs=-1, type=PATH)
 @click.option(
     "--scheme",
-    type=click.Choice(SCHEME_NAMES),
+    type=SchemeName(SCHEME_NAMES),
     default="auto",
     show_default=True,
     help="How labels mark chunks. auto: iobes or bilou if the gold labels are such, else bio. Without --strict, bio counts by "

@@ -19,7 +19,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from crfkit.errors import CrfkitWarning, DataError, FileError, warn_caller
-from crfkit.evaluation.schemes import END, INSIDE, N_PREFIXES, PREFIXES, SCHEMES, SEGMENTATION, START, detect
+from crfkit.evaluation.schemes import (
+    END,
+    INSIDE,
+    N_PREFIXES,
+    PREFIXES,
+    SCHEMES,
+    SEGMENTATION,
+    START,
+    SYNONYMS,
+    detect,
+)
 from crfkit.text.faults import plural
 from crfkit.values import lists, named, plain, shown
 
@@ -87,7 +97,7 @@ def constraints_of(source: ConstraintSource, labels: Sequence[str]) -> Constrain
         text: str = plain(source)
         if "\n" in text:
             return _from_pairs("pairs", _pairs_of_text(text, "constraints"), labels)
-        found = from_scheme(_scheme_of(labels) if text == "auto" else text, labels)
+        found = from_scheme(_scheme_of(labels) if text == "auto" else SYNONYMS.get(text, text), labels)
         _warn_of_lost(found)
         return found
     if isinstance(source, (str, os.PathLike)):
@@ -109,7 +119,7 @@ def check_source(source: Any) -> None:
 def is_file(source: Any) -> bool:
     """Whether it names a file, and not a scheme, and is no text of pairs."""
     if isinstance(source, str):
-        return source not in ("auto", *STRICT_SCHEMES) and "\n" not in source
+        return source not in ("auto", *STRICT_SCHEMES, *SYNONYMS) and "\n" not in source
     return isinstance(source, os.PathLike)
 
 

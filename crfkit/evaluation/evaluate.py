@@ -24,7 +24,7 @@ from crfkit.values import LARGEST, Expected, lists, plain, shown
 from .aligning import Sentence, aligned
 from .counting import Tally
 from .files import Labelled, path_of
-from .schemes import SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect
+from .schemes import SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect, scheme_called
 from .scores import Comparison, Count, Scores
 
 __all__ = ["Comparison", "Count", "Outputs", "Scores", "evaluate", "read_lexicon"]
@@ -42,11 +42,11 @@ def evaluate(
 ) -> Scores:
     """Score sentences of predicted labels against sentences of gold labels.
 
-    scheme is one of auto, bio, iob1, ioe1, ioe2, iobes, bilou, none. With strict, only
+    scheme is one of auto, bio, iob1, ioe1, ioe2, iobes, bilou, none, or another name of one of them, such as IOB2. With strict, only
     well-formed chunks count, and a label outside the scheme is an error.
     outside is the label of tokens that are in no chunk.
     """
-    scheme, strict = plain(scheme), Expected(bool).take("strict", strict)
+    scheme, strict = _scheme(scheme), Expected(bool).take("strict", strict)
     names = _candidates(scheme, strict)
     if not isinstance(outside, str):
         raise OptionError(f"outside: expected a label, found {shown(outside)}")
@@ -97,7 +97,7 @@ class Outputs:
         comments: bool = False,
         gold: Any = None,
     ):
-        scheme, strict = plain(scheme), Expected(bool).take("strict", strict)
+        scheme, strict = _scheme(scheme), Expected(bool).take("strict", strict)
         self.strict = strict
         self._names = _candidates(scheme, strict)
         _check_together(scheme, outside, format, label, delimiter, segments, lexicon, gold, comments)
@@ -171,9 +171,17 @@ def _words(lexicon: Set[str | bytes]) -> frozenset[bytes]:
     return frozenset(word.encode(errors="surrogatepass") if isinstance(word, str) else word for word in lexicon)
 
 
-def _candidates(scheme: str, strict: bool) -> list[str]:
+def _scheme(given: Any) -> str:
+    """The scheme that is asked for, or "auto"."""
+    scheme = plain(given)
+    if isinstance(scheme, str):
+        scheme = scheme_called(scheme)
     if not isinstance(scheme, str) or scheme not in SCHEME_NAMES:
         raise OptionError(f"unknown scheme {shown(scheme)}; expected one of {', '.join(SCHEME_NAMES)}")
+    return scheme
+
+
+def _candidates(scheme: str, strict: bool) -> list[str]:
     if strict and scheme == "none":
         raise OptionError("--strict needs a scheme with chunks")
     return candidates(scheme, strict)

@@ -86,6 +86,18 @@ def test_strict_and_lenient_readings(labels, lenient, iob1, iob2, ioe1, ioe2, io
             assert_spans(labels, scheme, True, spans)
 
 
+@pytest.mark.parametrize(
+    ("name", "scheme", "labels"),
+    [("IOB2", "bio", "B-A I-A I-B"), ("bioes", "iobes", "B-A E-A S-A"), ("Biluo", "bilou", "B-A L-A U-A"), ("bioul", "bilou", "U-A U-A"),
+     ("NONE", "none", "x x")],
+)  # fmt: skip
+def test_other_names_of_schemes(name, scheme, labels):
+    for strict in {False, scheme != "none"}:
+        assert evaluate([labels.split()], [labels.split()], name, strict) == evaluate([labels.split()], [labels.split()], scheme, strict)
+    file = "".join(f"{label} {label}\n" for label in labels.split()).encode()
+    assert Outputs(io.BytesIO(file), name).scores[0].scheme == scheme
+
+
 def assert_spans(labels, scheme, strict, spans):
     """Assert that the chunks of the labels are exactly these spans."""
     spans = spans.split()
@@ -209,8 +221,8 @@ def test_an_outside_label_that_no_file_can_have():
 def test_unknown_options():
     with pytest.raises(OptionError, match=r"unknown scheme array\(.*\); expected one of auto, bio"):
         evaluate([], [], scheme=numpy.array(["bio", "bio"]))
-    with pytest.raises(OptionError, match="unknown scheme 'iob2'; expected one of auto, bio"):
-        evaluate([], [], "iob2")
+    with pytest.raises(OptionError, match="unknown scheme 'iob3'; expected one of auto, bio"):
+        evaluate([], [], "iob3")
     for ask in (lambda **how: evaluate([], [], **how), lambda **how: Outputs([], **how)):
         with pytest.raises(OptionError, match=r"^strict: expected true or false, found 'no'$"):
             ask(strict="no")
