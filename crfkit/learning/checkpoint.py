@@ -133,7 +133,7 @@ class Checkpoint:
         from xxhash import xxh3_128
 
         parts: dict[str, Iterable[Any] | None] = {"--init model": None if initial is None else [initial], "--dev data": dev}
-        found: dict[str, str | None] = {"training data or template": digest}
+        found: dict[str, str | None] = {"training data, template or column of labels": digest}
         for name, pieces in parts.items():
             checksum = xxh3_128()
             for piece in pieces or ():
@@ -161,7 +161,11 @@ class Checkpoint:
                 # A parser's weights are for the features that existed then.
                 if hasattr(trainer, "layout") and len(standing.best) != trainer.layout.n_cells:
                     raise ValueError("best: weights of another layout")
-        except (KeyError, OverflowError, TypeError, ValueError) as error:
+        except KeyError as error:  # which no single changed byte brings about
+            raise ModelFileError(
+                f"{self.source}: has no {error.args[0]}: it was written by another build of crfkit {__version__}; remove the file and start again"
+            ) from None
+        except (OverflowError, TypeError, ValueError) as error:
             raise ModelFileError(f"{self.source}: damaged: not a valid state of this run ({' '.join(str(error).split())})") from None
         self.file = None  # the mapping is not needed any more
         return standing

@@ -201,9 +201,9 @@ def test_a_run_is_resumed_only_with_the_same_options_and_data():
         learn(small(), rules(), "sgd", **given | {"checkpoint": "patient"}, resume=True)
     with pytest.raises(OptionError, match="was written with algorithm sgd, not sapo"):
         learn(small(), rules(), "sapo", **given, resume=True)
-    with pytest.raises(OptionError, match="was written by a run with different training data or template"):
+    with pytest.raises(OptionError, match="was written by a run with different training data, template or column of labels"):
         learn(small()[1:], rules(), "sgd", **given, resume=True)
-    with pytest.raises(OptionError, match="was written by a run with different training data or template"):
+    with pytest.raises(OptionError, match="was written by a run with different training data, template or column of labels"):
         learn(small(), template("chunking"), "sgd", **given, resume=True)
     learn(small(), rules(), "sgd", **given, threads=1, resume=True)
     with pytest.raises(OptionError, match="state: was written with threads 1, not 2; resume"):  # whose steps are others
@@ -257,6 +257,10 @@ def test_damaged_checkpoints_are_refused():
         modelfile.write("state", {**file.header, part: {**file.header[part], name: value}}, sections)
         with pytest.raises(ModelFileError, match="state: damaged: not a valid state of this run"):
             learn(small(), rules(), "adf", **chosen, resume=True)
+    own = next(name for name in sections if name.startswith("trainer."))
+    modelfile.write("state", file.header, {name.replace(own, "trainer.other"): values for name, values in sections.items()})
+    with pytest.raises(ModelFileError, match=rf"^state: has no {own.removeprefix('trainer.')}: it was written by another build of crfkit [\d.]+; remove the file and start"):
+        learn(small(), rules(), "adf", **chosen, resume=True)
     modelfile.write("state", {**file.header, "identity": {}}, sections)
     with pytest.raises(OptionError):
         learn(small(), rules(), "adf", **chosen, resume=True)

@@ -238,7 +238,7 @@ def test_a_run_that_was_interrupted_gives_the_same_model(tmp_path, average):
     records = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
     assert [record["pass"] for record in records] == [1, 2, 3, 4, 5]
     assert all({"loss", "seconds", "elapsed", "active", "mean_abs_weight", "dev_accuracy", "dev_unlabelled"} <= record.keys() for record in records)
-    for name, text, message in (("dev", dev, "--dev data"), ("train", data, "training data or template")):
+    for name, text, message in (("dev", dev, "--dev data"), ("train", data, "training data, template or column of labels")):
         (tmp_path / name).write_text(text.replace("bc", "cb"))
         done = run("learn", *options, "--passes", "6", "--checkpoint", tmp_path / "c", "--resume", tmp_path / "t", tmp_path / "train", tmp_path / "m")
         assert done.exit_code == 1 and f"different {message}" in done.stderr, done.stderr
