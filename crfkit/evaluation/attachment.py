@@ -207,7 +207,7 @@ def _of_rows(rows: Rows, names: tuple[str, ...], path: str) -> Iterator[Sentence
         for k, row in enumerate(cells):
             number = _head(row[head], len(cells))
             if number is None:
-                found = "missing" if row[head] == b"_" else repr(row[head].decode(errors="replace"))
+                found = "missing" if row[head] in (b"_", b"") else repr(row[head].decode(errors="replace"))
                 raise DataError(f"HEAD is {found}, expected a number from 0 to {len(cells)}", *rows.where(token + k))
             words.append(Word(number, row[relation], _is_punctuation(row[form], row[upos])))
         yield Sentence([row[form] for row in cells], words, path, rows.line_of(token))

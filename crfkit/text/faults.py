@@ -70,6 +70,11 @@ def _ragged(fault: Found) -> str:
     return message
 
 
+def _name(fault: Found) -> str:
+    names = fault.block.columns.names
+    return f" ({names[fault.found - 1]})" if names else ""
+
+
 def _no_number(otherwise: str) -> Callable[[Found], str]:
     """The message for a malformed number, unless it is too large."""
 
@@ -86,7 +91,7 @@ _MESSAGES: dict[str, Callable[[Found], str]] = {
     "utf8": lambda fault: f"byte {fault.byte} of the line (0x{fault.block.data[fault.at]:02X}) is not UTF-8: expected text in UTF-8",
     "long": lambda fault: "the line has more than 2,147,483,647 bytes",
     "ragged": _ragged,
-    "label": lambda fault: f"column {fault.found} is empty: expected a label",
+    "label": lambda fault: f"column {fault.found}{_name(fault)} is empty: expected a label",
     "id": lambda fault: "the first column of CoNLL-U must be a number, a range like 1-2 or a decimal like 1.1",
     "name": lambda fault: f"byte {fault.byte} of the line begins a value: expected the name of an attribute",
     "number": _no_number("is not a finite number: expected attribute:value (write \\: for a colon in a name)"),

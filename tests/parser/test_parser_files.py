@@ -44,6 +44,7 @@ GOOD = "1\ta\t_\tX\t_\t_\t2\tnsubj\t_\t_\n2\tb\t_\tV\t_\t_\t0\troot\t_\t_\n3\tc\
         ("2\tnsubj", "-1\tnsubj", ":1: HEAD is '-1'"),
         ("2\tnsubj", "x\tnsubj", ":1: HEAD is 'x'"),
         ("2\tnsubj", "_\tnsubj", ":1: HEAD is missing, expected a number from 0 to 3"),
+        ("2\tnsubj", "\tnsubj", ":1: column 7 (head) is empty: expected a label"),
         ("2\tnsubj", "99999999999999999999\tnsubj", ":1: HEAD is '99999999999999999999'"),
         ("2\tnsubj", "0\tnsubj", ":2: a second root: HEAD of word 1 is 0 already"),
         ("2\tnsubj", "1\tnsubj", ":1: HEAD 1 is part of a cycle"),
@@ -318,8 +319,11 @@ def test_eval_refuses_what_does_not_belong_together(tmp_path):
     (tmp_path / "a").write_text(by_tabs(data))
     (tmp_path / "b").write_text(by_tabs(data[:2]))
     (tmp_path / "c").write_text(by_tabs([*data[:2], data[2] + [[str(len(data[2]) + 1), *data[2][-1][1:6], "1", *data[2][-1][7:]]]]))
-    (tmp_path / "d").write_text(by_tabs(data).replace("\t0\troot", "\tx\troot", 1))
-    for file, message in (("b", "found 2 sentences, expected 3"), ("c", "words, expected"), ("d", "HEAD is 'x'")):
+    for name, head in (("d", "x"), ("e", "")):
+        (tmp_path / name).write_text(by_tabs(data).replace("\t0\troot", f"\t{head}\troot", 1))
+    for file, message in (
+        ("b", "found 2 sentences, expected 3"), ("c", "words, expected"), ("d", "HEAD is 'x'"), ("e", "HEAD is missing, expected a number"),
+    ):  # fmt: skip
         done = run("eval", "--format", "conllu", "--heads", "--gold", tmp_path / "a", tmp_path / file)
         assert done.exit_code == 1 and message in done.stderr and done.stderr.count("\n") == 1
     assert run("eval", "--heads", tmp_path / "a").exit_code == 2
