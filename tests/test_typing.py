@@ -21,6 +21,7 @@ import numpy
 import crfkit
 from crfkit import CrfkitError, Explanation, Model, Tagger, Template
 from crfkit.evaluation.evaluate import Outputs
+from crfkit.parser.model import Parser
 
 rows = [["the", "DT", "O"], ["cat", "NN", "B"]]
 model: Model = crfkit.learn([rows], template="U:%x[0,0]", algorithm="sgd", passes=2, comments=True)
@@ -57,6 +58,9 @@ try:
     model.tagger()
 except CrfkitError as error:
     message: str = error.message
+
+parser = Parser(crfkit.learn("train.conllu", "P0:%x[s0,form]", "lookahead", format="conllu"))
+heads: list[int | tuple[int, str]] = [*parser.tag(rows), *Parser(crfkit.load("parser")).tag_many([rows], threads=2)[0]]
 
 tagger.tag("a sentence")  # type: ignore[arg-type]
 tagger.tag(["a"])  # type: ignore[list-item]

@@ -33,6 +33,8 @@ from .trees import TreeColumns, check_ids
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from crfkit.model import Model
+    from crfkit.tagging import Tagger
     from crfkit.text.block import Block, Columns
 
 EMPTY = "_B-1"  # the value of a macro at a place without a token
@@ -172,9 +174,10 @@ def build(tables: StateTables, weights: Any, index: Any, header: dict[str, Any])
 class Parser(Described):
     """Parses sentences with a model. Any number of threads may share it.
 
-    A sentence is a list of rows, a row a list of CoNLL-U columns, which must include those that the template uses."""
+    A sentence is a list of rows, a row a list of CoNLL-U columns, which must include those that the template uses.
+    `model` is what `learn` or `load` gives; only then is it known whether that is a parser's."""
 
-    def __init__(self, model: ParserModel | Parser):
+    def __init__(self, model: ParserModel | Parser | Model | Tagger):
         found = model.model if isinstance(model, Parser) else model
         if not isinstance(found, ParserModel):
             raise OptionError(f"model: found {shown(found)}, expected a parser's model; crfkit.load opens a file and returns a Parser")
