@@ -5,8 +5,10 @@ import json
 from functools import partial
 
 import pytest
+from click.testing import CliRunner
 from commands import crfkit
 
+from crfkit.compat.crfsuite import cli as crfsuite
 from crfkit.errors import OptionError
 from crfkit.evaluation.evaluate import Outputs
 
@@ -136,6 +138,20 @@ def test_probabilities_of_crfsuite_are_no_part_of_labels():
     done = run(stdin="O\tO\tO:0.900000\tB-X:0.100000\n", code=1)
     assert done.stderr == "crfkit: error: <stdin>:1: the last two columns are labels with probabilities, as `crfsuite tag -l` writes them; " \
         "expected a gold and a predicted label (`-r` or `-r -i`)\n"  # fmt: skip
+
+
+def test_probabilities_of_crfsuite_before_a_sequence_are_no_tokens(tmp_path):
+    sequences = ("B-X\tB-X\nO\tB-X\n\n", "@score\tO\nO\tO\n\n")  # a gold label may be called so
+    head = "@score\t0.870992\t-1.800974\n@probability\t0.394561\n"
+    expected = run("--tokens", stdin="".join(sequences)).stdout
+    assert "processed 4 tokens" in expected
+    assert run("--tokens", stdin="".join(head + lines for lines in sequences)).stdout == expected
+    (tmp_path / "data").write_text("A\tx=1\nB\tx=2\n\nB\tx=2\n\n")
+    crfkit("learn", "-q", "--format", "crfsuite", tmp_path / "data", tmp_path / "ours")
+    crfkit("convert", "--to", "crfsuite", tmp_path / "ours", tmp_path / "model")
+    tagged = [CliRunner().invoke(crfsuite, ["tag", "-r", *more, "-m", str(tmp_path / "model"), str(tmp_path / "data")]).stdout for more in ([], ["-p"])]
+    assert "@probability" in tagged[1]
+    assert run("--tokens", stdin=tagged[0]).stdout == run("--tokens", stdin=tagged[1]).stdout
 
 
 def test_labels_behind_a_tab_where_blanks_separate_columns():

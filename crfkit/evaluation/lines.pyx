@@ -76,6 +76,8 @@ cdef class Lines:
         at += mark_at(at, 0, stop - at)
         if self.skipping or (between and at[0] == b"#" and (is_header(self, at, stop) or self.comments)) or is_aside(self, at, stop):
             return NO_TOKEN
+        if between and at[0] == b"@" and is_score(at, stop):
+            return NO_TOKEN
         find_cells(self, at, stop, self.gold_column, cut)
         if self.alone:
             cut.stop = stop
@@ -182,6 +184,16 @@ cdef bint is_header(Lines lines, const char* at, const char* stop) noexcept nogi
     lines.mark = b"/"
     lines.skipping = number > at + 1 and not (number == at + 3 and at[2] == b"0")  # only the best one counts
     return True
+
+
+cdef bint is_score(const char* at, const char* stop) noexcept nogil:
+    """Is it what `crfsuite tag -p` writes before a sequence: `@score` and two numbers, or `@probability` and one?"""
+    cdef const char* number = stop
+    if not (stop - at > 7 and memcmp(at, b"@score\t", 7) == 0) and not (stop - at > 13 and memcmp(at, b"@probability\t", 13) == 0):
+        return False
+    while (number - 1)[0] != b"\t":
+        number -= 1
+    return is_decimal(number + (number[0] == b"-"), stop)
 
 
 cdef int raise_probabilities(Lines lines, int64_t line) except -1 with gil:
