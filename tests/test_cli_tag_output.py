@@ -142,6 +142,17 @@ def test_a_sentence_is_written_before_the_next_one_is_read(run):
         assert process.returncode == 0
 
 
+@pytest.mark.parametrize("command", [cli, crf_test])
+@pytest.mark.parametrize("layout", [[], ["-v", 1], ["-v", 2], ["-n", 3], ["-n", 2, "-v", 2]])
+def test_lines_end_as_those_of_the_input(run, command, layout):
+    begin = ["tag", *layout, "m"] if command is cli else [*layout, "-m", "m"]
+    plain = invoked(command, *begin, stdin=WORDS).stdout_bytes
+    assert plain.count(b"\n") > 6
+    for text in (WORDS, WORDS.rstrip("\n"), "\n\n" + WORDS):
+        windows = invoked(command, *begin, stdin=text.replace("\n", "\r\n")).stdout_bytes
+        assert windows.replace(b"\r\n", b"\n") == plain and windows.count(b"\r\n") == windows.count(b"\n")
+
+
 @pytest.mark.steady
 def test_a_terminal_is_served_sentence_by_sentence(run):
     pty = pytest.importorskip("pty")

@@ -20,8 +20,8 @@ from .nbest cimport search_nbest
 from .rivals cimport Rivals
 from .scratch cimport HowC, Scratch
 from crfkit.text.writing cimport (
-    OutC, Output, out_bytes, out_char, out_decimal, out_empty_line, out_lines, out_reserve, out_separator, out_token_cells, write_cells,
-    write_tagged,
+    OutC, Output, out_bytes, out_char, out_decimal, out_empty_line, out_line_end, out_lines, out_reserve, out_separator, out_token_cells,
+    write_cells, write_tagged,
 )
 
 
@@ -172,7 +172,7 @@ cdef class Printer:
             out_reserve(out, 24)
             out.n += snprintf(out.data + out.n, 24, b"%lld ", <long long>rank)
         out_probability(out, exp(score - x.lattice.c.logz))
-        out_char(out, b"\n")
+        out_line_end(&rows.c, first, out)
         for t in range(first, rows.c.seq_ptr[s + 1]):
             label = labels[t - first]
             self.print_others(rows, pos, rows.c.line_start[t], False, out)
@@ -182,9 +182,9 @@ cdef class Printer:
             if self.verbose == 2:
                 for j in range(x.lattice.c.L):
                     self.print_label(x, t - first, j, out)
-            out_char(out, b"\n")
+            out_line_end(&rows.c, t, out)
         self.print_others(rows, pos, rows.c.seq_end[s], False, out)
-        return out_char(out, b"\n")
+        return out_empty_line(&rows.c, rows.c.seq_end[s], out)
 
     cdef int print_label(self, Scratch x, int64_t t, int64_t j, OutC* out) except -1 nogil:
         out_char(out, b"\t")

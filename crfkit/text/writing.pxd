@@ -49,6 +49,7 @@ cdef inline int out_separator(const RowsC* rows, int64_t token, const char* sepa
 
 
 cdef int out_token_cells(const RowsC* rows, int64_t token, OutC* out) except -1 nogil
+cdef int out_line_end(const RowsC* rows, int64_t token, OutC* out) except -1 nogil
 cdef int out_lines(const RowsC* rows, int64_t start, int64_t stop, bint close, OutC* out) except -1 nogil
 cdef int out_empty_line(const RowsC* rows, int64_t end, OutC* out) except -1 nogil
 cdef int write_tagged(const RowsC* rows, const uint16_t* labels, const char** names, const int32_t* name_len,

@@ -67,6 +67,13 @@ cdef int out_token_cells(const RowsC* rows, int64_t token, OutC* out) except -1 
     return 0
 
 
+cdef int out_line_end(const RowsC* rows, int64_t token, OutC* out) except -1 nogil:
+    """End a line as that of a token ends."""
+    if rows.text[rows.line_end[token]] == b"\r":
+        out_char(out, b"\r")
+    return out_char(out, b"\n")
+
+
 cdef int out_lines(const RowsC* rows, int64_t start, int64_t stop, bint close, OutC* out) except -1 nogil:
     """Write lines that are not tokens. A run of blank lines becomes one empty line; with `close` one follows at the end."""
     cdef const char* text = rows.text
@@ -126,6 +133,6 @@ cdef int write_cells(const RowsC* rows, const uint16_t* labels, const char** nam
             out_token_cells(rows, t, out)
             out_char(out, b"\t")
             out_bytes(out, names[labels[t]], name_len[labels[t]])
-            out_char(out, b"\n")
-        out_char(out, b"\n")
+            out_line_end(rows, t, out)
+        out_empty_line(rows, rows.seq_end[s], out)
     return 0
