@@ -31,10 +31,13 @@ def assembled(
         template = dialects.parse("".join(as_text(line) + "\n" for line in lines), dialects.CRFPP)
     except TemplateError as error:
         raise ModelFileError(f"its template cannot be read: {error}") from None
-    if max(template.columns, default=-1) >= xsize:
-        raise ModelFileError(f"damaged: the template uses column {max(template.columns)} of {xsize}")
     kinds = initials(features.names)
     of_u, of_b = of_kind(kinds, b"U"), of_kind(kinds, b"B")
+    # CRF++ counts the columns that features were made of, and B lines make none of sentences of one token.
+    used = 1 + max((macro.column for line in template.lines if of_b or line.kinds == "U" for macro in line.macros), default=-1)
+    if used > xsize:
+        raise ModelFileError(f"damaged: the template uses column {used - 1} of {xsize}")
+    columns = max(xsize, 1 + max(template.columns, default=-1))
     if len(of_u) + len(of_b) < len(features):
         name, place = next(found for found in features.items() if found[0][:1] not in (b"U", b"B"))
         raise ModelFileError(f"damaged: the feature {name!r} has its weights at {place} of {len(weights)}")
@@ -50,7 +53,7 @@ def assembled(
             of_b.remove(number)
     unigrams = FeatureRows.placed(features, of_u, None, weights, len(names), False)
     bigrams = FeatureRows.placed(features, of_b, None, weights, len(names), True)
-    return Parts("crf++", names, unigrams, bigrams, pairs, template, xsize + 1, {**options, "maxid": len(weights)}, features)
+    return Parts("crf++", names, unigrams, bigrams, pairs, template, columns + 1, {**options, "maxid": len(weights)}, features)
 
 
 def plain_line(template: Template) -> tuple[bytes | None, int]:

@@ -233,6 +233,39 @@ def test_a_model_without_template_needs_one():
     assert crfkit.load("theirs").tag([["a"], ["b"]]) == ["X", "Y"]
 
 
+# What crf_learn -t of CRF++ writes of sentences of one token: no B line sees two of them, and column 2 is not counted.
+OF_SINGLE_TOKENS = """\
+version: 100
+cost-factor: 1
+maxid: 4
+xsize: 1
+
+B
+O
+
+U0:%x[0,0]
+B01:%x[0,2]
+
+0 U0:a
+2 U0:b
+
+-0.9828360494090497
+0.9828360494090499
+0.7210323619470014
+-0.7210323619470016
+"""
+
+
+@pytest.mark.parametrize("to", ["crfpp-text", "crfpp", "crfkit"])
+def test_b_lines_that_made_no_feature_may_use_any_column(tmp_path, to):
+    (tmp_path / "theirs").write_text(OF_SINGLE_TOKENS)
+    foreign.convert("theirs", "again", to)
+    tagger = crfkit.load("again")
+    assert tagger.tag_many([[["a", "x", "1"]], [["b", "y", "1"]], [["b", "y", "1"], ["a", "x", "2"]]]) == [["O"], ["B"], ["B", "O"]]
+    with pytest.raises(ModelFileError, match="the template uses column 1 of 1"):
+        foreign.load(OF_SINGLE_TOKENS.replace("U0:%x[0,0]", "U0:%x[0,1]").encode())
+
+
 # Files that are not sound
 
 
