@@ -213,7 +213,7 @@ def test_cross_validation_and_log_file(tmp_path):
         (("learn", "-x", "train"), "--cross-validate needs at least two groups"),
         (("learn", "absent"), "absent: cannot be read: No such file"),
         (("tag", "-m", "absent"), "absent: cannot be read: No such file"),
-        (("tag", "-m", "train"), "Invalid model file 'train'"),
+        (("tag", "-m", "train"), "crfkit: error: Invalid model file 'train': not a crfkit model: a text file"),
         (("dump", "train"), "Invalid model file 'train'"),
         (("dump", "absent"), "absent: cannot be read: No such file"),
         (("learn", "bad"), "bad:2: 'x' is not a finite number: expected attribute:value"),

@@ -1,5 +1,6 @@
 """crfkit.compat.pycrfsuite beside python-crfsuite itself: the same calls, the same answers."""
 
+import re
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -219,6 +220,14 @@ def test_files_that_are_no_models_are_refused(library, tmp_path):
             tagger.open_inmemory(content)
     with pytest.raises(TypeError):
         tagger.open_inmemory("text")
+
+
+def test_a_file_that_is_no_model_is_named_once(tmp_path):
+    (tmp_path / "text").write_text("word\n")
+    with pytest.raises(ValueError, match=f"^Invalid model file '{re.escape(str(tmp_path / 'text'))}': not a crfkit model: a text file"):
+        compat.Tagger().open(tmp_path / "text")
+    with pytest.raises(ValueError, match=r"^Invalid model: not a crfkit model: a text file"):
+        compat.Tagger().open_inmemory(b"word\n")
 
 
 @BOTH

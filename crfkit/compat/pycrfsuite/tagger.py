@@ -10,7 +10,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import CrfkitError
-from crfkit.modelbytes import held
+from crfkit.modelbytes import Held, held
 from crfkit.replacing import write_lines
 from crfkit.values import as_text
 
@@ -66,16 +66,17 @@ class Tagger:
         """Open a model from the bytes of a model file."""
         if not isinstance(value, bytes):
             raise TypeError(f"Argument 'value' has incorrect type (expected bytes, got {type(value).__name__})")
-        return self._open(value, value, "Invalid model")
+        return self._open(held(value), value, "Invalid model")
 
-    def _open(self, source: Any, content: bytes | memoryview, fault: str) -> contextlib.closing[Tagger]:
+    def _open(self, source: Held, content: bytes | memoryview, fault: str) -> contextlib.closing[Tagger]:
         from crfkit.foreign import load
         from crfkit.tagging import Tagger as OwnTagger
 
         try:
             tagger = OwnTagger(load(source))
         except CrfkitError as error:
-            raise ValueError(f"{fault}: {error}") from error
+            reason = str(error).removeprefix(f"{source.name}: ")
+            raise ValueError(f"{fault}: {reason}") from error
         self._content, self._numbers = content, {label: number for number, label in enumerate(tagger.labels)}
         self._tagger, self._scratch = tagger, tagger.decoders.new_scratch(spelled=True)
         return contextlib.closing(self)
