@@ -172,7 +172,8 @@ class Tagger:
 
     def add(self, line: str | bytes) -> bool:
         """Add a token: its columns, separated by blanks or tabs. False if there are too few; `what` has the message."""
-        cells = _cells(str.rstrip(text := _text(line), "\r\n") or text)  # a line end alone is a token: programs add the characters of a text
+        text = _text(line)
+        cells = _cells(str.rstrip(text, "\r\n")) or _cells(text)  # a line end alone is a token: programs add the characters of a text
         if len(cells) < self._xsize:
             self._what = f"x is small: size={len(cells)} xsize={self._xsize}"
             return False

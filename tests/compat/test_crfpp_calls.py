@@ -202,6 +202,8 @@ def test_a_line_end_alone_is_a_token(tmp_path):
     assert [tagger.add(character) for character in text] == [True] * len(text) and tagger.parse()
     assert [tagger.x(i, 0) for i in range(tagger.size())] == list(text)
     assert {text[i]: tagger.y2(i) for i in (0, 2, 5, 6)} == {"a": "A", "b": "B"}
+    assert tagger.clear() and tagger.add(" \n") and tagger.add("\t \r\n") and [tagger.x(i, 0) for i in range(2)] == ["\n", "\r\n"]
+    assert not tagger.add(" \t") and tagger.size() == 2
     assert tagger.clear() and tagger.add("a\r\n") and tagger.add(b"b\n") and [tagger.x(i, 0) for i in range(2)] == ["a", "b"]
     with pytest.raises(TypeError):
         tagger.add(["a"])  # type: ignore[arg-type]
