@@ -168,6 +168,9 @@ def read_lexicon(path: Any) -> frozenset[bytes]:
 
 def _words(lexicon: Set[str | bytes]) -> frozenset[bytes]:
     """The words of a set as they stand in files."""
+    for word in lexicon:
+        if not isinstance(word, (str, bytes)):
+            raise OptionError(f"lexicon: found {shown(word)}, expected words")
     return frozenset(word.encode(errors="surrogatepass") if isinstance(word, str) else word for word in lexicon)
 
 
@@ -204,6 +207,7 @@ def _check_together(
         (named and known, "--label and --lexicon exclude each other: with a lexicon the words stand first, and both labels last"),
         (separate and known, "--gold and --lexicon exclude each other: with a lexicon, both labels are in one file"),
         (lists(gold) and not hasattr(gold, "read"), "gold: expected one file, found a list"),
+        (lists(lexicon) and not isinstance(lexicon, Set) and not hasattr(lexicon, "read"), f"lexicon: found {shown(lexicon)}, expected a set of words, or a file"),
         (comments and format == "conllu", COMMENTS_OF_CONLLU),
         (not outside, "--outside needs a label"),
     ):
