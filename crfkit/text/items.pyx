@@ -28,7 +28,7 @@ from .scanning cimport copy_bytes, utf8_fault
 
 from collections.abc import Mapping, Set
 
-from crfkit.values import lists, shown
+from crfkit.values import as_text, lists, shown
 
 from .faults import bytes_behind, is_container, misfit, misfit_value, no_sentence, ordered
 
@@ -267,7 +267,7 @@ cdef int add_named(Rows rows, bytes prefix, name, value, const PlaceC* place, in
             copy_text(rows, inner, place)
             add_attribute(rows, begin, 1, place)
         elif is_container(inner):
-            add_named(rows, None, prefix[: len(prefix) - 1], inner, place, depth + 1)
+            add_named(rows, None, as_text(prefix[: len(prefix) - 1]), inner, place, depth + 1)
         else:
             raise fault(place, shown(inner), f"a text in the list of {shown(name)}, or a mapping from names to numbers")
     return 0

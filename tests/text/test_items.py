@@ -128,6 +128,8 @@ DEEP = "mappings and lists nested less deeply"
         ([("a", 10**400)], "expected a number from -3.4e38 to 3.4e38"),
         ({"a": None}, "found None, expected for 'a' a number, a text, a list or set of texts, or a mapping from names to numbers$"),
         ({"a": [1]}, "found 1, expected a text in the list of 'a', or a mapping from names to numbers$"),
+        ({"é": [["b", 1]]}, "found 1, expected a text in the list of 'é', or a mapping from names to numbers$"),
+        ({"a": {"é": [["b", 1]]}}, "found 1, expected a text in the list of 'a:é', or a mapping from names to numbers$"),
         ({"a": {3: 1}}, "found 3, expected the name of an attribute"),
         ({b"\xff": 1}, "bytes in UTF-8"),
         (["\ud800"], "text that UTF-8 can encode"),
