@@ -298,6 +298,7 @@ def test_list_in_place_of_a_name_prints_the_names():
         ("train -p far train model", "far:1: %x[0,7] uses column 7, but the data have 2 feature columns (counted from 0)"),
         ("train -m patterns train model", "patterns: expected a model of Wapiti, which begins with #mdl#"),
         ("train -p patterns --rstate none train model", "none: cannot be used: No such file or directory"),
+        ("train -p patterns --rstate theirs train model", "theirs: a state of Wapiti, of which crfkit has no use; to go on from a model give it as --model"),
         ("train -p patterns empty model", "empty: no tokens: expected one token per line and a blank line after each sentence"),
         (
             "train -p patterns notes model",
@@ -316,6 +317,7 @@ def test_messages_of_wapiti(words, message):
     Path("bad").write_text("u:%x[0,0]\n\nu:%z[0,0]\n")
     Path("far").write_text("u:%x[0,7]\n")
     Path("empty").write_text("\n")
+    Path("theirs").write_text("#state#0#5#2\n0 0x1.6p-4\n1 0x0p+0\n")
     Path("notes").write_text("# a\nthe D O\n")
     Path("patch").write_text("\nzz\t#\tB\t1\n")
     if "good" in words:

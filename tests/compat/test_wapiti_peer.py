@@ -133,6 +133,11 @@ def test_update_writes_what_the_peer_writes(options):
     assert Path("ours").read_bytes() == Path("theirs").read_bytes()
 
 
+def test_states_of_wapiti_are_named():
+    wapiti("train", "-i", "2", "--sstate", "theirs", "-p", "patterns", "train", "model")
+    assert "theirs: a state of Wapiti" in run("train", "--rstate", "theirs", "-p", "patterns", "train", "new", code=1).stderr
+
+
 def test_data_without_sentences():
     Path("model").write_bytes(model_of_the_peer("crf"))
     Path("empty").write_text("\n\n")

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from crfkit.template.parsing import Template
 
 ONLY_AT_THE_END = 2**30  # passes between two checkpoints
+WAPITIS_STATE = b"#state#"  # how the files begin that Wapiti's --sstate writes
 
 
 def read_patterns(source: Any, dialect: str) -> Template:
@@ -167,9 +168,12 @@ def _states(given: dict[str, Any], stack: ExitStack) -> dict[str, Any]:
         return {}
     if begin:
         try:
-            open(begin, "rb").close()
+            with open(begin, "rb") as file:
+                start = file.read(len(WAPITIS_STATE))
         except OSError as error:
             raise FileError(f"{begin}: cannot be used: {error.strerror}") from None
+        if start == WAPITIS_STATE:
+            raise FileError(f"{begin}: a state of Wapiti, of which crfkit has no use; to go on from a model give it as --model")
     if end:
         check_writable(end)
         if os.path.isfile(end) and not _is_state(end):
