@@ -32,7 +32,7 @@ cdef struct SeenC:      # of an attribute
 
 cdef struct TokenC:
     int64_t key         # of the feature that it is an example of, or NO_FEATURE
-    int64_t t
+    int64_t t           # its place in the data; of evidence, the attribute
 
 
 cdef int64_t n_all_history(int64_t L, int reach) noexcept nogil:
@@ -344,13 +344,14 @@ cdef int collect_evidence(Observed observed, Evidence evidence) except -1 nogil:
 
 
 cdef void forget_last(Observed observed) noexcept nogil:
+    """Begin anew: no feature of any attribute has been met."""
     cdef int64_t a
     for a in range(observed.n):
         observed.seen[a].last = NO_FEATURE
 
 
 cdef int collect_from(Observed observed, int reach, int64_t first, int64_t last) except -1 nogil:
-    """Count and list those of some sequences."""
+    """Count the attributes of some sequences with this reach, and list their observed features."""
     cdef:
         const int64_t* row = observed.data.c.b_ptr if observed.bigram else observed.data.c.u_ptr
         const int32_t* id = observed.data.c.b_id if observed.bigram else observed.data.c.u_id

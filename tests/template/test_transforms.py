@@ -53,7 +53,7 @@ def test_every_character_there_is(macro):
 
 @pytest.mark.parametrize("macro", TRANSFORMS)
 def test_room_for_the_longest_result(macro):
-    # text_bound promises n + n // 2 + 1 bytes, so that no character may grow by more than half.
+    # The buffer has n + n // 2 + 1 bytes (View.transform), so that no character may grow by more than half.
     changed = [c for c in CHARACTERS if c.lower() != c]
     assert all(2 * len(made(c, **macro)) <= 3 * len(c) for c in map(str.encode, changed + CHARACTERS[::50]))
 

@@ -288,7 +288,8 @@ typedef struct {
     /* score, of a sequence whose visits are listed */
     void (*score_visits)(const LayoutC *, const VisitsC *, const weight_t *w, const double *sums, const SentenceC *,
                          LatticeC *);
-    /* gradient += weight * (expected - observed) of nodes and rich edges, that of sums apart; needs node_marginals */
+    /* gradient += weight * (expected - observed) of nodes and rich edges, that of sums apart, and - weight * observed of label pairs, whose
+     * expectations scatter_pairs adds; needs node_marginals; beta is scratch */
     void (*scatter_visits)(const LayoutC *, const VisitsC *, const SentenceC *, const LatticeC *, double *gradient,
                            double *of_sums);
     /* gradient += pair, rounded; pair = 0 */
