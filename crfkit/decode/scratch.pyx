@@ -282,7 +282,7 @@ cdef void reverse(uint16_t* labels, int64_t n) noexcept nogil:
 # ------------------------------------------------------------------------- scores
 
 cdef void add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogil:
-    """After load_weights: add the shared scores of a second weight vector. Steps must be matrices."""
+    """After lattice_load_weights: add the shared scores of a second weight vector. Steps must be matrices."""
     cdef int64_t k
     for k in range(<int64_t>lat.L * lat.P):
         lat.shared.score[k] += rest.shared.score[k]     # padding stays -inf

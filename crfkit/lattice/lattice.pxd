@@ -1,7 +1,7 @@
 """The scratch of one thread, and the operations on it.
 
-    load_weights ── reserve ── score ─┬─ viterbi
-                                      └─ forward_backward ── node_marginals, add_pairs ── scatter
+    lattice_load_weights ── reserve ── score ─┬─ viterbi
+                                              └─ forward_backward ── node_marginals, add_pairs ── scatter
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t

@@ -89,7 +89,7 @@ cdef void find_row_tops(LatticeC* lat) noexcept nogil:
 
 
 cdef void lattice_follow(LatticeC* lat, const LayoutC* layout, const weight_t* w, int64_t cell) noexcept nogil:
-    """After load_scores: update the score of this cell, whose weight has changed."""
+    """After lattice_load_scores: update the score of this cell, whose weight has changed."""
     cdef int64_t k = cell - layout.tau0
     if layout.has_tau and 0 <= k < <int64_t>layout.L * layout.P:
         crfkit_set_score(&lat.shared, <int32_t>(k // layout.P), <int32_t>(k % layout.P), w[cell])
@@ -131,7 +131,7 @@ cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil:
 
 
 cdef void lattice_forbid(LatticeC* lat, const uint8_t* transitions) noexcept nogil:
-    """After load_weights: forbid transitions whose flag in transitions[L][L] is 0.
+    """After lattice_load_weights: forbid transitions whose flag in transitions[L][L] is 0.
 
     Positions with rich edges copy the shared scores when they are scored, so they inherit this."""
     forbid_steps(lat, lat.shared.score, transitions)
@@ -173,7 +173,7 @@ cdef class Lattice:
     # ------------------------------------------------------------------------------- the shared step
 
     cdef int list_pairs(self, Recursions recursions) except -1 nogil:
-        """After load_weights, or forbid: make steps lists of the pairs with a weight, if these are few."""
+        """After lattice_load_weights, or lattice_forbid: make steps lists of the pairs with a weight, if these are few."""
         reserve_lists(self, recursions, max(most_pairs(self.c.L, recursions), 0))
         if K.list_pairs(&self.c.shared, NULL, self.most, <PairC*>self.pairs.data, <int32_t*>self.index.data) > self.most:
             self.most = -1
