@@ -31,6 +31,9 @@ def test_parameters_that_do_not_exist(library):
     for call in (lambda: trainer.set("c1", 1), lambda: trainer.get("c1"), lambda: trainer.help("c1"), lambda: trainer.set_params({"bad": 2})):
         with pytest.raises(ValueError, match="Parameter not found: "):
             call()
+    for value in (True, False, 1.5, "x"):
+        with pytest.raises(ValueError, match=f"^Parameter not found: averaging = {int(value) if isinstance(value, bool) else value}$"):
+            trainer.set("averaging", value)
     with pytest.raises(ValueError, match="Bad arguments: algorithm='foo', type='crf1d'"):
         trainer.select("foo")
     with pytest.raises(ValueError, match=r"\|x\| = 1, \|y\| = 2"):

@@ -77,7 +77,8 @@ class BaseTrainer:
 
     def set(self, name: str, value: Any) -> None:
         """Set a parameter."""
-        self._values[name] = _converted(name, self._parameter(name, f"{name} = {value}"), value)
+        shown = int(value) if isinstance(value, bool) else value  # as CRFsuite is told it
+        self._values[name] = _converted(name, self._parameter(name, f"{name} = {shown}"), value)
 
     def get(self, name: str) -> Any:
         """The value of a parameter."""
