@@ -123,6 +123,8 @@ BAD_DATA = [
     (b"a b O\na\0 b O\n", "train:2: "),
     (b"a b O\nc d O\n", "train: only one label, 'O'"),
     (b"a\tb\tO\nc\td\t\n", "train:2: column 3 is empty: expected a label"),
+    (b"# columns = word pos chunk\na\tb\tO\nc\td\t\n", "train:3: column 3 (chunk) is empty: expected a label"),
+    (b"# columns = word pos\na\tb\tO\nc\td\t\n", "train:3: column 3 is empty: expected a label"),
     (b"word\nword\n", "train:1: found 1 column, expected at least two, with tabs or blanks between"),
     (b"\xff\xfea\0", "train:1: the text is in UTF-16"),
     ("a X\n".encode("utf-32"), "train:1: the text is in UTF-32"),

@@ -71,8 +71,8 @@ def _ragged(fault: Found) -> str:
 
 
 def _name(fault: Found) -> str:
-    names = fault.block.columns.names
-    return f" ({names[fault.found - 1]})" if names else ""
+    """The name of the column, in parentheses, if it has one: columns behind those with names may have none."""
+    return "".join(f" ({name})" for name in (fault.block.columns.names or ())[fault.found - 1 : fault.found])
 
 
 def _no_number(otherwise: str) -> Callable[[Found], str]:
