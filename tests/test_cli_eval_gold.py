@@ -154,6 +154,16 @@ def test_probabilities_of_crfsuite_before_a_sequence_are_no_tokens(tmp_path):
     assert run("--tokens", stdin=tagged[0]).stdout == run("--tokens", stdin=tagged[1]).stdout
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["@score 1 2", "@score 0.5 0.25", "@score X 0.500000", "@score 0.500000 X", "@score 0.500000", "@score x 0.500000 12.500000",
+     "@scores 0.500000 12.500000", "@probability X", "@probability 0.5", "@probability 0.500000 12.500000"],
+)  # fmt: skip
+def test_tokens_may_look_like_such_lines(line):
+    """Labels may be numbers."""
+    assert Outputs(io.BytesIO(line.replace(" ", "\t").encode())).scores[0].tokens == 1
+
+
 def test_labels_behind_a_tab_where_blanks_separate_columns():
     """As Wapiti writes them."""
     text = "The DT B-X\tB-X\ncat NN I-X\tO\n"

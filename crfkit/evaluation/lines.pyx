@@ -187,13 +187,28 @@ cdef bint is_header(Lines lines, const char* at, const char* stop) noexcept nogi
 
 
 cdef bint is_score(const char* at, const char* stop) noexcept nogil:
-    """Is it what `crfsuite tag -p` writes before a sequence: `@score` and two numbers, or `@probability` and one?"""
-    cdef const char* number = stop
-    if not (stop - at > 7 and memcmp(at, b"@score\t", 7) == 0) and not (stop - at > 13 and memcmp(at, b"@probability\t", 13) == 0):
+    """Is it what `crfsuite tag -p` writes before a sequence: `@score` and two numbers, or `@probability` and one?
+
+    A token may be called so, too; its labels are hardly numbers with six decimals."""
+    cdef const char* end = <const char*>memchr(at, b"\t", <size_t>(stop - at))
+    cdef const char* number
+    cdef int numbers = 0, expected = 1
+    if end == NULL:
         return False
-    while (number - 1)[0] != b"\t":
-        number -= 1
-    return is_decimal(number + (number[0] == b"-"), stop)
+    if end - at == 6 and memcmp(at, b"@score", 6) == 0:
+        expected = 2
+    elif not (end - at == 12 and memcmp(at, b"@probability", 12) == 0):
+        return False
+    while end < stop:
+        number = end + 1
+        end = <const char*>memchr(number, b"\t", <size_t>(stop - number))
+        if end == NULL:
+            end = stop
+        number += number[0] == b"-"
+        if end - number < 8 or (end - 7)[0] != b"." or not is_decimal(number, end):
+            return False
+        numbers += 1
+    return numbers == expected
 
 
 cdef int raise_probabilities(Lines lines, int64_t line) except -1 with gil:
