@@ -68,14 +68,15 @@ COMPRESSIONS = (
     Compression("bzip2", ".bz2", (rb"B Z h [1-9] 1 A Y & S Y", rb"B Z h [1-9] \x17 r E 8 P \x90"), _bzip2),  # the second one is empty
     Compression("xz", ".xz", (rb"\xfd 7 z X Z \x00",), _xz),
 )
-def reading_errors() -> tuple[type[Exception], ...]:
-    """What reading an open file may raise: it is closed (ValueError), or compressed, opened by Python's modules, and damaged."""
-    return OSError, EOFError, ValueError, zlib.error, getattr(sys.modules.get("lzma"), "LZMAError", zlib.error)
-
-
 SUFFIXES = tuple(form.suffix for form in COMPRESSIONS)
 
 
 def without_suffix(name: str) -> str:
     """A file name without the ending that says that the file is compressed."""
     return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
+
+
+def reading_errors() -> tuple[type[Exception], ...]:
+    """What reading an open file may raise: it is closed (ValueError); or one of Python's modules decompresses it, and it is damaged."""
+    lzma = sys.modules.get("lzma")  # whoever opened a file by it has imported it
+    return OSError, EOFError, ValueError, zlib.error, *([lzma.LZMAError] if lzma else [])

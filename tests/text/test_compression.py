@@ -48,10 +48,12 @@ def test_damaged_compressed_files(size, name, compress):
 
 def test_damaged_files_that_a_program_opened():
     for compress, opened in (gzip.compress, gzip.open), (bz2.compress, bz2.open), (lzma.compress, lzma.open):
-        packed = bytearray(compress(TEXT))
-        packed[len(packed) // 2] ^= 0x55
-        with opened(io.BytesIO(packed)) as file, pytest.raises(FileError, match="cannot be read: "):
-            read(file)
+        packed = compress(TEXT)
+        changed = bytearray(packed)
+        changed[len(packed) // 2] ^= 0x55
+        for damaged in bytes(changed), packed[:-9]:
+            with opened(io.BytesIO(damaged)) as file, pytest.raises(FileError, match="cannot be read: "):
+                read(file)
 
 
 @pytest.mark.parametrize(("name", "module"), [("bzip2", "bz2"), ("xz", "lzma")])
