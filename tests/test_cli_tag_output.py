@@ -1,5 +1,6 @@
 """Where `crfkit tag` writes: files, pipes, terminals, full disks."""
 
+import bz2
 import os
 import struct
 import subprocess
@@ -171,10 +172,12 @@ def test_a_terminal_is_served_sentence_by_sentence(run):
 
 
 @pytest.mark.steady
-@pytest.mark.parametrize(("name", "shown"), [("in", b"0.00/14.0"), ("-", b"0.00B")])
+@pytest.mark.parametrize(("name", "shown"), [("in", b"0.00/14.0"), ("-", b"0.00B"), ("packed", b"0.00B"), ("plain.gz", b"0.00/14.0")])
 def test_a_bar_shows_the_bytes_that_are_read(run, name, shown):
     pty, fcntl, termios = map(pytest.importorskip, ("pty", "fcntl", "termios"))
-    Path("in").write_text("the DT\ndog NN\n")
+    for plain in "in", "plain.gz":
+        Path(plain).write_text("the DT\ndog NN\n")
+    Path("packed").write_bytes(bz2.compress(Path("in").read_bytes()))
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
     with open("in", "rb") as file:

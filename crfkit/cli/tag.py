@@ -16,7 +16,7 @@ from crfkit.parallel import available_cpus
 from crfkit.replacing import refuse_overwriting
 from crfkit.tagfiles import SERVICE, label, made, open_tagger, tag_files, targets_of
 from crfkit.text.block import Block
-from crfkit.text.compression import SUFFIXES
+from crfkit.text.opening import is_compressed
 from crfkit.text.reading import Source
 from crfkit.values import shown
 
@@ -261,7 +261,7 @@ def _with_progress(source: Source, inputs: list[str]) -> Iterator[Block]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield from source
         return
-    known = all(os.path.isfile(path) and not path.endswith(SUFFIXES) for path in inputs)
+    known = all(os.path.isfile(path) and not is_compressed(path) for path in inputs)
     total = sum(os.path.getsize(path) for path in inputs) if known else None
     bar = bar_on(sys.stderr, total=total, unit="B", unit_scale=True)
     if bar is None:

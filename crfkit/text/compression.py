@@ -68,12 +68,11 @@ COMPRESSIONS = (
     Compression("bzip2", ".bz2", (rb"B Z h [1-9] 1 A Y & S Y", rb"B Z h [1-9] \x17 r E 8 P \x90"), _bzip2),  # the second one is empty
     Compression("xz", ".xz", (rb"\xfd 7 z X Z \x00",), _xz),
 )
-SUFFIXES = tuple(form.suffix for form in COMPRESSIONS)
 
 
 def without_suffix(name: str) -> str:
     """A file name without the ending that says that the file is compressed."""
-    return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
+    return next((name.removesuffix(form.suffix) for form in COMPRESSIONS if name.endswith(form.suffix)), name)
 
 
 def reading_errors() -> tuple[type[Exception], ...]:
