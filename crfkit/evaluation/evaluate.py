@@ -199,6 +199,7 @@ def _check_together(
     for name, text in (("outside", outside), ("delimiter", "" if delimiter is None else delimiter)):
         Expected(str).take(name, text)
     named, known, separate = label is not None, lexicon is not None, gold is not None
+    words = isinstance(lexicon, Set) or hasattr(lexicon, "read") or not lists(lexicon)
     for fault, message in (
         (known and not segments, "--lexicon is of use with --segments only"),
         (segments and scheme == "none", "--segments needs a scheme that knows prefixes"),
@@ -207,7 +208,7 @@ def _check_together(
         (named and known, "--label and --lexicon exclude each other: with a lexicon the words stand first, and both labels last"),
         (separate and known, "--gold and --lexicon exclude each other: with a lexicon, both labels are in one file"),
         (lists(gold) and not hasattr(gold, "read"), "gold: expected one file, found a list"),
-        (lists(lexicon) and not isinstance(lexicon, Set) and not hasattr(lexicon, "read"), f"lexicon: found {shown(lexicon)}, expected a set of words, or a file"),
+        (not words, f"lexicon: expected a set of words, or a file, found a {type(lexicon).__name__}"),
         (comments and format == "conllu", COMMENTS_OF_CONLLU),
         (not outside, "--outside needs a label"),
     ):

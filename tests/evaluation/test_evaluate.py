@@ -239,7 +239,8 @@ def test_unknown_options():
             Outputs([], format="crfsuite", **how)
     for how, said in (
         ({"lexicon": {b"a"}, "segments": True, "label": "a"}, "label and lexicon exclude each other"),
-        *(({"lexicon": some, "segments": True}, r"^lexicon: found .'ab'.*, expected a set of words, or a file$") for some in (["ab"], ("ab",), {"ab": 1})),
+        *(({"lexicon": some, "segments": True}, f"^lexicon: expected a set of words, or a file, found a {kind}$")
+          for kind, some in (("list", ["ab"]), ("tuple", ("ab",)), ("dict", {"ab": 1}))),
         ({"lexicon": {"a", 3}, "segments": True}, "^lexicon: found 3, expected words$"),
         ({"format": "conllu", "comments": True}, "comments is of no use with CoNLL-U"),
         ({"outside": ""}, "outside needs a label"),
