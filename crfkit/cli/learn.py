@@ -77,9 +77,9 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
     crfkit learn -a lookahead --format conllu templates/parsing.txt train.conllu parser.model
 
     TRAIN has one token per line and a blank line after each sentence. Columns are separated by tabs or blanks; the
-    label is the last one. Files may be compressed (`.gz`, `.bz2`, `.xz`). `-` is standard input; `-a adf --passes 1` learns from it as
-    it arrives and holds no more than a window of it in memory. TEMPLATE defines the features of a token, in the
-    language of CRF++ with further macros (docs/templates.md).
+    label is the last one. Files may be compressed (`.gz`, `.bz2`, `.xz`). `-` is standard input; `-a adf --passes 1`
+    learns from it as it arrives and holds no more than a window of it in memory. TEMPLATE defines the features of a
+    token, in the language of CRF++ with further macros (docs/templates.md).
 
     Brackets name the trainers that use an option. An option that the chosen trainer does not use is an error.
     Ctrl-C ends training, saves the model as it stands, and exits with 130. After Ctrl-C or a crash, --resume continues

@@ -82,7 +82,8 @@ ELSEWHERE = dict.fromkeys(("-m", "--model"), "the model is the first argument")
     "--output-dir",
     type=PATH,
     metavar="DIR",
-    help="Label each FILE separately, and write the result to a file of the same name (without .gz, .bz2 or .xz) in this folder.",
+    help="Label each FILE separately, and write the result to a file of the same name (without .gz, .bz2 or .xz) in "
+    "this folder.",
 )
 @click.option(
     "--workers",

@@ -42,8 +42,9 @@ def evaluate(
 ) -> Scores:
     """Score sentences of predicted labels against sentences of gold labels.
 
-    scheme is one of auto, bio, iob1, ioe1, ioe2, iobes, bilou, none, or another name of one of them, such as IOB2. With strict, only
-    well-formed chunks count, and a label outside the scheme is an error.
+    scheme is one of auto, bio, iob1, ioe1, ioe2, iobes, bilou, none, or another name of one of
+    them, such as IOB2. With strict, only well-formed chunks count, and a label outside the scheme
+    is an error.
     outside is the label of tokens that are in no chunk.
     """
     scheme, strict = _scheme(scheme), Expected(bool).take("strict", strict)

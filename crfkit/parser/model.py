@@ -175,7 +175,7 @@ class Parser(Described):
     """Parses sentences with a model. Any number of threads may share it.
 
     A sentence is a list of rows, a row a list of CoNLL-U columns, which must include those that the template uses.
-    `model` is what `learn` or `load` gives; only then is it known whether that is a parser's."""
+    `model` may be whatever `learn` or `load` gives; OptionError if that is no parser's."""
 
     def __init__(self, model: ParserModel | Parser | Model | Tagger):
         found = model.model if isinstance(model, Parser) else model
