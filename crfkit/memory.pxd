@@ -74,5 +74,4 @@ cdef void* data_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil
 
 
 cdef object vector(object owner, str form, const void* data, int64_t n)
-cdef int restore_vector(dict state, str name, str form, void* data, int64_t n) except -1
 cdef int restore_vectors(dict state, dict vectors) except -1

@@ -254,20 +254,14 @@ cdef object vector(object owner, str form, const void* data, int64_t n):
     return memoryview(it)
 
 
-cdef int restore_vector(dict state, str name, str form, void* data, int64_t n) except -1:
-    """Copy numbers from a state back to where `vector` took them from; ValueError if it is not of this form and number."""
-    cdef const unsigned char[::1] source
-    given = memoryview(state[name])
-    if (given.itemsize, given.nbytes) != (array.array(form).itemsize, given.itemsize * n):
-        raise ValueError(f"{name}: {given.nbytes} bytes, expected {n} numbers")
-    if n:
-        source = given.cast("B")
-        memcpy(data, &source[0], given.nbytes)
-    return 0
-
-
 cdef int restore_vectors(dict state, dict vectors) except -1:
-    """Restore all of these, by their names."""
+    """Copy numbers from a state back to where `vector` took them from, by their names; ValueError if they are not of this form and number."""
+    cdef const unsigned char[::1] source
     for name, own in vectors.items():
-        restore_vector(state, name, own.format, (<Vector>own.obj).data, own.shape[0])
+        given = memoryview(state[name])
+        if (given.itemsize, given.nbytes) != (own.itemsize, own.nbytes):
+            raise ValueError(f"{name}: {given.nbytes} bytes, expected {own.shape[0]} numbers")
+        if own.nbytes:
+            source = given.cast("B")
+            memcpy((<Vector>own.obj).data, &source[0], given.nbytes)
     return 0

@@ -14,6 +14,7 @@ from crfkit.lattice.lattice cimport (
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, LatticeC, PairC, SentenceC
+from crfkit.parser.trees cimport Treebank
 from crfkit.memory cimport BufferC, arena_reserve, buffer_free, empty_buffer, memset
 from crfkit.template.patterns cimport Patterns
 from crfkit.template.regex cimport Regex
@@ -286,6 +287,11 @@ def said_by(Patterns patterns not None, Rows rows not None) -> list[list[bytes]]
     finally:
         buffer_free(&line)
     return found
+
+
+def heads_in(Treebank bank not None, int64_t s) -> list[int]:
+    """The heads of a sentence: numbers of words from 1, 0 for the root."""
+    return [bank.head[t] + 1 for t in range(bank.start[s], bank.start[s + 1])]
 
 
 def tagged(Rows rows not None, labels, separator=None) -> bytes:

@@ -17,7 +17,7 @@ from crfkit.modelfile import check_header
 from crfkit.parser.model import MOST_RELATIONS, ParserModel, actions, build, check_search
 from crfkit.parser.places import VALUE, features_of
 from crfkit.parser.statetables import StateTables
-from crfkit.parser.trees import Compared, Treebank, TreeColumns
+from crfkit.parser.trees import TokenValues, Treebank, TreeColumns
 from crfkit.template.parsing import line_fault
 from crfkit.text.faults import plural
 from crfkit.text.reading import CONLLU
@@ -66,9 +66,9 @@ class Trees:
                 self.template = fitted(template, self.names)
                 self.features = features_of(self.template)
                 self.builder = IndexBuilder(self.features.symbols)
-                self.compared = Compared(self.features.compared)
-                self.bank = Treebank(self.features.width)
-            self.bank.add(rows, TreeColumns(names, path), self.builder, self.compared, self.table)
+                self.values = TokenValues(self.builder, self.features.compared)
+                self.bank = Treebank(self.builder, self.values)
+            self.bank.add(rows, TreeColumns(names, path), self.table)
             progress.reading(rows.n_tokens, len(rows))
         if self.bank is None:
             raise DataError("no tokens to learn from")
@@ -119,11 +119,11 @@ class Development:
 
     def __init__(self, data: Any, trees: Trees, trainer: Any):
         self.trainer, self.with_relations = trainer, trees.table is not None
-        self.bank = Treebank(trees.features.width)
+        self.bank = Treebank(trees.builder, trees.values)
         for rows, names, path in blocks(listed(data)):
             if list(names) != trees.names:
                 raise DataError(f"the columns are {' '.join(names)}, expected those of the training data: {' '.join(trees.names)}", path, 1)
-            self.bank.add(rows, TreeColumns(names, path), trees.builder, trees.compared, trees.table, False)
+            self.bank.add(rows, TreeColumns(names, path), trees.table, False)
         if not self.bank.n_tokens:
             raise DataError("no tokens in the development data")
 
@@ -154,7 +154,7 @@ class ParserTraining:
 
     def model(self, checkpoint: Checkpoint | None) -> ParserModel:
         """Train."""
-        from crfkit.parser.training import ParserTrainer
+        from crfkit.parser.trainer import ParserTrainer
 
         run, options, progress = self.run, self.options, self.progress
         trees = Trees(self.train, self.template, options.labels, progress)

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from crfkit.errors import TemplateError
 from crfkit.features.plan import ViewPlan
 from crfkit.template.macros import ROOTS, Line, Macro
-from crfkit.template.parsing import Template
+from crfkit.template.parsing import Template, line_fault
 
 MOST_CELLS = 16  # in a line
 MOST_PLACES = 64  # in all lines, those on the way to others included
@@ -55,11 +54,7 @@ def features_of(template: Template) -> StateFeatures:
     """Parse the lines of a template whose columns are resolved to numbers."""
     for line in template.lines:
         if len(line.macros) > MOST_CELLS:
-            raise TemplateError(
-                f"{len(line.macros)} macros in a P line, expected at most {MOST_CELLS}",
-                template.path or "template",
-                line.number,
-            )
+            raise line_fault(template, line, f"{len(line.macros)} macros in a P line, expected at most {MOST_CELLS}")
     views: dict[ViewPlan, Macro] = {}
     compared: dict[int, int] = {}
     for macro in template.macros:
@@ -104,5 +99,5 @@ def features_of(template: Template) -> StateFeatures:
     for line in template.lines:
         lines.append(tuple(map(cell, line.macros)))
         if len(places) > MOST_PLACES:
-            raise TemplateError(f"the P lines up to here look at more than {MOST_PLACES} places", template.path or "template", line.number)
+            raise line_fault(template, line, f"the P lines up to here look at more than {MOST_PLACES} places")
     return StateFeatures(Template(symbols, "", template.path), tuple(lines), len(views), tuple(steps), tuple(compared))

@@ -11,7 +11,6 @@ A Scratch parses rows in this way, in one thread, with the weights of a model.
 
 import array
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libc.stdio cimport snprintf
 
 from crfkit.features.tables cimport Features
@@ -23,8 +22,8 @@ from crfkit.text.rows cimport Rows
 from crfkit.text.table cimport rows_cell
 from crfkit.text.writing cimport OutC, Output, out_bytes, out_char, out_reserve
 from .states cimport KINDS, LEFT, NOBODY, RIGHT, SHIFT, state_allows, state_do, state_ended, state_start, state_undo
-from .statetables cimport NO_ROW, LineC, StateTables, has_feature, key_home, line_find
-from .trees cimport Compared, TreeColumns, copy_values, number_in
+from .statetables cimport NO_ROW, LineC, has_feature, key_home, line_find
+from .trees cimport TokenValues, TreeColumns, number_in
 
 from .trees import check_ids
 
@@ -263,7 +262,7 @@ cdef class Scratch(Arena):
     compared. `relations` are the names of the relations, empty if the parser predicts none."""
 
     cdef Extractor extractor
-    cdef Compared compared
+    cdef TokenValues token_values
     cdef StateTables tables
     cdef Search search
     cdef object weights
@@ -272,10 +271,10 @@ cdef class Scratch(Arena):
     cdef BufferC values
     cdef Output out, gold
 
-    def __init__(self, Features index not None, StateTables tables not None, const float[::1] weights, int32_t depth, columns, compared,
-                 relations, int32_t root_relation):
+    def __cinit__(self, Features index not None, StateTables tables not None, const float[::1] weights, int32_t depth, columns, compared,
+                  relations, int32_t root_relation):
         self.extractor = Extractor(index, columns)
-        self.compared, self.tables, self.weights = Compared(compared), tables, weights
+        self.token_values, self.tables, self.weights = TokenValues(index, compared), tables, weights
         self.search = Search(tables, depth)
         self.search.w = &weights[0] if weights.shape[0] else NULL
         self.search.root_relation = root_relation
@@ -286,13 +285,10 @@ cdef class Scratch(Arena):
         """Parse one sentence; afterwards `search.state` has its heads."""
         cdef int64_t first = rows.c.seq_ptr[s], last = rows.c.seq_ptr[s + 1]
         cdef int32_t* values
-        if last - first > 0x3FFFFFFF:
-            raise OverflowError("a sentence of more than a thousand million words")
         self.extractor.extract(&rows.c, first, last)
         arena_reserve(self, &self.values, (last - first) * self.tables.width, sizeof(int32_t))
         values = <int32_t*>self.values.data
-        copy_values(self.extractor.workspace, self.tables.n_views, values, self.tables.width)
-        self.compared.fill(&rows.c, first, last, values + self.tables.n_views, self.tables.width)
+        self.token_values.fill(self.extractor.workspace, &rows.c, first, values)
         self.search.start(<int32_t>(last - first), values)
         self.search.run()
         return 0

@@ -12,10 +12,8 @@ Tables grow while a parser is trained (trainer.pyx). Those of a model are mapped
 
 import array
 
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
-
-from crfkit.memory cimport BufferC, arena_reserve, arena_zeros, buffer_free, buffer_swap, empty_buffer, memcpy, memset
-from .states cimport N_ROOTS, NOBODY, StateC, state_roots
+from crfkit.memory cimport arena_reserve, arena_zeros, buffer_free, buffer_swap, empty_buffer, memcpy, memset
+from .states cimport N_ROOTS, NOBODY, state_roots
 
 from crfkit.errors import ModelFileError
 
@@ -30,11 +28,6 @@ cdef int32_t COUNT = places.COUNT
 cdef int32_t FIRST = places.FIRST
 cdef int32_t LAST = places.LAST
 cdef int32_t MOST_COUNTED = _MOST_COUNTED
-
-
-cdef inline bint is_value(const PlacedCellC* cell) noexcept nogil:
-    """Whether a cell has the value of a view, not a number or a comparison."""
-    return cell.kind == VALUE
 
 
 cdef inline int32_t stepped(const StateC* s, int32_t token, int32_t kind) noexcept nogil:
@@ -77,7 +70,7 @@ cdef packed_table(const LineC* line, int64_t n, const int32_t[::1] new_row, numb
             continue
         for k in range(line.arity):
             key[k] = slot[1 + k]
-            if is_value(&line.cell[k]) and key[k] > 0:
+            if line.cell[k].kind == VALUE and key[k] > 0:
                 key[k] = 1 + <int32_t>numbers[line.cell[k].view][key[k] - 1]
         to = free_slot(&entry[0], key, line.arity, n_slots)
         to[0] = new_row[slot[0]]
@@ -211,7 +204,7 @@ cdef class StateTables(Arena):
                     new_row[r] = <int32_t>n
                     n += 1
                     for k in range(line.arity):
-                        if is_value(&line.cell[k]) and slot[1 + k] > 0:
+                        if line.cell[k].kind == VALUE and slot[1 + k] > 0:
                             marks[line.cell[k].view][slot[1 + k] - 1] = 1
             ends.append(n)
         attributes, numbers = renumber(marks)

@@ -24,7 +24,7 @@ import array
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from crfkit.loops.numbers cimport isfinite
-from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, restore_vector, vector
+from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, restore_vectors, vector
 from crfkit.rng cimport rng_fraction, rng_seed, rng_shuffle
 from .search cimport ActionChoiceC, Search
 from .states cimport LEFT, NOBODY, SHIFT, state_do, state_ended, state_undo
@@ -41,9 +41,11 @@ cdef double USUAL_MARGIN = 100
 cdef double USUAL_DROPOUT = 0.1
 
 
-cdef class MarginPerceptron(Arena):
-    """The weights and passes of ParserTrainer (training.py), which describes the arguments."""
+cdef class ParserTrainer(Arena):
+    """Options: depth, margin, average (crfkit.options.Lookahead). `initial` lists weights to start from: (line, key, action, weight). The loss
+    is the sum of the margin violations of all decisions. The loop over passes knows it as one of the trainers (trainers/base.pyx)."""
 
+    converged = None
     cdef readonly Treebank data
     cdef readonly StateTables tables
     cdef readonly object options
@@ -299,10 +301,29 @@ cdef class MarginPerceptron(Arena):
             state_undo(&self.search.state, self.search.kind_of(actions[k]), gone[k])
         return 0
 
+    def prepare(self, should_stop=None) -> tuple:
+        """Does nothing: no preparation is needed before the first pass."""
+        return ()
+
+    def finish(self) -> None:
+        """Called after the last pass."""
+
+    def chosen(self) -> dict:
+        """Options chosen by the trainer for these data: none."""
+        return {}
+
+    def measures(self) -> dict:
+        """Further figures for the log."""
+        return {"features": self.n_features}
+
     # ------------------------------------------------------------------------------------------ resuming
 
-    def learned(self) -> dict:
-        """For each weight, in order of creation: its row, its action, its value, and its sum for the average."""
+    cdef dict vectors(self):
+        return {"rng": vector(self, "Q", self.rng, 4), "order": vector(self, "i", self.order, self.data.n_sequences)}
+
+    def state(self) -> dict:
+        """The state on which the next pass depends. For each row its line and key; for each weight, in order of creation, its row, its action,
+        its value, and its sum for the average."""
         rows, actions = array.array("i", [0]) * self.n_features, array.array("i", [0]) * self.n_features
         weights, late = array.array("f", [0.0]) * self.n_features, array.array("d", [0.0]) * self.n_features
         cdef int32_t[::1] row_of = rows, action_of = actions
@@ -313,29 +334,33 @@ cdef class MarginPerceptron(Arena):
             for k in range(self.tables.row[r].first, self.tables.row[r].first + <int64_t>self.tables.row[r].n):
                 row_of[self.number[k]], action_of[self.number[k]] = <int32_t>r, self.tables.action[k]
                 weight_of[self.number[k]], late_of[self.number[k]] = self.w[k], self.late[k]
-        return {"rows": rows, "actions": actions, "weights": weights, "late": late}
+        lines, keys = self.tables.row_keys()
+        return {"lines": lines, "keys": keys, "rows": rows, "actions": actions, "weights": weights, "late": late, **self.vectors(),
+                "passes": self.passes, "decisions": self.decisions, "converged": None}
 
-    def relearn(self, int64_t row, int64_t action, float weight, double late) -> None:
-        """Create a weight of another trainer, given its row and action. ValueError if it exists already, or is not possible."""
-        cdef int64_t k, n = self.n_features
-        if not 0 <= row < self.tables.n_rows or not 0 <= action < self.tables.n_actions:
-            raise ValueError("actions: that do not exist")
-        self.change(<int32_t>row, <int32_t>action, weight)
-        if self.n_features == n:
-            raise ValueError("actions: the same twice")
-        k = self.tables.row[row].first + self.tables.row[row].n - 1
-        self.w[k], self.late[k] = weight, late
-
-    def course(self) -> dict:
-        """The number of passes and decisions, the random state, and the order of the sentences. The arrays are views of the
-        trainer's own."""
-        return {"rng": vector(self, "Q", self.rng, 4), "order": vector(self, "i", self.order, self.data.n_sequences),
-                "passes": self.passes, "decisions": self.decisions}
-
-    def resume(self, dict state) -> None:
-        """Continue with what `course` returned."""
-        restore_vector(state, "rng", "Q", self.rng, 4)
-        restore_vector(state, "order", "i", self.order, self.data.n_sequences)
+    def restore(self, dict state) -> None:
+        """Continue from the state of another trainer. KeyError, OverflowError, TypeError or ValueError if the state does not fit; this
+        trainer is then unusable."""
+        cdef int64_t k, number, row, action, width = self.tables.most_cells
+        names = zip(("lines", "keys", "rows", "actions", "weights", "late"), "iiiifd", strict=True)
+        lines, keys, rows, actions, weights, late = [memoryview(state[name]).cast("B").cast(form) for name, form in names]
+        if len(keys) != len(lines) * width or not len(rows) == len(actions) == len(weights) == len(late):
+            raise ValueError("weights: of other features")
+        if self.tables.n_rows:
+            raise ValueError("a trainer that has already learned")
+        sizes = self.data.sizes()
+        for row, line in enumerate(lines):
+            if self.row_of(line, keys[row * width : (row + 1) * width], sizes) != row:
+                raise ValueError("keys: the same twice")
+        for number, (row, action) in enumerate(zip(rows, actions, strict=True)):
+            if not 0 <= row < self.tables.n_rows or not 0 <= action < self.tables.n_actions:
+                raise ValueError("actions: that do not exist")
+            self.change(<int32_t>row, <int32_t>action, weights[number])
+            if self.n_features == number:
+                raise ValueError("actions: the same twice")
+            k = self.tables.row[row].first + self.tables.row[row].n - 1
+            self.w[k], self.late[k] = weights[number], late[number]
+        restore_vectors(state, self.vectors())
         if sorted(self.sentence_order()) != list(range(self.data.n_sequences)):
             raise ValueError("order: not one of the sentences")
         self.passes, self.decisions = state["passes"], state["decisions"]

@@ -3,7 +3,9 @@
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.features.builder cimport TableBuilder
 from crfkit.features.strings cimport StringTable
+from crfkit.features.tables cimport Features
 from crfkit.features.workspace cimport Workspace
 from crfkit.memory cimport Arena, BufferC
 from crfkit.text.rows cimport Rows
@@ -11,17 +13,16 @@ from crfkit.text.table cimport RowsC
 from .states cimport StateC
 
 
-cdef class Compared(Arena):
-    """Numbers for cells that are compared without a transform. Within a sentence, equal cells have equal numbers."""
-    cdef StringTable texts
+cdef class TokenValues(Arena):
+    """The values of tokens: those of views, and behind them numbers for the cells of columns that are compared without a transform. Within
+    a sentence, equal cells have equal numbers."""
+    cdef int32_t n_views, n     # values from views, and from columns that are compared
     cdef int32_t* columns
-    cdef int32_t n
+    cdef StringTable texts
 
-    cdef int fill(self, const RowsC* rows, int64_t first, int64_t last, int32_t* values, int32_t width) except -1 nogil
+    # Fill in the values [T][n_views + n] of the sentence in the workspace, which begins with row `first`.
+    cdef int fill(self, Workspace workspace, const RowsC* rows, int64_t first, int32_t* values) except -1 nogil
 
-
-# Copy the values of the views of a sentence to `values`, [T][width].
-cdef void copy_values(Workspace workspace, int32_t n_views, int32_t* values, int32_t width) noexcept nogil
 
 # The kind of the next action on the way to a tree, NOBODY if there is none. `waiting`: how many children each token still
 # lacks.
@@ -44,7 +45,9 @@ cdef class Treebank(Arena):
     cdef readonly int64_t n_tokens, n_sequences
     cdef readonly int64_t n_crossing        # sentences left out because arcs cross
     cdef readonly int64_t longest
-    cdef int32_t width
+    cdef TableBuilder builder
+    cdef TokenValues token_values
+    cdef int32_t width                      # values of a token
     cdef Dataset attributes                 # of one sentence; a by-product of the values that is not used
     cdef int64_t* start                     # [sequences + 1] first token of each
     cdef int32_t* values                    # [tokens][width]

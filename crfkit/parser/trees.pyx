@@ -6,18 +6,11 @@ parser can build it.
 
 import array
 
-from libc.stdint cimport int32_t, int64_t
-
-from crfkit.data.dataset cimport Dataset
-from crfkit.features.builder cimport TableBuilder
-from crfkit.features.strings cimport StringTable
 from crfkit.features.walk cimport find_tokens, learn_tokens
-from crfkit.features.workspace cimport Workspace
-from crfkit.memory cimport Arena, arena_reserve, arena_zeros
-from crfkit.text.rows cimport Rows
+from crfkit.memory cimport arena_reserve, arena_zeros
 from crfkit.text.scanning cimport is_digit
-from crfkit.text.table cimport RowsC, rows_cell
-from .states cimport LEFT, NOBODY, RIGHT, SHIFT, StateC, state_allows, state_do, state_ended, state_start
+from crfkit.text.table cimport rows_cell
+from .states cimport LEFT, NOBODY, RIGHT, SHIFT, state_allows, state_do, state_ended, state_start
 
 from crfkit.errors import DataError
 from crfkit.header import misfits_column
@@ -27,37 +20,31 @@ cdef enum:
     MOST_TEXTS = 1 << 16        # a table with more is replaced by a new one
 
 
-cdef class Compared(Arena):
+cdef class TokenValues(Arena):
 
-    def __cinit__(self, columns):
+    def __cinit__(self, Features index not None, columns):
         cdef int32_t i, column
-        self.n = len(columns)
-        self.texts = StringTable()
+        self.n_views, self.n, self.texts = index.n_views, len(columns), StringTable()
         self.columns = <int32_t*>arena_zeros(self, self.n, sizeof(int32_t))
         for i, column in enumerate(columns):
             self.columns[i] = column
 
-    cdef int fill(self, const RowsC* rows, int64_t first, int64_t last, int32_t* values, int32_t width) except -1 nogil:
-        cdef int64_t t
+    cdef int fill(self, Workspace workspace, const RowsC* rows, int64_t first, int32_t* values) except -1 nogil:
+        cdef int64_t t, width = self.n_views + self.n
         cdef int32_t i, n
+        cdef const int32_t* value
         cdef const char* text
+        for i in range(self.n_views):
+            value = (<const int32_t**>workspace.value_at.data)[i]
+            for t in range(workspace.T):
+                values[t * width + i] = value[t]
         if self.n and self.texts.c.n > MOST_TEXTS:
             with gil:
                 self.texts = StringTable()
-        for t in range(first, last):
-            for i in range(self.n):
-                text = rows_cell(rows, t, self.columns[i], &n)
-                values[(t - first) * width + i] = self.texts.intern(text, n)
-        return 0
-
-
-cdef void copy_values(Workspace workspace, int32_t n_views, int32_t* values, int32_t width) noexcept nogil:
-    cdef int32_t v, t
-    cdef const int32_t* value
-    for v in range(n_views):
-        value = (<const int32_t**>workspace.value_at.data)[v]
         for t in range(workspace.T):
-            values[<int64_t>t * width + v] = value[t]
+            for i in range(self.n):
+                text = rows_cell(rows, first + t, self.columns[i], &n)
+                values[t * width + self.n_views + i] = self.texts.intern(text, n)
 
 
 cdef int correct_kind(const StateC* s, const int32_t* head, const int32_t* waiting) noexcept nogil:
@@ -83,7 +70,7 @@ cdef int64_t number_in(const char* s, int64_t n) noexcept nogil:
 cdef class TreeColumns:
     """The indices of the columns ID, HEAD and DEPREL."""
 
-    def __init__(self, names, path=None):
+    def __cinit__(self, names, path=None):
         self.id, self.head, self.relation = places_of(("id", "head", "deprel"), names, path)
 
 
@@ -164,17 +151,19 @@ cdef int read_relations(Rows rows, TreeColumns columns, int64_t s, StringTable r
 
 
 cdef class Treebank(Arena):
-    """Sentences one after another. `width`: the number of values of a token."""
+    """Sentences one after another. The builder numbers their cells, of which the values of tokens are made."""
 
-    def __cinit__(self, int32_t width):
-        self.width = width
+    def __cinit__(self, TableBuilder builder not None, TokenValues token_values not None):
+        if token_values.n_views != builder.n_views:
+            raise ValueError("values of another template")
+        self.builder, self.token_values, self.width = builder, token_values, token_values.n_views + token_values.n
         self.attributes = Dataset()
         arena_reserve(self, &self.start_buf, 1, sizeof(int64_t))
         self.start = <int64_t*>self.start_buf.data
         self.start[0] = 0
 
     def sizes(self) -> list[int]:
-        """For each of the `width` values of a token, one more than the largest in the data."""
+        """For each of the values of a token, one more than the largest in the data."""
         found = array.array("q", [0]) * self.width
         cdef int64_t[::1] size = found
         cdef int64_t k
@@ -182,17 +171,15 @@ cdef class Treebank(Arena):
             size[k % self.width] = max(size[k % self.width], self.values[k] + 1)
         return found.tolist()
 
-    def add(self, Rows rows not None, TreeColumns columns not None, TableBuilder builder not None, Compared compared not None,
-            StringTable relations=None, bint learn=True):
+    def add(self, Rows rows not None, TreeColumns columns not None, StringTable relations=None, bint learn=True):
         """Add the sentences of a parsed block. With `learn`, new values and relations get numbers, and trees with crossing arcs are
         counted and left out. `relations` numbers the relations; without it all have the number 0."""
+        cdef TableBuilder builder = self.builder
         cdef int64_t s, first, T, n
         check_ids(rows, columns.id)
         for s in range(rows.c.n_seq):
             first, n = rows.c.seq_ptr[s], self.n_tokens
             T = rows.c.seq_ptr[s + 1] - first
-            if T > 0x3FFFFFFF:
-                raise OverflowError("a sentence of more than a thousand million words")
             arena_reserve(self, &self.head_buf, n + T, sizeof(int32_t))
             arena_reserve(self, &self.relation_buf, n + T, sizeof(int32_t))
             arena_reserve(self, &self.value_buf, (n + T) * self.width, sizeof(int32_t))
@@ -209,19 +196,11 @@ cdef class Treebank(Arena):
                 learn_tokens(builder, builder.workspace, &rows.c, first, first + T, self.attributes)
             else:
                 find_tokens(builder, builder.workspace, &rows.c, first, first + T, self.attributes)
-            copy_values(builder.workspace, builder.n_views, self.values + n * self.width, self.width)
-            compared.fill(&rows.c, first, first + T, self.values + n * self.width + builder.n_views, self.width)
+            self.token_values.fill(builder.workspace, &rows.c, first, self.values + n * self.width)
             self.n_tokens += T
             self.n_sequences += 1
             self.start[self.n_sequences] = self.n_tokens
             self.longest = max(self.longest, T)
-
-    def heads(self, int64_t s):
-        """(heads, relations) of a sentence. Heads are numbers of words from 1, 0 for the root; relations are numbers."""
-        if not 0 <= s < self.n_sequences:
-            raise IndexError(f"sentence {s} of {self.n_sequences}")
-        places = range(self.start[s], self.start[s + 1])
-        return [self.head[t] + 1 for t in places], [self.relation[t] for t in places]
 
     def root_relation(self):
         """The most frequent relation of roots; 0 if there are no sentences."""

@@ -20,8 +20,9 @@ from crfkit.learning.judging import judge
 from crfkit.learning.parser import Trees, blocks
 from crfkit.learning.progress import Progress
 from crfkit.parser.statetables import StateTables
-from crfkit.parser.training import ParserTrainer
+from crfkit.parser.trainer import ParserTrainer
 from crfkit.template.parsing import Template
+from crfkit.testing import heads_in
 
 TEMPLATE = """\
 P01:%x[s0,form]
@@ -145,7 +146,7 @@ def test_features_of_any_places_are_those_of_the_twin(seed, lines, depth):
 @given(st.integers(0, 10**9), st.integers(0, 1), st.booleans())
 def test_left_arcs_that_may_wait_or_not(oracle, seed, depth, labels):
     trainer, twin, _ = trained(corpus(seed, 3, 8), depth, 24.0, labels, 2, False, oracle)
-    weights = trainer.learned()["weights"]
+    weights = trainer.state()["weights"]
     assert sorted(weight for weight in weights if weight) == sorted(twin.weights(False).values())
 
 
@@ -205,7 +206,7 @@ def test_the_correct_actions_build_every_projective_tree(seed, n):
     rows = [[str(t + 1), "w", "_", "X", "_", "_", str(head), "r" if head else "root", "_", "_"] for t, head in enumerate(heads)]
     _, options, _ = judge("lookahead", {"format": "conllu"})
     trees = Trees([rows], Template.parse(TEMPLATE), True, Progress(quiet=True))
-    assert trees.bank.n_crossing == 0 and trees.bank.heads(0)[0] == heads
+    assert trees.bank.n_crossing == 0 and heads_in(trees.bank, 0) == heads
     trainer = ParserTrainer(trees.bank, StateTables(trees.features, len(trees.relations)), options)
     trainer.run_pass()
     assert trainer.decisions == 2 * n - 1
