@@ -8,13 +8,13 @@
 import array
 import os
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport uint16_t
 
 from crfkit.data.ambiguity cimport NO_LABEL, labels_seen
 from crfkit.loops.kernels cimport K
 from crfkit.loops.numbers cimport fabs, fmax
 from crfkit.loops.structs cimport weight_of
-from crfkit.memory cimport BufferC, data_reserve, memcpy, vector
+from crfkit.memory cimport data_reserve, memcpy, vector
 
 from crfkit.values import as_bytes
 
@@ -102,11 +102,9 @@ cdef class Dataset:
     """The sequences of a corpus. The arrays given are copied; None stands for what DatasetC has as NULL. With a `folder` they lie in files
     there (crfkit/memory.pxd), as does all that trainers derive of them for each token and sequence."""
 
-    def __init__(self, seq_ptr=(0,), u_ptr=(0,), u_id=(), u_val=None, b_ptr=None, b_id=None,
-                 label=None, seq_weight=None, *, int32_t n_u=0, int32_t n_b=0, labels=(), folder=None):
+    def __cinit__(self, seq_ptr=(0,), u_ptr=(0,), u_id=(), u_val=None, b_ptr=None, b_id=None,
+                  label=None, seq_weight=None, *, int32_t n_u=0, int32_t n_b=0, labels=(), folder=None):
         cdef int64_t n_seq, n_tok, n_u_id, n_b_id
-        if self.seq_ptr.data != NULL:
-            raise TypeError("a Dataset is set up once")
         self.keep_data_in(None if folder is None else os.fsencode(folder))
         self.n_u, self.n_b, self.labels = n_u, n_b, list(labels)
         n_seq = load(self, &self.seq_ptr, seq_ptr, "q") - 1
@@ -231,8 +229,6 @@ cdef class Dataset:
 
     def fill_in(self, Dataset other=None):
         """Values and weights of one get room where another data set has some; with None, values always."""
-        if self.c.u_ptr == NULL:
-            raise TypeError("a Dataset that was not set up")
         if self.c.u_val == NULL and (other is None or other.c.u_val != NULL):
             fill_with_ones(self, &self.u_val, self.c.u_ptr[self.c.n_tok])
         if other is not None and self.c.seq_weight == NULL and other.c.seq_weight != NULL:
@@ -271,7 +267,7 @@ cdef class Dataset:
         cdef int64_t[3] n = [0, 0, 0]
         self.need_labels(0)
         cdef int32_t[::1] seen = array.array("i", [NO_LABEL]) * self.n_u
-        for t in range(self.c.n_tok if self.c.u_ptr != NULL else 0):
+        for t in range(self.c.n_tok):
             for u in range(self.c.u_ptr[t], self.c.u_ptr[t + 1] if self.is_given(t) else 0):
                 n[labels_seen(&seen[self.c.u_id[u]], self.c.label[t])] += 1
         return n[1], n[2]
@@ -302,9 +298,7 @@ cdef class Dataset:
     @property
     def n_incidences(self):
         """Attributes of all tokens together: (unigram, bigram)."""
-        if self.c.u_ptr == NULL:
-            return 0, 0
-        return (self.c.u_ptr[self.c.n_tok], self.c.b_ptr[self.c.n_tok] if self.c.b_ptr != NULL else 0)
+        return self.c.u_ptr[self.c.n_tok], self.c.b_ptr[self.c.n_tok] if self.c.b_ptr != NULL else 0
 
     @property
     def has_values(self):

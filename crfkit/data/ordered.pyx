@@ -7,12 +7,11 @@ memory, and is the *window* that the trainer sees. All reading and writing is se
 memory.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport uint16_t
 
-from crfkit.loops.structs cimport DatasetC, SentenceC, dataset_sentence
+from crfkit.loops.structs cimport DatasetC
 from crfkit.memory cimport arena_reserve, bring, data_reserve, memcpy, memset, transfer
 from crfkit.threads cimport PyErr_CheckSignals
-from .dataset cimport Dataset
 
 WINDOW_BYTES = 32 << 20
 
@@ -52,7 +51,7 @@ cdef inline const int32_t* get_lengths(const int32_t* at, int64_t* ptr, int32_t 
 cdef class Ordered(Arena):
     """The sequences of a data set in the order of one pass after the other; WINDOW_BYTES of them are in memory at a time."""
 
-    def __init__(self, Dataset data not None):
+    def __cinit__(self, Dataset data not None):
         self.keep_data_in(data.folder)
         self.data, self.window_bytes = data, WINDOW_BYTES
         self.window = Dataset(b_ptr=[0] if data.c.b_ptr != NULL else None)

@@ -17,14 +17,12 @@ cdef class Possible(Arena):
     """`numbers`: for each token that of its set, in the list of sets; 0: its label is given. None stands for any label. A set
     has its labels in ascending order. With a `folder` the numbers lie in a file there."""
 
-    def __init__(self, const uint16_t[::1] numbers not None, sets, folder=None):
+    def __cinit__(self, const uint16_t[::1] numbers not None, sets, folder=None):
         cdef:
             uint16_t* set
             uint16_t* member
             int64_t* ptr
             int64_t k, n
-        if self.ptr != NULL:
-            raise TypeError("a Possible is set up once")
         self.keep_data_in(folder)
         self.n_tok, self.n_sets = numbers.shape[0], len(sets)
         self.set = set = <uint16_t*>data_zeros(self, self.n_tok, sizeof(uint16_t))

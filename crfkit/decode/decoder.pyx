@@ -1,10 +1,9 @@
 """The parts of a model that decoding needs, read only: any number of threads share them, each with its own Scratch (scratch.pyx)."""
 
-from libc.stdint cimport uint8_t, uintptr_t
+from libc.stdint cimport uintptr_t
 
 from crfkit.memory cimport arena_zeros, memcpy
 from crfkit.features.hashing cimport string_hash, strings_find
-from crfkit.features.strings cimport StringTable
 
 from crfkit.errors import DataError
 from crfkit.values import as_bytes, shown
@@ -24,13 +23,11 @@ cdef class Decoder:
     `rest`: what single precision left over of weights that were doubles.
     `bias`: what is added to the score of each label (bias.py)."""
 
-    def __init__(self, Features index not None, Layout layout not None, const float[::1] weights not None, labels, *,
-                 bint verified=True, constraints=None, int32_t depth=-1, bint backward=False, str recursions="auto", columns=None,
-                 const float[::1] rest=None, const double[::1] bias=None):
+    def __cinit__(self, Features index not None, Layout layout not None, const float[::1] weights not None, labels, *,
+                  bint verified=True, constraints=None, int32_t depth=-1, bint backward=False, str recursions="auto", columns=None,
+                  const float[::1] rest=None, const double[::1] bias=None):
         cdef int32_t j, L = layout.c.L
         cdef weight_t* copy
-        if self.index is not None:
-            raise TypeError("a Decoder is set up once")
         self.labels = list(labels)
         if weights.shape[0] != layout.c.n_cells or len(self.labels) != L:
             raise ValueError("weights or labels of another layout")
@@ -86,8 +83,6 @@ cdef class Decoder:
         cdef bytes text
         cdef int32_t j
         ids = []
-        if self.label_table is None:
-            raise TypeError("a Decoder that was not set up")
         for t, label in enumerate(labels):
             if not isinstance(label, str):
                 raise DataError(f"{place} {t + 1}: found {type(label).__name__} {shown(label)}, expected a label (str)")

@@ -40,11 +40,9 @@ cdef inline void add_features(const LayoutC* layout, const weight_t* w, int32_t 
 cdef class LookaheadSearch:
     """The scratch of one thread; it reads weights that others may change."""
 
-    def __init__(self, Layout layout not None, Lattice lattice not None, int32_t depth, shared):
+    def __cinit__(self, Layout layout not None, Lattice lattice not None, int32_t depth, shared):
         """`shared`: bigram attributes that every token has; one that it has twice is listed twice."""
         cdef int64_t k, L = layout.c.L, P = layout.c.P
-        if self.layout is not None:
-            raise TypeError("a LookaheadSearch is set up once")
         self.layout, self.lattice, self.depth = layout, lattice, depth
         if layout.c.b_prev2 != NULL:
             for k in range(layout.c.b_ptr[layout.c.B]):

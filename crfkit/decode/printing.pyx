@@ -61,8 +61,8 @@ cdef class Printer:
     cdef const char* between
     cdef int32_t between_len
 
-    def __init__(self, *, int verbose=0, int nbest=0, bint posterior=False, bint probability=False,
-                 bint partial=False, bytes separator=None, bint cells=False, bint fill=False, int explain=0, lines=None):
+    def __cinit__(self, *, int verbose=0, int nbest=0, bint posterior=False, bint probability=False,
+                  bint partial=False, bytes separator=None, bint cells=False, bint fill=False, int explain=0, lines=None):
         self.nameless = cells
         cells = cells or verbose > 0 or nbest > 0
         if cells + fill + (probability or separator is not None) > 1 or (posterior and nbest) or (

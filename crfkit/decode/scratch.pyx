@@ -7,11 +7,10 @@
 from cpython.list cimport PyList_New, PyList_SET_ITEM
 from cpython.ref cimport Py_INCREF
 
-from crfkit.text.rows cimport Rows
 from crfkit.text.table cimport FORM_CONLLU, rows_label
 from crfkit.loops.numbers cimport INFINITY, fabs, isfinite
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport Lattice, lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
+from crfkit.lattice.lattice cimport lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
 from crfkit.weights.layout cimport layout_fits
 from crfkit.memory cimport arena_reserve, arena_zeros, memchr, memcpy, memset
 from crfkit.features.hashing cimport string_hash, strings_find

@@ -55,10 +55,8 @@ cdef class OneSentence(Scratch):
     cdef int64_t holds                  # how often
     cdef int64_t forks                  # the value of `forks` when it was taken
 
-    def __init__(self, Decoder decoder not None, str form="columns", int32_t columns=0, refuse=None, bint loose=False, bint spelled=False):
-        if self.form is not None:
-            raise TypeError("a OneSentence is set up once")
-        self.form, self.columns, self.refuse, self.loose, self.spelled, self.own = form, columns, refuse, loose, spelled, None
+    def __cinit__(self, Decoder decoder not None, str form="columns", int32_t columns=0, refuse=None, bint loose=False, bint spelled=False):
+        self.form, self.columns, self.refuse, self.loose, self.spelled = form, columns, refuse, loose, spelled
 
     def __enter__(self):
         cdef int64_t me = <int64_t>PyThread_get_thread_ident()

@@ -4,9 +4,7 @@ neighbouring labels what starts and ends.
 
 cimport cython
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
-
-from crfkit.memory cimport Arena, BufferC, arena_reserve, memcpy, memset, vector
+from crfkit.memory cimport arena_reserve, memcpy, memset, vector
 
 from crfkit.evaluation import schemes
 

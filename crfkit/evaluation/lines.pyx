@@ -27,7 +27,7 @@ cdef class Lines:
     more. words: the first column is a word. comments: lines before a sentence that begin with '#' are no tokens.
     """
 
-    def __init__(self, form, separator, int64_t gold_column, int64_t least, bint comments, bint words, path):
+    def __cinit__(self, form, separator, int64_t gold_column, int64_t least, bint comments, bint words, path):
         self.separator = TABS_OR_BLANKS if separator is None else BLANKS if separator == "blanks" else separator[0]
         self.form, self.gold_column, self.least = table.FORMS[form], gold_column, least
         self.comments, self.words, self.path = comments, words, path

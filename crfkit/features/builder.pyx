@@ -9,15 +9,12 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 
 from crfkit.text.rows cimport Rows
 from crfkit.text.table cimport FORM_CRFSUITE, RowsC, rows_label
-from crfkit.data.dataset cimport Dataset
-from .tables cimport Features, NodeC, SlotC, SpaceC, grow_rows, learn_literal, new_number
+from .tables cimport NodeC, SlotC, SpaceC, grow_rows, learn_literal, new_number
 from .tuples cimport grams_intern, grams_reserve
 from .walk cimport learn_tokens
-from .workspace cimport Workspace
 from .reach cimport RULE_DROPPED
 from crfkit.memory cimport BufferC, arena_reserve, buffer_free, data_reserve, memcmp
 from .hashing cimport strings_get
-from .strings cimport StringTable
 from .cells cimport View, has_separator
 
 from crfkit.errors import DataError
@@ -27,11 +24,9 @@ from .plan import Plan
 cdef class TableBuilder(Features):
     """Base of IndexBuilder (indexing.py), which says what the arguments are."""
 
-    def __init__(self, template, *, bint crfsuite=False, bint backward=False, folder=None):
+    def __cinit__(self, template, *, bint crfsuite=False, bint backward=False, folder=None):
         cdef StringTable column
         cdef int32_t i
-        if self.plan is not None:
-            raise TypeError("an index is built once")
         self.plan = Plan(template)
         self.crfsuite, self.backward = crfsuite, backward
         self.columns.extend([StringTable() for _ in self.plan.columns])
@@ -121,8 +116,8 @@ cdef class TableBuilder(Features):
         """Return the sequences added since the last call as a Dataset with these labels, and continue, or finish if it is
         the `last`. Values and weights that are all 1 are not stored."""
         cdef Dataset data = self.dataset
-        if self.finished or self.label_table is None:
-            raise TypeError("the corpus is finished, or was never begun")
+        if self.finished:
+            raise TypeError("the corpus is finished")
         if len(labels) != self.label_table.c.n:
             raise ValueError(f"{len(labels)} names of {self.label_table.c.n} labels")
         data.labels = labels

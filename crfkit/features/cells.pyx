@@ -8,19 +8,13 @@ Python, one character to one character, so that the result does not depend on th
 an access out of bounds: bytes that no table has are copied unchanged.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport uint32_t
 
 from crfkit.memory cimport arena_reserve, buffer_reserve, memcmp, memcpy
-from crfkit.template.regex cimport Regex, text_char
+from crfkit.template.regex cimport (
+    Py_UNICODE_ISALPHA, Py_UNICODE_ISDECIMAL, Py_UNICODE_ISLOWER, Py_UNICODE_ISTITLE, Py_UNICODE_ISUPPER, Py_UNICODE_TOLOWER, text_char
+)
 from .hashing cimport string_hash, strings_find, strings_get
-
-cdef extern from "Python.h" nogil:
-    uint32_t Py_UNICODE_TOLOWER(uint32_t c) noexcept
-    bint Py_UNICODE_ISLOWER(uint32_t c) noexcept
-    bint Py_UNICODE_ISUPPER(uint32_t c) noexcept
-    bint Py_UNICODE_ISTITLE(uint32_t c) noexcept
-    bint Py_UNICODE_ISALPHA(uint32_t c) noexcept
-    bint Py_UNICODE_ISDECIMAL(uint32_t c) noexcept
 
 
 cdef class View(Arena):

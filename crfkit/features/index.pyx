@@ -27,9 +27,7 @@ cdef class Index(Features):
     cdef readonly object sections
     cdef list mapped                # their buffers
 
-    def __init__(self, template, sections, *, bint verify=True, bint backward=False):
-        if self.plan is not None:
-            raise TypeError("an Index is set up once")
+    def __cinit__(self, template, sections, *, bint verify=True, bint backward=False):
         cdef const int64_t[::1] counts
         self.backward = backward
         self.plan, self.sections, self.mapped = Plan(template), sections, []

@@ -8,6 +8,5 @@ cdef enum:
 cdef enum:
     REACH_EDGE = 0      # the last one, not at the first token: B lines
     REACH_LAST = 1      # the last one: %y[-1]
-    REACH_BEFORE = 2    # the one before it: %y[-2]
-    REACH_BOTH = 3      # both: %y[-1] and %y[-2], T lines
+    REACH_BEFORE = 2    # the one before it: %y[-2]; the sum of the two, 3: both, as in T lines
     REACH_NONE = 4      # no label before: U lines

@@ -8,9 +8,9 @@ A table grows while a corpus is read. Packed, it is just those three arrays, so 
 is searched in place.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport uint32_t
 
-from crfkit.memory cimport Arena, arena_reserve, memcpy, memset, vector
+from crfkit.memory cimport arena_reserve, memcpy, memset, vector
 from .structs cimport StringSlotC
 from .hashing cimport string_hash, strings_find, strings_get
 

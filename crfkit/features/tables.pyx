@@ -5,12 +5,9 @@ TableBuilder fills them while it reads a corpus, an Index is their packed form; 
 
 import array
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
-
 from .structs cimport GramC
-from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, buffer_free, buffer_reserve, empty_buffer, memcpy, memset
+from crfkit.memory cimport arena_reserve, arena_zeros, buffer_free, empty_buffer, memset
 from .hashing cimport string_hash, strings_find, strings_get
-from .strings cimport StringTable
 from .cells cimport View
 
 cdef enum:
@@ -241,7 +238,7 @@ cdef class Names:
     cdef object nodes, grams            # int64 and int32 arrays; node -1: the gram is a string of the table
     cdef int32_t longest                # values of a gram
 
-    def __init__(self, Features features not None, bint bigram):
+    def __cinit__(self, Features features not None, bint bigram):
         cdef int32_t i, slot, a, longest = 1
         cdef int64_t g, n = features.space[bigram].n
         cdef const NodeC* node

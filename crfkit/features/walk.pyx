@@ -13,26 +13,25 @@ A fused type, `Aim`, selects between the two at compile time. An Extractor serve
 other, each replacing the one before.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t
+from libc.stdint cimport int32_t, uint32_t
 
-from crfkit.data.dataset cimport Dataset
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.kernels cimport K
-from crfkit.loops.structs cimport SentenceC
-from crfkit.memory cimport Arena, arena_zeros, data_reserve
+from crfkit.memory cimport arena_zeros, data_reserve
 from crfkit.template.patterns cimport BIGRAM, UNIGRAM
-from crfkit.text.table cimport FORM_CRFSUITE, RowsC, rows_attr, rows_cell
+from crfkit.text.table cimport FORM_CRFSUITE, rows_attr, rows_cell
 from .cells cimport FLAGGED, NONE, UNKNOWN, View, has_separator
 from .hashing cimport string_hash, strings_find, strings_get
 from .structs cimport StringTableC
 from .strings cimport StringTable
-from .tables cimport (
-    Features, NodeC, SlotC, UseC, append_text, find_literal, grow_rows, learn_bigram, learn_literal, new_number
-)
+from .tables cimport NodeC, SlotC, UseC, append_text, find_literal, grow_rows, learn_bigram, learn_literal, new_number
 from .tuples cimport grams_find, grams_intern, grams_reserve, packed_find, packed_home
-from .workspace cimport Workspace, cell_at, find_names, number_values, prepare
+from .workspace cimport cell_at, find_names, number_values, prepare
 
 from crfkit.errors import DataError
+
+cdef enum:
+    MOST_TOKENS = 0x3FFFFFFF    # of a sequence: twice as many are numbers of 32 bits, too, with any padding
 
 # The purpose of an extraction, as a type: the fused functions are compiled once for each. C requires a member.
 cdef struct Learning:
@@ -59,10 +58,13 @@ cdef int find_tokens(Features f, Workspace s, const RowsC* rows, int64_t first, 
 cdef inline int walk(Features f, Workspace s, const RowsC* rows, int64_t first, int64_t last, Dataset out,
                      Aim aim) except -1 nogil:
     cdef int32_t v
+    if last - first > MOST_TOKENS:
+        raise OverflowError("a sequence of more than a thousand million tokens")
+    s.T = <int32_t>(last - first)
     if f.patterns is not None:
-        follow_patterns(f, s, rows, first, last - first, out, aim)
+        follow_patterns(f, s, rows, first, out, aim)
         return 0
-    prepare(f, s, rows, last - first)
+    prepare(f, s, rows)
     number_cells(f, s, rows, first, aim)
     if Aim is Learning:
         for v in range(f.n_views):
@@ -252,17 +254,13 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
     return 0
 
 
-cdef inline int follow_patterns(Features f, Workspace s, const RowsC* rows, int64_t first, int64_t T, Dataset out,
-                                Aim aim) except -1 nogil:
+cdef inline int follow_patterns(Features f, Workspace s, const RowsC* rows, int64_t first, Dataset out, Aim aim) except -1 nogil:
     """Append the attributes of each token: the strings that Wapiti's patterns make there."""
-    cdef int64_t t, n, u_start, b_start, n_u, n_b, n_tok = out.c.n_tok
+    cdef int64_t t, n, u_start, b_start, n_u, n_b, n_tok = out.c.n_tok, T = s.T
     cdef int32_t i, a, patterns = f.patterns.n
     cdef const int32_t* kind = f.patterns.kinds
     if T and f.patterns.last_column >= rows.n_cols:
         raise DataError(f"the patterns use column {f.patterns.last_column}, but the data have {rows.n_cols}")
-    if T > 0x7FFFFFF0:
-        raise OverflowError("a sequence of more than two thousand million tokens")
-    s.T = <int32_t>T
     data_reserve(out, &out.u_ptr, n_tok + T + 1, sizeof(int64_t))
     data_reserve(out, &out.b_ptr, n_tok + T + 1, sizeof(int64_t))
     cdef int64_t* u_ptr = <int64_t*>out.u_ptr.data + n_tok
@@ -368,11 +366,9 @@ cdef class Extractor(Arena):
     """Finds the attributes of sentences, one after the other; the scratch of one thread. `columns`: the index of each column of the
     plan in the rows, if it differs from training."""
 
-    def __init__(self, Features features not None, columns=None):
+    def __cinit__(self, Features features not None, columns=None):
         cdef int32_t i, column
         cdef int32_t* numbers = features.column_number
-        if self.features is not None:
-            raise TypeError("an Extractor is set up once")
         if columns is not None:
             if len(columns) != features.n_columns or min(columns, default=0) < 0:
                 raise ValueError(f"{len(columns)} columns, expected {features.n_columns}")

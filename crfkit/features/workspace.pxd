@@ -19,7 +19,7 @@ cdef class Workspace(Arena):
     cdef BufferC text, line             # a transformed cell, an expanded line
 
 
-cdef int prepare(Features f, Workspace s, const RowsC* rows, int64_t T) except -1 nogil
+cdef int prepare(Features f, Workspace s, const RowsC* rows) except -1 nogil
 cdef int64_t cell_at(Features f, Workspace s, const RowsC* rows, int64_t first, int32_t column, int64_t p,
                      const char** cell) noexcept nogil
 cdef int number_values(Features f, Workspace s, const RowsC* rows, int64_t first) except -1 nogil

@@ -3,15 +3,15 @@
 It is the same for learning and for finding. walk.pyx describes the arrays.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport uint64_t
 
 from crfkit.loops.atomic cimport crfkit_prefetch
-from crfkit.memory cimport Arena, arena_reserve, memcmp, memcpy
-from crfkit.text.table cimport RowsC, rows_attr, rows_cell
+from crfkit.memory cimport arena_reserve, memcmp, memcpy
+from crfkit.text.table cimport rows_attr, rows_cell
 from .cells cimport FLAGGED, UNKNOWN, VIEW_CELL, VIEW_TEXT, View
 from .hashing cimport string_hash, strings_find, strings_get
 from .structs cimport StringTableC
-from .tables cimport Features, SpaceC
+from .tables cimport SpaceC
 
 from crfkit.errors import DataError
 
@@ -26,17 +26,14 @@ cdef class Workspace(Arena):
         arena_reserve(self, &self.line, 1, 1)
 
 
-cdef int prepare(Features f, Workspace s, const RowsC* rows, int64_t T) except -1 nogil:
-    """Make room for a sentence of T tokens."""
-    cdef int64_t width = T + 2 * f.padding
+cdef int prepare(Features f, Workspace s, const RowsC* rows) except -1 nogil:
+    """Make room for the sentence."""
+    cdef int64_t width = <int64_t>s.T + 2 * f.padding
     cdef int32_t i
     for i in range(f.n_columns - 1, -1, -1):
         if s.column_number[i] >= rows.n_cols:
             raise DataError(f"the template uses column {s.column_number[i]}, but the data have {rows.n_cols}")
-    if width > 0x7FFFFFF0:
-        raise OverflowError("a sequence of more than two thousand million tokens")
-    s.T = <int32_t>T
-    arena_reserve(s, &s.cells, T * f.n_columns, sizeof(int32_t))
+    arena_reserve(s, &s.cells, <int64_t>s.T * f.n_columns, sizeof(int32_t))
     arena_reserve(s, &s.values, width * f.n_views, sizeof(int32_t))
     arena_reserve(s, &s.grams, width * f.n_nodes, sizeof(int32_t))
     arena_reserve(s, &s.value_at, f.n_views, sizeof(void*))

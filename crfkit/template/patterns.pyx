@@ -1,9 +1,7 @@
 """Wapiti's patterns, applied as Wapiti does: on bytes, with ASCII letters and case only. pattern_syntax.py parses them."""
 
-from libc.stdint cimport int32_t, int64_t
-
-from crfkit.memory cimport Arena, BufferC, arena_zeros, buffer_reserve, memcpy
-from crfkit.text.table cimport RowsC, rows_cell
+from crfkit.memory cimport arena_zeros, buffer_reserve, memcpy
+from crfkit.text.table cimport rows_cell
 
 from crfkit.errors import DataError
 from crfkit.values import as_bytes
@@ -103,12 +101,10 @@ cdef class Patterns(Arena):
     """The patterns of a model, ready for use. `texts` are its lines; TemplateError says what is wrong with which. `single`: no pattern
     looks at pairs of labels, whatever its first letter; the strings of those for pairs alone are only noted."""
 
-    def __init__(self, list texts not None, bint single=False):
+    def __cinit__(self, list texts not None, bint single=False):
         cdef ItemC* item
         cdef int32_t i
         cdef bytes piece
-        if self.texts is not None:
-            raise TypeError("Patterns are set up once")
         self.texts, self.held, self.last_column, self.n, self.single = texts, [], -1, <int32_t>len(texts), single
         parsed = [pattern_syntax.parse(text, number) for number, text in enumerate(texts, 1)]
         plain = None if single else pattern_syntax.plain_pattern(texts)

@@ -4,6 +4,16 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from crfkit.memory cimport Arena
 
+cdef extern from "Python.h" nogil:
+    uint32_t Py_UNICODE_TOLOWER(uint32_t c) noexcept
+    bint Py_UNICODE_ISDECIMAL(uint32_t c) noexcept
+    bint Py_UNICODE_ISALPHA(uint32_t c) noexcept
+    bint Py_UNICODE_ISALNUM(uint32_t c) noexcept
+    bint Py_UNICODE_ISLOWER(uint32_t c) noexcept
+    bint Py_UNICODE_ISUPPER(uint32_t c) noexcept
+    bint Py_UNICODE_ISTITLE(uint32_t c) noexcept
+    bint Py_UNICODE_ISSPACE(uint32_t c) noexcept
+
 
 # The character that starts at s[i]: its code point, and in *size its length in bytes (never beyond n).
 cdef uint32_t text_char(const char* s, int64_t n, int64_t i, int* size) noexcept nogil

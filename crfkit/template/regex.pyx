@@ -7,20 +7,10 @@ character is dropped, so that a character costs at most one visit of each instru
 programs is limited, and thereby the arrays of a search: 36 KB of stack.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
-
 from crfkit.memory cimport arena_zeros, memset
 
 from .regex_syntax import MAX_PROGRAM as LONGEST
 from .regex_syntax import compile_pattern
-
-cdef extern from "Python.h" nogil:
-    bint Py_UNICODE_ISDECIMAL(uint32_t c) noexcept
-    bint Py_UNICODE_ISALPHA(uint32_t c) noexcept
-    bint Py_UNICODE_ISALNUM(uint32_t c) noexcept
-    bint Py_UNICODE_ISLOWER(uint32_t c) noexcept
-    bint Py_UNICODE_ISUPPER(uint32_t c) noexcept
-    bint Py_UNICODE_ISSPACE(uint32_t c) noexcept
 
 cdef enum:
     MAX_PROGRAM = 1000

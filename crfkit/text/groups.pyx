@@ -40,18 +40,15 @@ cdef class Groups:
             rows = Rows("crfsuite")
             rows.loose = rows.spelled = True
         fill_items(rows, (sentence,), False, self.rows.c.n_seq)
-        self.copy(rows, 0, labels, group)
+        self.append(rows, 0, labels, group)
         self.spare = rows
 
-    def append(self, Rows source not None, int64_t s, labels, int group):
+    cpdef append(self, Rows source, int64_t s, labels, int group):
         """Append a copy of a sequence of other rows, unless it is empty, with these labels; None: with its own."""
-        self.copy(source, s, labels, group)
-
-    cdef int copy(self, Rows source, int64_t s, labels, int group) except -1:
         cdef Py_ssize_t n
         labels = checked(self.rows, source, s, labels)
         if source.c.seq_ptr[s] == source.c.seq_ptr[s + 1]:
-            return 0
+            return
         with self.lock:
             n = len(self.groups)
             array.resize_smart(self.groups, n + 1)
@@ -61,7 +58,6 @@ cdef class Groups:
             except MemoryError:
                 array.resize_smart(self.groups, n)
                 raise
-        return 0
 
 
 def append_sequence(Rows rows not None, Rows source not None, int64_t s, labels=None):

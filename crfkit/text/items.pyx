@@ -13,7 +13,7 @@ a sentence or an item: the list of its characters.
 """
 
 from libc.float cimport FLT_MAX
-from libc.stdint cimport INT32_MAX, int32_t, int64_t
+from libc.stdint cimport INT32_MAX, int32_t
 
 from cpython.dict cimport PyDict_CheckExact
 from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
@@ -22,8 +22,7 @@ from cpython.tuple cimport PyTuple_CheckExact
 
 from crfkit.loops.numbers cimport fabs
 from crfkit.loops.atomic cimport crfkit_prefetch
-from .rows cimport Rows
-from .table cimport FORM_CRFSUITE, TextC
+from .table cimport FORM_CRFSUITE
 from .scanning cimport copy_bytes, utf8_fault
 
 from collections.abc import Mapping, Set

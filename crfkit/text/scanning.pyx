@@ -1,9 +1,8 @@
 """Search for lines, characters and numbers in bytes."""
 
-from libc.stdint cimport INT64_MAX, uint64_t
+from libc.stdint cimport INT64_MAX
 
 from crfkit.loops.numbers cimport isfinite
-from crfkit.memory cimport memcpy
 
 
 cdef int64_t utf8_fault(const unsigned char* s, int64_t n) noexcept nogil:

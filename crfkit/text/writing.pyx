@@ -3,7 +3,7 @@
 Every line of the input is written back byte for byte, with its own line end, and one empty line after each sequence.
 """
 
-from libc.stdint cimport SIZE_MAX, int64_t
+from libc.stdint cimport SIZE_MAX
 from libc.stdio cimport snprintf
 from libc.stdlib cimport free, realloc
 

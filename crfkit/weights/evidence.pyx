@@ -1,6 +1,6 @@
 """What attributes of data in several parts were seen with: how often they occur, and which features they have."""
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport uint16_t
 
 from crfkit.data.ambiguity cimport NO_LABEL, labels_seen
 from crfkit.memory cimport arena_reserve, memset
@@ -15,7 +15,7 @@ cdef enum:
 cdef class Evidence(Arena):
     """From what `seen_in` (observed.pyx) finds in each part. Parts may number labels and attributes differently."""
 
-    def __init__(self, bint bigram):
+    def __cinit__(self, bint bigram):
         self.bigram, self.most = bigram, -1
 
     def add(self, const int32_t[::1] attributes not None, const int32_t[::1] labels not None, const int64_t[::1] counts not None,

@@ -117,12 +117,10 @@ cdef class Layout:
     are features with history. Without `verify`, checks that depend on the size of the arrays are left to layout_fits,
     sentence by sentence."""
 
-    def __init__(self, int32_t labels, bint has_tau, int64_t hot, const int64_t[::1] u_ptr, const uint16_t[::1] u_label,
-                 const int64_t[::1] b_ptr, const uint16_t[::1] b_prev, const uint16_t[::1] b_label,
-                 const uint16_t[::1] b_prev2=None, *, bint verify=True):
+    def __cinit__(self, int32_t labels, bint has_tau, int64_t hot, const int64_t[::1] u_ptr, const uint16_t[::1] u_label,
+                  const int64_t[::1] b_ptr, const uint16_t[::1] b_prev, const uint16_t[::1] b_label,
+                  const uint16_t[::1] b_prev2=None, *, bint verify=True):
         cdef LayoutC* c = &self.c
-        if self.sections is not None:
-            raise TypeError("a Layout is set up once")
         if not 1 <= labels <= MAX_LABELS:
             raise ModelFileError(f"layout: {labels} labels, expected 1 to {MAX_LABELS}")
         if not 1 <= u_ptr.shape[0] <= 0x7FFFFFFF or not 1 <= b_ptr.shape[0] <= 0x7FFFFFFF:

@@ -67,12 +67,12 @@ def test_a_sentence_that_cannot_be_scored_is_none():
 
 
 def test_set_up_once():
-    one = decoder()
+    one, trained = decoder(), model("segmentation")
     scratch = OneSentence(one)
-    with pytest.raises(TypeError, match="once"):
-        scratch.__init__(one)
-    with pytest.raises(TypeError, match="once"):
-        one.__init__(one.index, one.layout, model("segmentation").weights, one.labels)
+    scratch.read([["a"]])
+    scratch.__init__(decoder())
+    one.__init__(one.index, one.layout, array.array("f", [0.0]), [])
+    assert (scratch.length, one.labels, len(scratch.best_labels())) == (1, trained.labels, 1)
 
 
 def test_weights_anywhere_in_memory():

@@ -27,7 +27,7 @@ cdef class LinePrinter:
     cdef bint only, check, scores, posterior, force
     cdef int nbest
 
-    def __init__(self, *, bint only=False, bint check=False, bint scores=False, bint posterior=False, bint force=False, int nbest=1):
+    def __cinit__(self, *, bint only=False, bint check=False, bint scores=False, bint posterior=False, bint force=False, int nbest=1):
         self.only, self.check, self.scores, self.posterior, self.force = only, check, scores, posterior, force
         self.nbest = nbest
 
@@ -128,7 +128,7 @@ cdef class Count(Arena):
     cdef int64_t L, wrong, sequences_wrong
     cdef int64_t* counts                # [L][3]: in the data, predicted, both
 
-    def __init__(self, int64_t L):
+    def __cinit__(self, int64_t L):
         self.L, self.counts = L, <int64_t*>arena_zeros(self, 3 * L, sizeof(int64_t))
 
     cdef int add(self, Scratch x, Rows rows, int64_t s, const uint16_t* labels) noexcept nogil:
