@@ -54,7 +54,6 @@ cdef int check_rows(const int64_t* ptr, int64_t n, const int32_t* id, int64_t n_
         sound &= 0 <= id[k] < most
     if not sound:
         raise ValueError(f"offsets or numbers of something else than {n} rows with {n_id} numbers below {most}")
-    return 0
 
 
 cdef int64_t load(Dataset data, BufferC* buffer, source, str form, int64_t expected=-1) except -1:
@@ -76,7 +75,6 @@ cdef int append(Dataset data, BufferC* to, int64_t n, const BufferC* more, int64
     data_reserve(data, to, n + n_more + 1, size)
     if n_more:
         memcpy(to.data + n * size, more.data, <size_t>(n_more * size))
-    return 0
 
 
 cdef int append_ends(Dataset data, BufferC* to, int64_t n, const int64_t* more, int64_t n_more) except -1:
@@ -87,7 +85,6 @@ cdef int append_ends(Dataset data, BufferC* to, int64_t n, const int64_t* more, 
     end = <int64_t*>to.data + n
     for k in range(1, n_more + 1):
         end[k] = end[0] + more[k]
-    return 0
 
 
 cdef int fill_with_ones(Dataset data, BufferC* values, int64_t n) except -1:
@@ -95,7 +92,6 @@ cdef int fill_with_ones(Dataset data, BufferC* values, int64_t n) except -1:
     data_reserve(data, values, n + 1, sizeof(float))
     for k in range(n):
         (<float*>values.data)[k] = 1
-    return 0
 
 
 cdef class Dataset:
@@ -142,7 +138,6 @@ cdef class Dataset:
         """ValueError if tokens have no labels, or if there are fewer tokens."""
         if self.c.n_tok < tokens or (self.c.label == NULL and self.c.n_tok):
             raise ValueError("a data set without labels")
-        return 0
 
     cdef bint is_given(self, int64_t t) noexcept nogil:
         """Whether the label of a token is given, and not only the first of several."""

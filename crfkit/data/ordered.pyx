@@ -93,7 +93,6 @@ cdef class Ordered(Arena):
         for k in range(n_stretches):
             transfer(&self.records, True, self.waiting.data + k * WAITING, stretch[k].done % WAITING,
                      stretch[k].begin + stretch[k].done // WAITING * WAITING)
-        return 0
 
     cdef int64_t come_to(self, int64_t k) except -1 nogil:
         """The k-th of the sequences wanted is in the window; the number of the first one that is behind it."""
@@ -211,7 +210,6 @@ cdef int send(Ordered self, int64_t k, const char* data, int64_t size) except -1
         data, size, stretch.done = data + part, size - part, stretch.done + part
         if filled + part == WAITING:
             transfer(&self.records, True, waiting, WAITING, stretch.begin + stretch.done - WAITING)
-    return 0
 
 
 cdef int open_window(Ordered ordered, Dataset w, int64_t n, int64_t n_tok, int64_t n_u, int64_t n_b) except -1 nogil:
@@ -229,10 +227,8 @@ cdef int open_window(Ordered ordered, Dataset w, int64_t n, int64_t n_tok, int64
     if c.seq_weight != NULL:
         arena_reserve(w, &w.seq_weight, n, sizeof(float))
     ordered.n = w.c.n_seq = w.c.n_tok = 0
-    return 0
 
 
 cdef int close_window(Ordered ordered, const int32_t* which) except -1 nogil:
     ordered.window.settle()
     ordered.which, ordered.n = which, ordered.window.c.n_seq
-    return 0

@@ -73,7 +73,6 @@ cdef class LookaheadSearch:
         arena_reserve(self, &self.has_own, sent.T, 1)
         if self.stale:
             refresh(self)
-        return 0
 
     cdef int choose(self, int32_t t, const uint16_t* labels, int32_t correct, double margin, ChoiceC* out) except -1 nogil:
         """The best label of token t after labels[0 .. t-1]; of equally good ones the smallest. The correct one, if not
@@ -98,7 +97,6 @@ cdef class LookaheadSearch:
             base[correct] -= margin
         out.label = best_of(self, t, 0, out.last, out.previous)
         out.value = row[out.label]
-        return 0
 
     cdef int leaf(self, const ChoiceC* choice, int32_t label, uint16_t* labels) except -1 nogil:
         """The best labels of tokens t .. last that begin with this one. Only for a label whose exact value was
@@ -123,7 +121,6 @@ cdef class LookaheadSearch:
                         highest, best = value, <int32_t>j
             labels[t - choice.t] = <uint16_t>best
             before, previous = previous, best
-        return 0
 
     cdef void forget(self, int32_t t) noexcept nogil:
         """The weights have changed: recompute scores from token t on."""
@@ -185,7 +182,6 @@ cdef int refresh(LookaheadSearch search) except -1 nogil:
     for k in range(search.n_shared):
         add_bounds(search, search.shared[k], search.pairs)
     search.stale = False
-    return 0
 
 
 cdef const double* steps(LookaheadSearch search, int32_t t) noexcept nogil:
@@ -293,7 +289,6 @@ cdef int score_to(LookaheadSearch search, int32_t last) except -1 nogil:
         part.n_own = 0
         K.score(&search.layout.c, search.w, 1.0, &some, &part)
         search.scored += some.T
-    return 0
 
 
 cdef int bound_to(LookaheadSearch search, int32_t last) except -1 nogil:
@@ -324,7 +319,6 @@ cdef int bound_to(LookaheadSearch search, int32_t last) except -1 nogil:
                 if left or times_shared(search, sent.b_id[u]) == 0:
                     add_bounds(search, sent.b_id[u], matrix)
     search.bounded = max(search.bounded, last + 1)
-    return 0
 
 
 cdef void fill_reach(LookaheadSearch search, int32_t first, int32_t last) noexcept nogil:

@@ -201,7 +201,6 @@ cdef int add_state(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1
     s.n_states += 1
     s.n_ways += n
     (<int32_t*>s.links.data)[t * P + j] = <int32_t>s.n_states
-    return 0
 
 
 cdef int advance(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1 nogil:
@@ -235,7 +234,6 @@ cdef int advance(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1 n
     path.score = ways[best].score + lat.score[t * lat.P + j] if t < lat.T else ways[best].score
     path.before, path.next, path.label = state.before, NONE, <int32_t>j
     s.n_paths += 1
-    return 0
 
 
 cdef RanksC* next_path(NBest s, const LatticeC* lat) except NULL nogil:
@@ -273,7 +271,6 @@ cdef int add_path(NBest s, const LatticeC* lat, double score) except -1 nogil:
     s.labels = <uint16_t*>s.label_buffer.data
     s.scores[s.found] = score
     s.found += 1
-    return 0
 
 
 cdef bint is_too_bad(NBest s, double score, double ratio, double unit) noexcept nogil:

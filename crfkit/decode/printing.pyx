@@ -192,7 +192,6 @@ cdef class Printer:
         if self.verbose:
             out_char(out, b"/")
             out_probability(out, marginal(x, t, j))
-        return 0
 
 
 cdef inline double marginal(Scratch x, int64_t t, int64_t j) noexcept nogil:

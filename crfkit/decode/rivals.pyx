@@ -40,7 +40,6 @@ cdef class Rivals:
         memset(self.sides.data, 0, sizeof(SideC))       # side 0, of the best path itself: nothing differs
         self.n_sides, self.n_reasons = 1, 0
         look_ahead(lat)
-        return 0
 
     cdef tuple token(self, int64_t t):
         """Of a token: (label, rival's label or -1, lead, first and last place with another label, reasons, number of others, what these say).
@@ -154,7 +153,6 @@ cdef int add_side(Rivals self, int64_t side) except -1 nogil:
         add(self, (<ReasonC*>self.reasons.data)[k])
     self.made.others += other.others
     self.made.rest += other.rest
-    return 0
 
 
 cdef int add_label(Rivals self, int64_t t, int32_t j) except -1 nogil:
@@ -170,7 +168,6 @@ cdef int add_label(Rivals self, int64_t t, int32_t j) except -1 nogil:
                          <int32_t>t, a, -1, j))
     if self.bias != NULL:
         add(self, ReasonC(self.bias[best], self.bias[j], <int32_t>t, -1, -1, j))
-    return 0
 
 
 cdef int add_step(Rivals self, int64_t t, int32_t i, int32_t j) except -1 nogil:
@@ -185,7 +182,6 @@ cdef int add_step(Rivals self, int64_t t, int32_t i, int32_t j) except -1 nogil:
             b = self.sent.b_id[u]
             add(self, ReasonC(weight(self, layout_history_cell(self.layout, b, ANY, before, label)),
                              weight(self, layout_history_cell(self.layout, b, ANY, i, j)), <int32_t>t, b, i, j))
-    return 0
 
 
 cdef int add(Rivals self, ReasonC reason) except -1 nogil:
@@ -210,7 +206,6 @@ cdef int add(Rivals self, ReasonC reason) except -1 nogil:
         chosen[k] = chosen[k - 1]
         k -= 1
     chosen[k] = reason
-    return 0
 
 
 cdef inline double weight(Rivals self, int64_t cell) noexcept nogil:

@@ -77,7 +77,6 @@ cdef class Scratch:
             bound(self)
         self.level = self.step_level * (self.lattice.c.T - 1)
         self.level_scores()
-        return 0
 
     cdef void level_scores(self) noexcept nogil:
         """Subtract large scores common to all labels, once it is known which labels are possible."""
@@ -120,7 +119,6 @@ cdef class Scratch:
                 if not allowed[j]:
                     node[j] = -INFINITY
         self.level_scores()
-        return 0
 
     cdef int best(self, Rows rows, int64_t s, HowC how, uint16_t* labels) except -1 nogil:
         """Find the labels of sentence s, which must not be empty, and set path_score to their score."""
@@ -132,7 +130,6 @@ cdef class Scratch:
             self.vote(rows, s, labels)
         else:
             self.find_path(rows, s, labels)
-        return 0
 
     cdef int find_path(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
         """The best path of the scored sentence."""
@@ -148,7 +145,6 @@ cdef class Scratch:
         if K.forward_backward(&self.lattice.c) != 0:
             self.impossible(rows, s)
         K.node_marginals(&self.lattice.c)
-        return 0
 
     cdef int vote(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
         """After expect: the labels with the greatest sum of marginals, so that most tokens are expected to be
@@ -175,7 +171,6 @@ cdef class Scratch:
                         best = j
                 labels[t] = <uint16_t>best
         self.path_score = lattice_path_score(lat, labels)
-        return 0
 
     cdef int decode(self, Rows rows, int64_t first, int64_t last, HowC how, uint16_t* labels) except -1 nogil:
         """The labels of sentences first .. last-1, one after the other."""
@@ -183,7 +178,6 @@ cdef class Scratch:
         for s in range(first, last):
             if rows.c.seq_ptr[s + 1] > rows.c.seq_ptr[s]:
                 self.best(rows, s, how, labels + (rows.c.seq_ptr[s] - base))
-        return 0
 
     # ------------------------------------------------------------------------- faults
 
@@ -248,7 +242,6 @@ cdef int find_history(Scratch scratch, Rows rows, int64_t s, uint16_t* labels) e
         scratch.impossible(rows, s)
     if scratch.decoder.backward:
         reverse(labels, lat.T)
-    return 0
 
 
 cdef int unknown_label(Scratch scratch, Rows rows, int64_t token, const char* s, int64_t n) except -1 with gil:
@@ -269,7 +262,6 @@ cdef int check_scores(Scratch scratch) except -1 nogil:
             good = good and is_number(lat.own[k].pair[n].score, lat)
     if not good:
         raise ModelFileError("the model is damaged: a weight is not a finite number")
-    return 0
 
 
 cdef void reverse(uint16_t* labels, int64_t n) noexcept nogil:

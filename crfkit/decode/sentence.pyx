@@ -128,7 +128,6 @@ cdef class OneSentence(Scratch):
         finally:
             if self.source is None:     # half done: there may be no room for its labels
                 self.lattice.c.T = 0
-        return 0
 
     cdef bint is_short(self, int64_t length) noexcept:
         """Whether a sentence takes less time than releasing the GIL."""
@@ -138,7 +137,6 @@ cdef class OneSentence(Scratch):
         if rows.c.seq_ptr[sentence + 1] > rows.c.seq_ptr[sentence]:
             self.score(rows, sentence)
             self.room(self.lattice.c.T)
-        return 0
 
     def restrict(self, allowed):
         """Forbid labels of the sentence whose flags [T*L] are not set."""
@@ -266,7 +264,6 @@ cdef class OneSentence(Scratch):
             with nogil:
                 self.expect(self.source, self.taken)
             self.expected = True
-        return 0
 
     def marginal(self, int64_t t, int64_t j):
         """The probability of label j at position t."""

@@ -18,7 +18,6 @@ cdef int reserve_zeroed(Arena arena, BufferC* buffer, int64_t* n, int64_t wanted
         arena_reserve(arena, buffer, wanted, size)
         memset(buffer.data + n[0] * size, 0, <size_t>((wanted - n[0]) * size))
         n[0] = wanted
-    return 0
 
 
 @cython.final
@@ -44,13 +43,11 @@ cdef class Counter:
             self.position += 1
             if self.keep and gold[i] == 0:
                 self.end_sentence()
-        return 0
 
     cdef int end_sentence(self) except -1 nogil:
         arena_reserve(self, &self.by_sentence, self.n_sentences + 1, sizeof(self.total))
         memcpy(self.by_sentence.data + self.n_sentences * sizeof(self.total), self.total, sizeof(self.total))
         self.n_sentences += 1
-        return 0
 
     cdef int finish(self, LabelC outside, bint in_sentence) except -1:
         """The input has ended, perhaps without a blank line."""
@@ -63,7 +60,6 @@ cdef class Counter:
             count(self, self.gold.last.type, 2)
         if self.keep and in_sentence:
             self.end_sentence()
-        return 0
 
     @property
     def totals(self):

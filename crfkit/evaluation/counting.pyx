@@ -195,12 +195,10 @@ cdef class Tally(Arena):
         if escaped or n != n_gold or memcmp(cut.found.start, cut.gold.start, <size_t>n) != 0:
             gold = self.label(cut.found.start, n, line)
         (<int32_t*>self.found.data)[m] = gold
-        return 0
 
     cdef int begin_row(self, int64_t line) except -1 nogil:
         reserve_zeroed(self, &self.by_sentence, &self.n_rows, self.n_rows + 1, sizeof(CountedC))
         (<CountedC*>self.by_sentence.data)[self.n_rows - 1].line = line
-        return 0
 
     # Labels.
 
@@ -272,7 +270,6 @@ cdef class Tally(Arena):
         for counter in self.counters:
             with nogil:
                 counter.run(labels, gold, found, n, n_types)
-        return 0
 
     cdef int end_sentence(self) except -1:
         cdef CountedC* row
@@ -285,7 +282,6 @@ cdef class Tally(Arena):
             row.tokens, row.correct, row.gold = self.sentence_tokens, self.sentence_correct, self.gold_hash
         self.sentence_tokens = self.sentence_correct = 0
         self.gold_hash = 0
-        return 0
 
     cdef int count_words(self, int64_t n, const char* text) except -1:
         """Count the words of a segmentation. The entries are whole sentences; text is the block they came
@@ -316,7 +312,6 @@ cdef class Tally(Arena):
                     begin, agreeing = i, in_found
                 self.n_words[0] += in_gold
                 self.n_words[1] += in_found
-        return 0
 
     @property
     def word_counts(self):

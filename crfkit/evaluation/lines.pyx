@@ -151,7 +151,6 @@ cdef int check_cells(Lines lines, CutC* cut, int64_t line) except -1 nogil:
         if cut.columns > 1 and has_probability(cut.before.start, cut.before.end, lines.mark, lines.gold_column >= 0):
             raise_probabilities(lines, line)
         cut.found.end = without_probability(cut.found.start, cut.found.end, lines.mark)
-    return 0
 
 
 cdef bint is_aside(Lines lines, const char* at, const char* stop) noexcept nogil:

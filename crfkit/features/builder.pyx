@@ -179,7 +179,6 @@ cdef int grow_first(TableBuilder builder) except -1 nogil:
     for i in range(builder.n_nodes):
         if builder.node[i].arity == 1:
             grow_rows(builder, &builder.node[i], (<View>builder.view[builder.node[i].view]).strings.c.n)
-    return 0
 
 
 cdef bint adopt_cells(TableBuilder builder, const char* s, int64_t n, bint bigram) except -1 nogil:
@@ -243,7 +242,6 @@ cdef int add_labels(TableBuilder builder, const RowsC* rows, int64_t first, int6
         if label >= MOST_LABELS:
             raise DataError(f"more than {MOST_LABELS} different labels; is another column the label?")
         (<uint16_t*>builder.dataset.label.data)[n + (last - 1 - t if builder.backward else t - first)] = <uint16_t>label
-    return 0
 
 
 cdef int replace_ids(TableBuilder builder, bint bigram, const int32_t[::1] new_id) except -1:
@@ -263,7 +261,6 @@ cdef int replace_ids(TableBuilder builder, bint bigram, const int32_t[::1] new_i
     for i in range(builder.space[bigram].literal.n):
         if attr[i] >= 0:
             attr[i] = new_id[attr[i]]
-    return 0
 
 
 cdef bint cut(const SlotC* slot, int32_t arity, const char* s, int64_t n, int64_t* cell) noexcept nogil:

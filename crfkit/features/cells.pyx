@@ -109,7 +109,6 @@ cdef class View(Arena):
                 flag[self.n_flags] = has_separator(self.separator, s, size)
                 self.n_flags += 1
             self.flag = flag
-        return 0
 
     cdef int32_t look_up(self, const char* s, int64_t n, BufferC* text) except -4 nogil:
         """The value of a cell that may not be in any table: an id, NONE, UNKNOWN or FLAGGED."""

@@ -93,7 +93,6 @@ cdef class Index(Features):
                 view.value = <const int32_t*>self.data(f"{name}.map", 4, view.n_map)
             view.n_flags = view.strings.c.n
             view.flag = <const uint8_t*>self.data(f"{name}.flags", 1, view.n_flags)
-        return 0
 
     cdef int map_nodes(self) except -1:
         cdef int32_t i
@@ -110,7 +109,6 @@ cdef class Index(Features):
                 node.n = memoryview(self.sections[f"node.{i}.grams"]).nbytes // (4 * node.stride)
                 if node.n > 0x7FFFFFFF:
                     raise ModelFileError(f"index: {node.n} entries in node.{i}.grams")
-        return 0
 
     cdef int verify(self) except -1:
         """Check that all tables are as packing.pyx writes them: every number is in range, every gram is found
@@ -139,7 +137,6 @@ cdef class Index(Features):
                 raise ModelFileError("index: strings of attributes that do not exist")
             if 0 <= marks[i].find(0) < self.space[i].n:
                 raise ModelFileError(f"index: nothing leads to attribute {marks[i].find(0)}")
-        return 0
 
 
 cdef int verify_view(View view) except -1:
@@ -153,7 +150,6 @@ cdef int verify_view(View view) except -1:
         n = strings_get(&view.strings.c, <int32_t>i, &s)
         if view.flag[i] != has_separator(view.separator, s, n):
             raise ModelFileError(f"index: view.{view.number}.flags disagree with the values")
-    return 0
 
 
 cdef bint attributes_sound(const int32_t* attribute, int64_t n, int64_t stride, int64_t limit, uint8_t* seen) noexcept nogil:

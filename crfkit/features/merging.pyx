@@ -267,7 +267,6 @@ cdef int find_places(TableBuilder builder, int32_t number, bint bigram, dict giv
             if a >= place.shape[0] or gram[g] < 0:
                 raise ValueError("a row with an attribute that does not exist")
             place[a] = <int64_t>(node.row + gram[g] * node.stride + slot)
-    return 0
 
 
 cdef int fill_rows(TableBuilder builder, int32_t number, bint bigram, dict given, gram_numbers, const int32_t[::1] attribute) except -1:
@@ -283,4 +282,3 @@ cdef int fill_rows(TableBuilder builder, int32_t number, bint bigram, dict given
                 a = row[g * node.n_slots + slot]
                 if a >= 0:
                     node.row[gram[g] * node.stride + slot] = attribute[a]
-    return 0

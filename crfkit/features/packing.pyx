@@ -163,7 +163,6 @@ cdef class Packer(Arena):
                         kept[k] = 1
         for each in {id(m): m for m in self.cells + self.values}.values():
             number(each)
-        return 0
 
     cdef put_view(self, dict out, int32_t i):
         cdef View view = self.f.views[i]

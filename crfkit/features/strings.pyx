@@ -43,7 +43,6 @@ cdef class StringTable(Arena):
         arena_reserve(self, &self.bytes, n_bytes, 1)
         self.c.offset = <const int64_t*>self.offsets.data
         self.c.arena = self.bytes.data
-        return 0
 
     cdef int32_t intern(self, const char* s, int64_t n) except -1 nogil:
         """The id of the string, a new one if it is new."""
@@ -162,7 +161,6 @@ cdef int reserve_slots(StringTable table, int64_t n) except -1 nogil:
     for i in range(table.c.n):
         h = string_hash(table.c.arena + table.c.offset[i], table.c.offset[i + 1] - table.c.offset[i])
         refer(slot, table.c.mask, h, i)
-    return 0
 
 
 cdef int check_strings(StringTable table) except -1:
@@ -183,4 +181,3 @@ cdef int check_strings(StringTable table) except -1:
         h = string_hash(t.arena + t.offset[i], t.offset[i + 1] - t.offset[i])
         if strings_find(t, t.arena + t.offset[i], t.offset[i + 1] - t.offset[i], h) != i:
             raise ModelFileError(f"string table: string {i} is not found where its hash says")
-    return 0

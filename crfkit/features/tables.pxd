@@ -47,7 +47,6 @@ cdef inline int append_text(BufferC* line, int64_t* n, const char* s, int64_t si
     buffer_reserve(line, n[0] + size + 1, 1)  # never without room: expanded lines may be empty
     memcpy(line.data + n[0], s, <size_t>size)
     n[0] += size
-    return 0
 
 
 cdef class Features(Arena):

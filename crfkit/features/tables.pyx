@@ -63,14 +63,12 @@ cdef class Features(Arena):
             table = self.literals[i]
             self.space[i].literal = &table.c
             self.literal_table[i] = <void*>table
-        return 0
 
     cdef int find_constants(self) except -1:
         """Find the attributes of lines without macros by their strings."""
         cdef int32_t k
         for k, slot in enumerate(self.plan.constants):
             self.constant_attr[k] = find_literal(&self.space[<bint>slot.bigram], self.constant[k].s, self.constant[k].n)
-        return 0
 
     def shared(self):
         """The bigram attributes of lines without macros that also depend on labels before the sentence: every token
@@ -94,7 +92,6 @@ cdef class Features(Arena):
                         value[i * self.padding + k] = (<View>self.view[v]).look_up(s, n, &text)
         finally:
             buffer_free(&text)
-        return 0
 
     cdef int list_keys(self) except -1:
         """List the keys of a growing index by the numbers of their grams, as a packed one has them."""
@@ -114,7 +111,6 @@ cdef class Features(Arena):
                         key[2 * (slot[k].ref - 1)] = <int32_t>slot[k].a
                         key[2 * (slot[k].ref - 1) + 1] = <int32_t>slot[k].b
                 node.key, node.key_stride = key, 2
-        return 0
 
     cdef bint exists(self, const NodeC* node, int64_t g) noexcept nogil:
         """Whether g is a gram: a packed table has gaps."""
@@ -182,7 +178,6 @@ cdef int adopt_nodes(Features f) except -1:
     for literal in literals:
         text[0] = TextC(<const char*><bytes>literal, len(literal))  # the plan keeps it alive
         text += 1
-    return 0
 
 
 cdef int grow_rows(Features f, NodeC* node, int64_t n) except -1 nogil:
@@ -193,7 +188,6 @@ cdef int grow_rows(Features f, NodeC* node, int64_t n) except -1 nogil:
         memset(node.rows.data + node.n * size, 0xFF, <size_t>((n - node.n) * size))
         node.row = <int32_t*>node.rows.data
         node.n = n
-    return 0
 
 
 cdef int32_t find_literal(const SpaceC* space, const char* s, int64_t n) noexcept nogil:

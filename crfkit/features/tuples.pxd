@@ -42,14 +42,12 @@ cdef inline int grams_grow(Arena arena, GramTableC* t, int64_t n) except -1 nogi
         if was[i].ref:
             gram_slot(t, was[i].a, was[i].b)[0] = was[i]
     buffer_free(&before)
-    return 0
 
 
 cdef inline int grams_reserve(Arena arena, GramTableC* t, int64_t more) except -1 nogil:
     """Make room for so many more grams, in a table that stands in the arena: 1.5 to 3 slots a gram."""
     if t.slots.data == NULL or (t.n + more) * 3 > <int64_t>(t.mask + 1) * 2:
         grams_grow(arena, t, t.n + more)
-    return 0
 
 
 cdef inline int32_t grams_intern(GramTableC* t, uint32_t a, uint32_t b) except -1 nogil:

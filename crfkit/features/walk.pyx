@@ -47,12 +47,10 @@ ctypedef fused Aim:
 
 cdef int learn_tokens(Features f, Workspace s, const RowsC* rows, int64_t first, int64_t last, Dataset out) except -1 nogil:
     walk(f, s, rows, first, last, out, Learning(True))
-    return 0
 
 
 cdef int find_tokens(Features f, Workspace s, const RowsC* rows, int64_t first, int64_t last, Dataset out) except -1 nogil:
     walk(f, s, rows, first, last, out, Finding(False))
-    return 0
 
 
 cdef inline int walk(Features f, Workspace s, const RowsC* rows, int64_t first, int64_t last, Dataset out,
@@ -72,7 +70,6 @@ cdef inline int walk(Features f, Workspace s, const RowsC* rows, int64_t first, 
     number_values(f, s, rows, first)
     number_grams(f, s, aim)
     follow_lines(f, s, rows, first, out, aim)
-    return 0
 
 
 cdef inline int number_cells(Features f, Workspace s, const RowsC* rows, int64_t first, Aim aim) except -1 nogil:
@@ -93,7 +90,6 @@ cdef inline int number_cells(Features f, Workspace s, const RowsC* rows, int64_t
                 if cell[t] < 0:
                     cell[t] = FLAGGED if has_separator(f.separator, text, n) else UNKNOWN
         cell += s.T
-    return 0
 
 
 # ---------------------------------------------------------------------------------------------- grams
@@ -142,7 +138,6 @@ cdef inline int number_grams(Features f, Workspace s, Aim aim) except -1 nogil:
                         gram[p] = UNKNOWN
                 if gram[p] == UNKNOWN and has_literals:
                     gram[p] = missing(f, s, node, p, parent[p])
-    return 0
 
 
 cdef inline int32_t missing(Features f, Workspace s, const NodeC* node, int64_t p, int32_t parent) noexcept nogil:
@@ -251,7 +246,6 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
                 K.sort_ids(n_b - b_start, b_id + b_start, NULL)
             b_ptr[k + 1] = n_b
     out.c.n_tok += T
-    return 0
 
 
 cdef inline int follow_patterns(Features f, Workspace s, const RowsC* rows, int64_t first, Dataset out, Aim aim) except -1 nogil:
@@ -292,7 +286,6 @@ cdef inline int follow_patterns(Features f, Workspace s, const RowsC* rows, int6
             K.sort_ids(n_b - b_start, b_id + b_start, NULL)
         u_ptr[t + 1], b_ptr[t + 1] = n_u, n_b
     out.c.n_tok += T
-    return 0
 
 
 cdef inline bint all_ones(const float* value, int64_t first, int64_t last) noexcept nogil:
@@ -392,4 +385,3 @@ cdef class Extractor(Arena):
         sent.b_id = <const int32_t*>self.found.b_id.data
         sent.b_val = NULL
         sent.label, sent.weight = NULL, 1.0
-        return 0

@@ -44,7 +44,6 @@ cdef int prepare(Features f, Workspace s, const RowsC* rows) except -1 nogil:
         (<int32_t**>s.gram_at.data)[i] = (
             (<int32_t**>s.value_at.data)[f.node[i].view] if f.node[i].arity == 1
             else <int32_t*>s.grams.data + i * width + f.padding)
-    return 0
 
 
 cdef int64_t cell_at(Features f, Workspace s, const RowsC* rows, int64_t first, int32_t column, int64_t p,
@@ -71,7 +70,6 @@ cdef int number_values(Features f, Workspace s, const RowsC* rows, int64_t first
             memcpy(value - f.padding, pad, f.padding * sizeof(int32_t))
             memcpy(value + s.T, pad + f.padding, f.padding * sizeof(int32_t))
         number_view(f, <View>f.view[v], value, s, rows, first)
-    return 0
 
 
 cdef int number_view(Features f, View view, int32_t* value, Workspace s, const RowsC* rows, int64_t first) except -1 nogil:
@@ -98,7 +96,6 @@ cdef int number_view(Features f, View view, int32_t* value, Workspace s, const R
                 n = cell_at(f, s, rows, first, view.column, p, &text)
                 value[p] = (n == cell_at(f, s, rows, first, view.column2, p + view.delta, &other)
                             and memcmp(text, other, <size_t>n) == 0)
-    return 0
 
 
 cdef int find_names(Features f, Workspace s, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:
@@ -135,4 +132,3 @@ cdef int find_names(Features f, Workspace s, const RowsC* rows, int64_t first, i
             id[k] = space.literal_attr[i] if 0 <= i and space.literal_attr[i] < space.n else -1
         id += n
         begin += n
-    return 0

@@ -135,7 +135,6 @@ cdef class DoubleArray:
         self.units.extend(array.array("i", [0]) * (2 * more))
         self.taken += bytes(more)
         self.unit, self.taken_at, self.size = <int32_t*>self.units.data.as_ints, self.taken, self.size + more
-        return 0
 
     cdef int64_t add(self, int64_t node, const int32_t* byte, int64_t n) except -1:
         """Give a node n children, which these bytes lead to (0: the end of a name, else 1 + the byte, ascending); its base."""

@@ -57,7 +57,6 @@ cdef class Search(Arena):
         state_start(&self.state, T, <int32_t*>self.tokens.data)
         self.values = values
         self.forget()
-        return 0
 
     cdef int32_t kind_of(self, int32_t action) noexcept nogil:
         return SHIFT if action == 0 else LEFT if action <= self.tables.n_relations else RIGHT
@@ -291,7 +290,6 @@ cdef class Scratch(Arena):
         self.token_values.fill(self.extractor.workspace, &rows.c, first, values)
         self.search.start(<int32_t>(last - first), values)
         self.search.run()
-        return 0
 
     def heads(self, Rows rows not None, int64_t s):
         """The heads of a sentence: numbers of words from 1, 0 for the root; with relations, pairs (head, relation)."""
@@ -357,7 +355,6 @@ cdef class Scratch(Arena):
                 out_char(&self.gold.c, b":")
                 out_bytes(&self.gold.c, cell, n)
         out_char(&self.gold.c, b"\n")
-        return 0
 
 
 def packed_values(Features index not None, marks):

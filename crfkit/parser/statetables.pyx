@@ -237,7 +237,6 @@ cdef class StateTables(Arena):
             line.slot = <int32_t*>&table[0] if line.n_slots else NULL
         if verify:
             self.verify(sizes)
-        return 0
 
     def verify(self, sizes):
         """ModelFileError unless all numbers in mapped tables are in range, and each key is found where a search looks for it."""
@@ -336,4 +335,3 @@ cdef int grow_line(StateTables tables, LineC* line, int64_t n) except -1 nogil:
             entry += width
     finally:
         buffer_free(&before)
-    return 0

@@ -143,7 +143,6 @@ cdef class ParserTrainer(Arena):
         self.w[k], self.late[k] = <float>by, by * self.decisions
         self.number[k] = <int32_t>self.n_features
         self.n_features += 1
-        return 0
 
     cdef int grow_row(self, RowC* row) except -1 nogil:
         """Move a full row to a place for twice as many weights."""
@@ -166,7 +165,6 @@ cdef class ParserTrainer(Arena):
             self.number[row.first] = self.free_rows[size - 1]
             self.free_rows[size - 1] = row.first
         row.first = first
-        return 0
 
     cdef int reserve(self, int64_t n) except -1 nogil:
         arena_reserve(self.tables, &self.tables.action_buf, n, sizeof(uint16_t))
@@ -177,7 +175,6 @@ cdef class ParserTrainer(Arena):
         self.late, self.number = <double*>self.late_buf.data, <int32_t*>self.number_buf.data
         self.tables.n_cells = n
         self.search.w = self.w
-        return 0
 
     def weights(self) -> array.array:
         """A copy of the weights for a model: the average, or the last ones."""
@@ -254,7 +251,6 @@ cdef class ParserTrainer(Arena):
             self.search.execute(correct)
             if correct != 0:
                 self.waiting[self.top()] -= 1
-        return 0
 
     cdef const int32_t* with_gaps(self, const int32_t* values, int32_t T) noexcept nogil:
         """A copy of a sentence's values without some of them. Leaves out some lines of the template, too."""
@@ -299,7 +295,6 @@ cdef class ParserTrainer(Arena):
             gone[k] = state_do(&self.search.state, self.search.kind_of(actions[k]), 0)
         for k in range(n - 1, -1, -1):
             state_undo(&self.search.state, self.search.kind_of(actions[k]), gone[k])
-        return 0
 
     def prepare(self, should_stop=None) -> tuple:
         """Does nothing: no preparation is needed before the first pass."""

@@ -126,7 +126,6 @@ cdef int read_heads(Rows rows, TreeColumns columns, int64_t s, int32_t* head) ex
             at = head[at]
         if at >= 0 and seen[at] == t + 1:
             raise fault(rows, s, first + t, f"HEAD {head[t] + 1} is part of a cycle: expected a tree, in which every word leads to the root")
-    return 0
 
 
 cdef int read_relations(Rows rows, TreeColumns columns, int64_t s, StringTable relations, bint learn, int32_t* relation) except -1:
@@ -147,7 +146,6 @@ cdef int read_relations(Rows rows, TreeColumns columns, int64_t s, StringTable r
             relation[t - first] = relations.intern(text, n)
             if relations.c.n > known and misfits_column(text[:n].decode()):
                 raise fault(rows, s, t, f"DEPREL {shown(rows, t, columns.relation)} holds a tab, a line end or a zero byte")
-    return 0
 
 
 cdef class Treebank(Arena):

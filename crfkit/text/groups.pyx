@@ -134,7 +134,6 @@ cdef int copy_sequence(Rows rows, Rows source, int64_t s, list labels) except -1
     rows.c.n_attr, rows.n_arena, rows.last_end, rows.weight = b, end, end, c.seq_weight[s]
     rows.end_sequence()
     rows.finish()
-    return 0
 
 
 cdef inline TextC label_at(const RowsC* c, int64_t t, list labels, Py_ssize_t k) noexcept:

@@ -72,7 +72,6 @@ cdef int fill_items(Rows rows, sentences, bint labelled=False, int64_t before=0)
         rows.reset()
         raise
     rows.finish()
-    return 0
 
 
 def read_sentence(sentence):
@@ -98,7 +97,6 @@ cdef int add_sentence(Rows rows, sentence, bint labelled, PlaceC* place) except 
         add_token(rows, item, labelled, place)
     rows.last_end = rows.n_arena
     rows.end_sequence()
-    return 0
 
 
 cdef inline void prefetch_items(sentence, Py_ssize_t k) noexcept:
@@ -136,7 +134,6 @@ cdef int add_token(Rows rows, item, bint labelled, const PlaceC* place) except -
     rows.c.line_end[rows.c.n_tok] = rows.n_arena
     rows.c.attr_ptr[rows.c.n_tok + 1] = rows.c.n_attr
     rows.c.n_tok += 1
-    return 0
 
 
 cdef bytes label_of(label, const PlaceC* place, bint free):
@@ -184,7 +181,6 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
     else:
         for name in repeatable(item):
             add_name(rows, name, place)
-    return 0
 
 
 cdef Py_ssize_t add_plain_names(Rows rows, item, Py_ssize_t k) except -1:
@@ -312,7 +308,6 @@ cdef inline int add_attribute(Rows rows, int64_t begin, double value, const Plac
     rows.c.attr_len[a] = <int32_t>n
     rows.c.attr_value[a] = <float>value
     rows.c.n_attr += 1
-    return 0
 
 
 cdef inline int copy_text(Rows rows, text, const PlaceC* place) except -1:
@@ -328,7 +323,6 @@ cdef inline int put(Rows rows, const char* s, int64_t n) except -1:
         rows.grow_arena(n)
     copy_bytes(rows.c.arena + rows.n_arena, s, n)
     rows.n_arena += n
-    return 0
 
 
 cdef bint plain_text(text, TextC* found) noexcept:

@@ -303,7 +303,6 @@ cdef int add_name(Rows rows, int64_t start, int64_t stop, bint escaped, int64_t*
         rows.n_arena += 1
         n[0] += 1
         i += 1
-    return 0
 
 
 cdef int add_weight(Rows rows, int64_t start, int64_t stop) except -1 nogil:
@@ -361,4 +360,3 @@ cdef int add_row(Rows rows, row, int64_t sentence, int64_t token) except -1:
     rows.c.line_end[rows.c.n_tok] = rows.n_arena - 1
     rows.c.arena[rows.n_arena - 1] = b"\n"
     rows.c.n_tok += 1
-    return 0

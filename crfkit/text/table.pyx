@@ -33,13 +33,11 @@ cdef class Table:
         self.last_end = 0
         self.weight = 1
         self.weighted = False
-        return 0
 
     cdef int room(self, int place, void** array, int64_t n, int64_t size) except -1 nogil:
         """Make room for n items of an array, whose memory is buffer number `place`."""
         arena_reserve(self, &self.owned[place], n, size)
         array[0] = self.owned[place].data
-        return 0
 
     cdef int grow_tokens(self, int64_t more=1) except -1 nogil:
         """Make room for more tokens, each of n_cols cells."""
@@ -54,7 +52,6 @@ cdef class Table:
             self.room(4, <void**> &self.c.cell_len, n * self.c.n_cols, sizeof(int32_t))
             self.cap_cell = n * self.c.n_cols
         self.cap_tok = n
-        return 0
 
     cdef int grow_sequences(self) except -1 nogil:
         cdef int64_t n = max(2 * self.cap_seq, <int64_t> 8)
@@ -63,7 +60,6 @@ cdef class Table:
         self.room(7, <void**> &self.c.seq_end, n, sizeof(int64_t))
         self.room(8, <void**> &self.c.seq_weight, n, sizeof(float))
         self.cap_seq = n
-        return 0
 
     cdef int grow_attributes(self) except -1 nogil:
         cdef int64_t n = max(2 * self.cap_attr, <int64_t> 128)
@@ -71,14 +67,12 @@ cdef class Table:
         self.room(10, <void**> &self.c.attr_len, n, sizeof(int32_t))
         self.room(11, <void**> &self.c.attr_value, n, sizeof(float))
         self.cap_attr = n
-        return 0
 
     cdef int grow_arena(self, int64_t extra) except -1 nogil:
         cdef int64_t n = max(2 * self.cap_arena, self.n_arena + extra)
         if self.cap_arena - self.n_arena < extra:
             self.room(12, <void**> &self.c.arena, n, 1)
             self.cap_arena = n
-        return 0
 
     cdef int end_sequence(self) except -1 nogil:
         cdef int64_t s = self.c.n_seq
@@ -92,7 +86,6 @@ cdef class Table:
         self.lead = -1
         self.weight = 1
         self.weighted = False
-        return 0
 
     def __len__(self):
         """The number of sequences."""

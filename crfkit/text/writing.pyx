@@ -22,7 +22,6 @@ cdef int out_grow(OutC* out, int64_t extra) except -1 nogil:
     if data == NULL:
         raise MemoryError
     out.data, out.capacity = data, capacity
-    return 0
 
 
 cdef int out_decimal(OutC* out, double x) except -1 nogil:
@@ -37,7 +36,6 @@ cdef int out_decimal(OutC* out, double x) except -1 nogil:
         memmove(out.data + mark + 1, out.data + end, 6)
         out.data[mark] = b"."
         out.n = mark + 7
-    return 0
 
 
 cdef class Output:
@@ -89,7 +87,6 @@ cdef int out_lines(const RowsC* rows, int64_t start, int64_t stop, bint close, O
         start = next_line
     if close and not after_blank:
         out_empty_line(rows, stop, out)
-    return 0
 
 
 cdef int out_empty_line(const RowsC* rows, int64_t end, OutC* out) except -1 nogil:
@@ -135,4 +132,3 @@ cdef int write_cells(const RowsC* rows, const uint16_t* labels, const char** nam
             out_bytes(out, names[labels[t]], name_len[labels[t]])
             out_line_end(rows, t, out)
         out_empty_line(rows, rows.seq_end[s], out)
-    return 0

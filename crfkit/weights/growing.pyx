@@ -76,7 +76,6 @@ cdef class Family(Arena):
             self.attribute[self.n].first = self.attribute[self.n].place = -1
             self.attribute[self.n].n = 0
             self.n += 1
-        return 0
 
     cdef int meet(self, int32_t a) except -1 nogil:
         """Attribute a occurs in the window."""
@@ -86,7 +85,6 @@ cdef class Family(Arena):
             self.attribute[a].place = 0
             self.borrowed[self.n_borrowed] = a
             self.n_borrowed += 1
-        return 0
 
     cdef int observe(self, int32_t a, uint32_t key) except -1 nogil:
         """Attribute a occurs with this label, or pair of labels."""
@@ -101,7 +99,6 @@ cdef class Family(Arena):
             self.feature[f].next = self.attribute[a].first
             self.attribute[a].first = f
             self.attribute[a].n += 1
-        return 0
 
     cdef void catch_up(self, int32_t a, const WindowC* windows, int32_t until, double alpha) noexcept nogil:
         """Apply the windows in which the attribute did not occur, up to number `until`."""
@@ -224,7 +221,6 @@ cdef class Growing(Arena):
                     for u in range(c.b_ptr[t], c.b_ptr[t + 1]):
                         self.b.meet(c.b_id[u])
                         self.b.observe(c.b_id[u], pair)
-        return 0
 
     cdef int bring_up_to_date(self) except -1:
         """Apply earlier windows to what is borrowed."""
@@ -235,7 +231,6 @@ cdef class Growing(Arena):
         for family in self.families:
             for k in range(family.n_borrowed):
                 family.catch_up(family.borrowed[k], windows, self.window, self.alpha)
-        return 0
 
     cdef int32_t dense_first(self, int32_t P) except -1:
         """Move the attributes with dense rows to the front; how many they are."""

@@ -88,7 +88,6 @@ cdef int check_labels(int32_t labels, b_reach) except -1:
         raise DataError(f"{labels} labels; at most {MAX_LABELS} are supported")
     if b_reach is not None and labels > MOST_HISTORY_LABELS:
         raise DataError(f"{labels} labels; at most {MOST_HISTORY_LABELS} are supported in features with history")
-    return 0
 
 
 def pairs_in(Dataset data not None, int32_t labels) -> list[tuple[int, int]]:
@@ -222,7 +221,6 @@ cdef class Layout:
         c.n_pairs = 0
         for k in range(<int64_t>c.L * c.P if c.has_tau else 0):
             c.n_pairs += c.tau_mask[k]
-        return 0
 
     @property
     def labels(self) -> int:
@@ -272,7 +270,6 @@ cdef class Layout:
         if not good:
             raise ModelFileError("layout: a row lies outside its table, or its labels are not in order")
         self.unverified = False
-        return 0
 
     def arrays(self) -> dict:
         """The arrays by name, not copied."""

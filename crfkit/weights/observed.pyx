@@ -127,7 +127,6 @@ cdef class Observed(Arena):
             first = last
         for k in range(base, self.n_found):
             self.seen[(<const FoundC*>self.found.data)[k].a].n += 1
-        return 0
 
     cdef int merge(self, int64_t first, int64_t middle) except -1 nogil:
         """Merge the sorted lists that begin at `first` and at `middle`."""
@@ -154,7 +153,6 @@ cdef class Observed(Arena):
                 n += 1
         memcpy(found + first, out, <size_t>n * sizeof(FoundC))
         self.n_found = first + n
-        return 0
 
     def number(self, int64_t dense):
         """New ids of the attributes: those with at least `dense` features first, then by falling count; -1 for those without features.
@@ -314,7 +312,6 @@ cdef int sort_tokens(Observed observed, int64_t n) except -1 nogil:
             sorted[begin[digit]] = token[k]
             begin[digit] += 1
         buffer_swap(&observed.tokens, &observed.spare)
-    return 0
 
 
 cdef int collect_evidence(Observed observed, Evidence evidence) except -1 nogil:
@@ -340,7 +337,6 @@ cdef int collect_evidence(Observed observed, Evidence evidence) except -1 nogil:
             seen.n += 1
             found[observed.n_found] = FoundC(token[k].key, <int32_t>token[k].t)
             observed.n_found += 1
-    return 0
 
 
 cdef void forget_last(Observed observed) noexcept nogil:
@@ -375,7 +371,6 @@ cdef int collect_from(Observed observed, int reach, int64_t first, int64_t last)
                 found[n] = FoundC(key, id[u])
                 n += 1
     observed.n_found = n
-    return 0
 
 
 def seen_in(Dataset data not None, int64_t labels, bint bigram, reaches=None):

@@ -62,7 +62,6 @@ cdef class LinePrinter:
                 self.path(x, rows, s, k, x.search.scores[k], lat, x.search.labels + k * T, out)
         if count is not None:
             count.add(x, rows, s, labels)
-        return 0
 
     cdef int path(self, Scratch x, Rows rows, int64_t s, int64_t rank, double score, const LatticeC* lat, const uint16_t* labels,
                   OutC* out) except -1 nogil:
@@ -104,7 +103,6 @@ cdef int use_marginals(const LatticeC* lat, Lattice votes) except -1 nogil:
     for t in range(lat.T):
         for j in range(lat.P):
             to.score[t * lat.P + j] = log(fmax(lat.node[t * lat.P + j], DBL_MIN)) if j < lat.L else -INFINITY
-    return 0
 
 
 cdef int force_labels(Scratch x, Rows rows, int64_t s, LatticeC* lat) except -1 nogil:
@@ -119,7 +117,6 @@ cdef int force_labels(Scratch x, Rows rows, int64_t s, LatticeC* lat) except -1 
             for j in range(lat.L):
                 if j != label:
                     lat.score[t * lat.P + j] = -INFINITY
-    return 0
 
 
 cdef class Count(Arena):
