@@ -389,7 +389,7 @@ class Tagger:
 
     def prev_transition_cost(self, i: int, j: int, k: int) -> float:
         """The cost of the transition from label k at the token before to label j at token i."""
-        return float(self._lattice().steps[_within(i - 1, self.size() - 1), _within(k, self.ysize()), _within(j, self.ysize())])
+        return self.next_transition_cost(i - 1, k, j)
 
 
 def _within(number: int, size: int) -> int:

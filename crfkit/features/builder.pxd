@@ -5,9 +5,6 @@ from .tables cimport Features
 from .workspace cimport Workspace
 from .strings cimport StringTable
 
-cdef enum:
-    MOST_LABELS = 0xFFFF
-
 
 cdef class TableBuilder(Features):
     cdef readonly StringTable label_table
@@ -15,3 +12,5 @@ cdef class TableBuilder(Features):
     cdef Workspace workspace
     cdef bint crfsuite, finished
 
+
+cdef int check_labels(TableBuilder builder) except -1 nogil

@@ -21,6 +21,10 @@ from crfkit.errors import DataError
 from .plan import Plan
 
 
+cdef enum:
+    MOST_LABELS = 0xFFFF
+
+
 cdef class TableBuilder(Features):
     """Base of IndexBuilder (indexing.py), which says what the arguments are."""
 
@@ -239,9 +243,13 @@ cdef int add_labels(TableBuilder builder, const RowsC* rows, int64_t first, int6
     for t in range(first, last):
         s = rows_label(rows, t, &size)
         label = builder.label_table.intern(s, size)
-        if label >= MOST_LABELS:
-            raise DataError(f"more than {MOST_LABELS} different labels; is another column the label?")
         (<uint16_t*>builder.dataset.label.data)[n + (last - 1 - t if builder.backward else t - first)] = <uint16_t>label
+    check_labels(builder)
+
+
+cdef int check_labels(TableBuilder builder) except -1 nogil:
+    if builder.label_table.c.n > MOST_LABELS:
+        raise DataError(f"more than {MOST_LABELS} different labels; is another column the label?")
 
 
 cdef int replace_ids(TableBuilder builder, bint bigram, const int32_t[::1] new_id) except -1:

@@ -13,13 +13,11 @@ import array
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint8_t
 
 from crfkit.memory cimport arena_reserve, memcpy, memset
-from .builder cimport MOST_LABELS, TableBuilder
+from .builder cimport TableBuilder, check_labels
 from .cells cimport VIEW_CELL, VIEW_EQUAL, View
 from .strings cimport StringTable
 from .tables cimport Features, NodeC, grow_rows, new_number
 from .tuples cimport grams_intern, grams_reserve
-
-from crfkit.errors import DataError
 
 from .builder import TableBuilder as Builder
 
@@ -64,8 +62,7 @@ def add_tables(TableBuilder builder not None, dict part not None) -> dict:
         view.catch_up(&builder.workspace.text)
         values.append(renamed_values(view, columns[view.column], given))
     labels = add_strings(builder.label_table, part["labels"])
-    if len(builder.label_table) > MOST_LABELS:
-        raise DataError(f"more than {MOST_LABELS} different labels; is another column the label?")
+    check_labels(builder)
     of_u, of_b = add_attribute_tables(builder, part, values)
     return {"labels": labels, "u": of_u, "b": of_b}
 

@@ -128,7 +128,7 @@ cdef class Search(Arena):
     cdef void execute(self, int32_t action) noexcept nogil:
         """Execute an action."""
         cdef int32_t kind = self.kind_of(action), next_root = self.node[self.root].child[kind]
-        state_do(&self.state, kind, relation_of(self, action))
+        state_do(&self.state, kind, 0 if action == 0 else (action - 1) % self.tables.n_relations)
         self.node[self.root].child[kind] = NOBODY
         self.release(self.root)
         self.root = next_root if next_root >= 0 else new_node(self)
@@ -153,10 +153,6 @@ cdef double best_after(Search search, SearchNodeC* node, int32_t kind, int32_t d
     value = explore(search, node.child[kind], depth - 1)
     state_undo(&search.state, kind, gone)
     return value
-
-
-cdef int32_t relation_of(Search search, int32_t action) noexcept nogil:
-    return 0 if action == 0 else (action - 1) % search.tables.n_relations
 
 
 cdef int32_t new_node(Search search) noexcept nogil:

@@ -21,6 +21,9 @@ from crfkit.template.macros import MOST_COUNTED as _MOST_COUNTED
 
 from . import places
 
+if places.MOST_CELLS != MOST_CELLS or places.MOST_PLACES != MOST_PLACES or len(places.ROOTS) != N_ROOTS:
+    raise ImportError("crfkit.parser.statetables was built for other places; build crfkit again")
+
 cdef int32_t VALUE = places.VALUE
 cdef int32_t DISTANCE = places.DISTANCE
 cdef int32_t EQUAL = places.EQUAL
@@ -88,12 +91,8 @@ cdef class StateTables(Arena):
         self.n_views, self.n_relations, self.n_actions = features.views, n_relations, 1 + 2 * n_relations
         self.width, self.n_lines = features.width, len(features.lines)
         self.n_places = N_ROOTS + len(features.steps)
-        if self.n_places > MOST_PLACES:
-            raise ValueError(f"{self.n_places} places")
         self.step = <StepC*>arena_zeros(self, len(features.steps), sizeof(StepC))
         for i, (place, kind) in enumerate(features.steps):
-            if not 0 <= place < N_ROOTS + i:
-                raise ValueError(f"a step from place {place}")
             self.step[i] = StepC(place, kind)
         self.line = <LineC*>arena_zeros(self, self.n_lines, sizeof(LineC))
         cell = <PlacedCellC*>arena_zeros(self, sum(map(len, features.lines)), sizeof(PlacedCellC))
@@ -101,12 +100,8 @@ cdef class StateTables(Arena):
         for i, cells in enumerate(features.lines):
             line = &self.line[i]
             line.arity, line.cell = len(cells), cell
-            if line.arity > MOST_CELLS:
-                raise ValueError(f"{line.arity} cells in a line")
             self.most_cells = max(self.most_cells, line.arity)
             for one in cells:
-                if not 0 <= min(one.place, one.place2) <= max(one.place, one.place2) < self.n_places:
-                    raise ValueError(f"place {one.place}")
                 cell[0] = PlacedCellC(one.kind, one.view, one.place, one.view2, one.place2)
                 cell += 1
         if sections is not None:

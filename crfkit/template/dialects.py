@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from crfkit.errors import TemplateError
@@ -66,15 +65,20 @@ def _wapiti_line(text: str, number: int) -> Line:
 _PARSERS: Mapping[str, Callable[[str, int], Line]] = {CRFPP: _crfpp_line, WAPITI: _wapiti_line, MAXENT: _maxent_line}
 
 
-def parse(text: str, dialect: str) -> Template:
-    """The template of a model; its attributes are known by their strings alone."""
+def parse(text: str, dialect: str, path: str | None = None) -> Template:
+    """The template of a model, whose attributes are known by their strings alone; or one for training, from the file `path`."""
     if dialect not in _PARSERS:
         raise TemplateError(f"unknown language {dialect!r}")
     parser = _PARSERS[dialect]
-    lines = tuple(parser(line, number) for number, line in enumerate(text.split("\n"), 1) if line)
-    if not lines:
-        raise TemplateError("the template is empty")
-    return Template(lines, text, by_string=True, dialect=dialect)
+    try:
+        lines = tuple(parser(line, number) for number, line in enumerate(text.split("\n"), 1) if line)
+        if not lines:
+            raise TemplateError("the template is empty")
+    except TemplateError as error:
+        if path is None:
+            raise
+        raise TemplateError(error.reason, path, error.line) from None
+    return Template(lines, text, path, by_string=path is None, dialect=dialect)
 
 
 def load_crfpp(path: str, warn: Callable[[str], Any]) -> Template:
@@ -85,7 +89,4 @@ def load_crfpp(path: str, warn: Callable[[str], Any]) -> Template:
             lines[number - 1] = ""
             if line.strip() and not line.lstrip(" \t").startswith("#"):
                 warn(f"{path}:{number}: no feature is made of a line that starts with {line[0]!r}: CRF++ knows U and B")
-    try:
-        return replace(parse("\n".join(lines), CRFPP), path=path, by_string=False)
-    except TemplateError as error:
-        raise TemplateError(error.reason, path, error.line) from None
+    return parse("\n".join(lines), CRFPP, path)

@@ -93,14 +93,13 @@ cdef class Rows(Table):
         named = self.c.form == FORM_CRFSUITE and self.c.n_tok > 0
         block.marks.add(self.marked[0], self.marked[1], named and self.c.n_attr == 0, named and self.c.n_attr > 0)
 
-    def fill(self, sentences, int32_t n_cols=0):
+    def fill(self, sentences):
         """Replace the rows by sentences from Python, lists of rows of cells (str), as if read from a file with tabs between the
         cells. Unlike in a file, a cell may contain any character, and a sentence may be empty."""
         cdef int64_t t
         if self.c.form == FORM_CRFSUITE:
             raise ValueError("the form of CRFsuite has no cells")
         self.reset()
-        self.c.n_cols = n_cols
         try:
             for sentence in sentences:
                 self.lead = self.n_arena

@@ -16,7 +16,7 @@ from .cells cimport feature_cell, layout_cell, least_hot, padded, pairs_begin
 from .history cimport ANY, MOST_HISTORY_LABELS, history_key, layout_history_cell
 from crfkit.errors import DataError, ModelFileError
 
-from .observed import TOKENS_AT_ONCE, Observed
+from .observed import Observed
 
 MAX_LABELS = 65535
 
@@ -154,13 +154,12 @@ cdef class Layout:
             self.verify()
 
     @staticmethod
-    def build(Dataset data not None, int32_t labels, int plain, u_rules, b_rules, b_reach=None, *, int64_t at_once=TOKENS_AT_ONCE):
+    def build(Dataset data not None, int32_t labels, int plain, u_rules, b_rules, b_reach=None):
         """The layout to train with on a data set, and the new ids of its attributes: (layout, unigram ids, bigram ids).
 
         The rules of unigram attributes, of rich bigram attributes and, in `plain`, of plain label pairs define their
         features: 0 none, 1 the labels they were seen with, 2 all labels. `b_reach[b]` tells which labels before its own a
-        bigram attribute looks at (features/reach.pxd); None: all look at the last one. `at_once`: how many tokens are
-        sorted at a time."""
+        bigram attribute looks at (features/reach.pxd); None: all look at the last one."""
         cdef int64_t t
         check_labels(labels, b_reach)
         data.need_labels(0)
@@ -168,7 +167,7 @@ cdef class Layout:
             if data.c.label[t] >= labels:
                 raise ValueError(f"label {data.c.label[t]} of {labels}")
         return Layout.of_observed(
-            labels, plain, Observed(data, labels, False, u_rules, None, at_once), Observed(data, labels, True, b_rules, b_reach, at_once),
+            labels, plain, Observed(data, labels, False, u_rules), Observed(data, labels, True, b_rules, b_reach),
             pairs_in(data, labels) if plain == RULE_OBSERVED else None)
 
     @staticmethod

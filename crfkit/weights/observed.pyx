@@ -70,8 +70,7 @@ cdef class Observed(Arena):
     cdef SeenC* seen
     cdef BufferC found, merged, tokens, spare, begins
 
-    def __cinit__(self, Dataset data, int64_t labels, bint bigram, rules, reaches=None, int64_t at_once=TOKENS_AT_ONCE,
-                  Evidence evidence=None):
+    def __cinit__(self, Dataset data, int64_t labels, bint bigram, rules, reaches=None, Evidence evidence=None):
         cdef const uint8_t[::1] given = rules
         cdef int64_t a, n
         cdef int reach
@@ -80,7 +79,7 @@ cdef class Observed(Arena):
         if data is not None:
             data.need_labels(0)
         self.data, self.labels, self.bigram, self.rules, self.reaches = data, labels, bigram, rules, reaches
-        self.n, self.at_once = evidence.n if evidence is not None else data.n_b if bigram else data.n_u, at_once
+        self.n, self.at_once = evidence.n if evidence is not None else data.n_b if bigram else data.n_u, TOKENS_AT_ONCE
         if data is not None and data.possible is not None and reaches is not None:
             raise ValueError("features of labels given before need all labels")
         if given.shape[0] != self.n or (reaches is not None and len(reaches) != self.n):

@@ -7,6 +7,7 @@ from collections import defaultdict
 from itertools import product
 from math import exp, inf
 from random import Random
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given
@@ -44,6 +45,7 @@ from crfkit.learning.reader import Reader
 from crfkit.options import Run
 from crfkit.trainers.batch.objective import Objective
 from crfkit.trainers.online.sgd import Sgd
+from crfkit.weights import observed
 from crfkit.weights.layout import Layout
 
 MOST_SEEN = 16  # labels of a choice that gives features
@@ -147,7 +149,8 @@ def test_choices_give_features_with_each_of_their_labels(corpus, rng):
     choices = left_open(rng, corpus)
     data = with_choices(Built(corpus).dataset, choices, corpus.n_labels)
     n_u, n_b = data.n_u, data.n_b
-    layout, u_new, b_new = Layout.build(data, corpus.n_labels, 1, bytes([1]) * n_u, bytes([1]) * n_b, at_once=3)
+    with patch.object(observed, "TOKENS_AT_ONCE", 3):
+        layout, u_new, b_new = Layout.build(data, corpus.n_labels, 1, bytes([1]) * n_u, bytes([1]) * n_b)
     arrays, cells, t = data.arrays(), set(), 0
     for choice in choices:
         own = [of_token or () for of_token in choice]

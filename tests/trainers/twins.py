@@ -15,12 +15,14 @@ from dataclasses import dataclass, field
 from itertools import product
 from math import exp, log
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import assume
 from hypothesis import strategies as st
 from reference import Problem
 
 from crfkit.data.dataset import Dataset
+from crfkit.weights import observed
 from crfkit.weights.layout import Layout
 
 Feature = tuple
@@ -141,15 +143,15 @@ class Built:
             n_b=corpus.n_b,
             labels=[f"L{j:02}" for j in range(corpus.n_labels)],
         )
-        self.layout, self.u_new, self.b_new = Layout.build(
-            self.dataset,
-            corpus.n_labels,
-            corpus.has_tau + (corpus.has_tau and corpus.tau_all),
-            _rules(corpus.n_u, u_items, corpus.u_all, corpus.u_min),
-            _rules(corpus.n_b, b_items, corpus.b_all, corpus.b_min),
-            None if corpus.reach is None else bytes(corpus.reach),
-            at_once=at_once,
-        )
+        with patch.object(observed, "TOKENS_AT_ONCE", at_once):
+            self.layout, self.u_new, self.b_new = Layout.build(
+                self.dataset,
+                corpus.n_labels,
+                corpus.has_tau + (corpus.has_tau and corpus.tau_all),
+                _rules(corpus.n_u, u_items, corpus.u_all, corpus.u_min),
+                _rules(corpus.n_b, b_items, corpus.b_all, corpus.b_min),
+                None if corpus.reach is None else bytes(corpus.reach),
+            )
         self.dataset.renumber(self.u_new, self.b_new)
         self.cells = {feature: self.cell(feature) for feature in corpus.features()}
 

@@ -22,10 +22,12 @@ from crfkit.modelbytes import held
 from crfkit.text.opening import contents
 from crfkit.values import as_bytes, as_text, nearest, shown
 
+from . import algorithms
+
 if TYPE_CHECKING:
     from crfkit.tagging import Tagger
 
-ALGORITHMS = ["l-bfgs", "sgd-l1", "bcd", "rprop", "rprop+", "rprop-", "auto"]
+ALGORITHMS = [*algorithms.ALGORITHMS, "auto"]
 
 logger = logging.getLogger("wapiti")
 """Receives the log of `wapiti train`."""

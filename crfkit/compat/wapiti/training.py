@@ -12,7 +12,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from crfkit import modelfile, options
-from crfkit.errors import FileError, ModelFileError, OptionError, TemplateError, TrainingError
+from crfkit.errors import FileError, ModelFileError, OptionError, TrainingError
 from crfkit.foreign import wapiti
 from crfkit.foreign.parts import Parts, model_of, parts_of
 from crfkit.learning.checkpoint import Checkpoint
@@ -47,10 +47,7 @@ def read_patterns(source: Any, dialect: str) -> Template:
     """The patterns of a file, by its path or open; TemplateError if one is invalid."""
     data, path = contents(source)
     lines = [line.partition("#")[0].rstrip(" \t\r\v\f") for line in as_text(data).removeprefix("\ufeff").split("\n")]
-    try:
-        return replace(dialects.parse("".join(f"{line[:1].lower()}{line[1:]}\n" for line in lines), dialect), path=path)
-    except TemplateError as error:
-        raise TemplateError(error.reason, path, error.line) from None
+    return dialects.parse("".join(f"{line[:1].lower()}{line[1:]}\n" for line in lines), dialect, path)
 
 
 def train(given: dict[str, Any], source: Any, say: Callable[[str], Any] | None = None) -> bytes:
