@@ -19,7 +19,7 @@ from crfkit.decode.sentence import OneSentence
 from crfkit.text.items import fill_rows
 from crfkit.text.rows import Rows
 
-from .decoders import Decoders
+from .decoding import Decoding
 from .errors import DataError, OptionError, UnsupportedError
 from .header import Described, SearchOptions, check_columns
 from .parallel import in_order, threads_of
@@ -57,7 +57,7 @@ SENTENCES_AT_ONCE = 64
 COUNT = Expected(int, low=1)
 
 # What a tagger makes of its model by itself. Other attributes are those of a subclass, and are pickled.
-_OWN = {"model", "constraints", "bias", "_header", "decoders", "_everyday", "explainer"}
+_OWN = {"model", "constraints", "bias", "_header", "decoding", "_everyday", "explainer"}
 
 
 class Prints(Protocol[T_co]):
@@ -126,7 +126,7 @@ class Tagger(Described):
             index, layout, weights, header["labels"],
             verified=verified, constraints=self.constraints, depth=search.depth, backward=search.backward, rest=rest, bias=added,
         )  # fmt: skip
-        self.decoders = Decoders(decoder, header)
+        self.decoding = Decoding(decoder, header)
         # All threads may ask it; it says so while it is at work. A plain attribute: Python looks for what a property keeps in three places.
         self._everyday: OneSentence | None = None
 
@@ -145,7 +145,7 @@ class Tagger(Described):
     @property
     def loose(self) -> bool:
         """Whether data are read as another program reads them: true for models of CRFsuite, CRF++ and Wapiti."""
-        return self.decoders.loose
+        return self.decoding.loose
 
     def need_probabilities(self, wanted: str) -> None:
         """UnsupportedError unless the model has them."""
@@ -162,7 +162,7 @@ class Tagger(Described):
         constraints, the allowed sequence with the greatest sum of them."""
         if allowed is None and not posterior:  # the common case, in the fewest steps
             if self._everyday is None:
-                self._everyday = self.decoders.new_scratch()
+                self._everyday = self.decoding.new_scratch()
             labels = self._everyday.label(rows)
             if labels is not None:
                 return labels
@@ -232,7 +232,7 @@ class Tagger(Described):
         """Knows the names of attributes; made when first asked for."""
         from .explaining import Explainer
 
-        return Explainer(self.decoders.first.index, self._header["labels"])
+        return Explainer(self.decoding.decoder.index, self._header["labels"])
 
     # Many sentences, on threads (0: one for each processor)
 
@@ -245,7 +245,7 @@ class Tagger(Described):
         if len(given) == 1:  # as services ask; not self.tag: that of a subclass may call this
             return [Tagger.tag(self, given[0], posterior=posterior)]
         rows = self._parsed(given)
-        return self._labels_of(rows, self.decoders.key(rows.n_columns, None), threads, posterior)
+        return self._labels_of(rows, self.decoding.key(rows.n_columns, None), threads, posterior)
 
     def nbest_many(self, sentences: Iterable[Sentence], n: int, threads: int = 0, *, log: bool = False) -> list[list[tuple[float, list[str]]]]:
         """The n best sequences of labels of each sentence, as from `nbest`."""
@@ -272,7 +272,7 @@ class Tagger(Described):
                 expected = f"expected {self._header['columns']} as in the training data, the label last"
                 raise DataError(f"found {plural(columns.n_cols, 'column')}, {expected}", columns.path, columns.line)
             gold += gold_labels(rows)
-            predicted += self._labels_of(rows, self.decoders.key(columns.n_cols, columns), threads)
+            predicted += self._labels_of(rows, self.decoding.key(columns.n_cols, columns), threads)
         return gold, predicted
 
     def text(
@@ -290,8 +290,8 @@ class Tagger(Described):
         def work(block: Block) -> R:
             rows = Rows(form, None if label is None else label_column(label, block.columns, form))
             rows.parse(block)
-            key = self.decoders.key(block.columns.n_cols, block.columns, behind=int(partial and label is None and form == "columns"))
-            with self.decoders.scratch(key) as scratch:
+            key = self.decoding.key(block.columns.n_cols, block.columns, behind=int(partial and label is None and form == "columns"))
+            with self.decoding.scratch(key) as scratch:
                 return printer.text(scratch, rows)
 
         return in_order(work, blocks, threads_of(threads))
@@ -325,14 +325,14 @@ class Tagger(Described):
         return answer
 
     def _one(self, rows: Sentence, allowed: Allowed | None, question: Question[R]) -> R:
-        scratch = self.decoders.borrow()  # `with` takes longer, which is to be seen in short sentences
+        scratch = self.decoding.borrow()  # `with` takes longer, which is to be seen in short sentences
         try:
             scratch.read(rows)
             if allowed is not None:
-                scratch.restrict(self.decoders.flags(allowed, scratch.length))
+                scratch.restrict(self.decoding.flags(allowed, scratch.length))
             return question(scratch)
         finally:
-            self.decoders.give_back(scratch)
+            self.decoding.give_back(scratch)
 
     def _each(self, sentences: Iterable[Sentence], threads: int, question: Question[R]) -> list[R]:
         threads = threads_of(threads)
@@ -340,10 +340,10 @@ class Tagger(Described):
         if len(given) == 1:
             return [self._one(given[0], None, question)]
         parsed = self._parsed(given)
-        key = self.decoders.key(parsed.n_columns, None)
+        key = self.decoding.key(parsed.n_columns, None)
 
         def work(place: int) -> R:
-            with self.decoders.scratch(key) as scratch:
+            with self.decoding.scratch(key) as scratch:
                 scratch.score_sentence(parsed, place)
                 return question(scratch)
 
@@ -360,7 +360,7 @@ class Tagger(Described):
 
     def _labels_of(self, rows: Rows, key: tuple[int, ...] | None, threads: int, posterior: bool = False) -> list[list[str]]:
         def work(first: int) -> list[list[str]]:
-            with self.decoders.scratch(key) as scratch:
+            with self.decoding.scratch(key) as scratch:
                 return scratch.labels_of(rows, first, min(first + SENTENCES_AT_ONCE, len(rows)), posterior)
 
         starts = range(0, len(rows), SENTENCES_AT_ONCE)
@@ -370,7 +370,7 @@ class Tagger(Described):
         found = list_of(labels, "labels")
         if len(found) != scratch.length:
             raise DataError(f"found {plural(len(found), 'label')}, expected {scratch.length}: one for each row")
-        return self.decoders.first.label_ids(found)
+        return self.decoding.decoder.label_ids(found)
 
 
 def _again(cls: type[Tagger], model: Any, constraints: Constraints | None, bias: Bias | None = None) -> Tagger:

@@ -276,8 +276,8 @@ def test_what_is_refused():
     with pytest.raises(UnsupportedError, match="explain compares labellings of whole sentences, but a model trained by lookahead decides label by label"):
         model("chunking", "lookahead").tagger().explain(rows)
     with pytest.raises(ValueError, match="no reasons"):
-        model("chunking", "lookahead").tagger().decoders.new_scratch().explain(1)
-    scratch = tagger.decoders.new_scratch()
+        model("chunking", "lookahead").tagger().decoding.new_scratch().explain(1)
+    scratch = tagger.decoding.new_scratch()
     assert isinstance(scratch, OneSentence) and scratch.explain(1) == []
     with pytest.raises(ValueError, match="no reasons"):
         scratch.explain(0)
@@ -287,7 +287,7 @@ def test_what_is_refused():
 def test_questions_before_and_behind():
     """What was known of a sentence is not mixed up with it."""
     tagger, rows = model("chunking").tagger(), [row[:2] for row in sentences("chunking")[0]]
-    with tagger.decoders.new_scratch() as scratch:
+    with tagger.decoding.new_scratch() as scratch:
         scratch.read(rows)
         expected = scratch.marginals()
         scratch.explain(2)

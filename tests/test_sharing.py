@@ -197,9 +197,9 @@ def test_the_memory_of_a_tagger_is_freed_with_it():
         for ask in (lambda tagger: tagger.tag(rows), lambda tagger: tagger.marginals(rows), lambda tagger: tagger.tag_many([rows])):
             used = model("chunking").tagger()
             ask(used)
-            decoders = weakref.ref(used.decoders)
+            decoding = weakref.ref(used.decoding)
             del used
-            assert decoders() is None
+            assert decoding() is None
     finally:
         gc.enable()
 
@@ -215,9 +215,9 @@ def test_an_error_of_several_threads_holds_nothing_once_it_is_caught(fault, monk
             used = model("chunking").tagger()
             with pytest.raises(crfkit.CrfkitError):
                 list(used.text(Source(io.BytesIO(text), "columns", block_size=16), Printer(), threads=3))
-            decoders = weakref.ref(used.decoders)
+            decoding = weakref.ref(used.decoding)
             del used
-            assert first or decoders() is None
+            assert first or decoding() is None
         finally:
             gc.enable()
 

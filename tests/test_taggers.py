@@ -233,7 +233,7 @@ def test_answers_do_not_hang_on_those_before(length):
     ]
 
     def answers(change, *asked):
-        sentence = tagger.decoders.new_scratch()
+        sentence = tagger.decoding.new_scratch()
         sentence.read(rows)
         for question in asked[:-2]:
             question(sentence)

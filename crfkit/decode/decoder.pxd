@@ -11,22 +11,18 @@ from crfkit.loops.structs cimport weight_t
 
 cdef class Decoder(Arena):
     cdef readonly Features index
-    cdef object columns                 # the places of the index's columns in the rows; None: as in training
     cdef readonly Layout layout
     cdef readonly list labels           # of str
     cdef list encoded                   # the same as bytes, which `name` points into
     cdef StringTable label_table
-    cdef object owner                   # of the weights
-    cdef const weight_t* w              # its numbers, or a copy if those are not aligned
-    cdef object rest_owner              # of `rest`, or None
+    cdef tuple owners                   # of what the following point into
+    cdef const weight_t* w              # the weights, or a copy if those are not aligned
     cdef const weight_t* rest           # the part of double weights beyond single precision, or NULL
-    cdef object bias_owner              # of `bias`, or None
     cdef const double* bias             # [L], added to the scores of labels, or NULL
     cdef bint verified, constrained
     cdef int32_t depth                  # of the search with history, or -1
     cdef str recursions                 # which loops compute paths and marginals
     cdef bint backward                  # sentences and constraints are reversed
-    cdef object constraints
     cdef bytes follow, starts, ends     # which the following point into
     cdef const uint8_t* may_follow      # [L][L], if constrained
     cdef const uint8_t* may_start       # [L]

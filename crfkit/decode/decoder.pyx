@@ -19,12 +19,11 @@ cdef class Decoder:
     `constraints`: the bytes transitions[L*L], starts[L] and ends[L], 1 for what is allowed (constraints.py).
     `depth`, `backward`: of a model with history (lookahead.pyx); depth -1: the labels are found together.
     `recursions`: "sparse" or "dense" forces one kind of loops (lattice.pyx). Paths are the same, marginals except for rounding.
-    `columns`: the places in which the data have the columns of the index.
     `rest`: what single precision left over of weights that were doubles.
     `bias`: what is added to the score of each label (bias.py)."""
 
     def __cinit__(self, Features index not None, Layout layout not None, const float[::1] weights not None, labels, *,
-                  bint verified=True, constraints=None, int32_t depth=-1, bint backward=False, str recursions="auto", columns=None,
+                  bint verified=True, constraints=None, int32_t depth=-1, bint backward=False, str recursions="auto",
                   const float[::1] rest=None, const double[::1] bias=None):
         cdef int32_t j, L = layout.c.L
         cdef weight_t* copy
@@ -35,17 +34,17 @@ cdef class Decoder:
             raise ValueError("an index of another layout")
         if layout.c.b_prev2 != NULL and depth < 0:
             raise ValueError("features with history, but no search for them")
-        self.layout, self.owner, self.verified = layout, weights, verified
+        self.layout, self.owners, self.verified = layout, (weights, rest, bias), verified
         self.depth, self.backward = depth, backward
         self.recursions = recursions if depth < 0 and rest is None else "dense"
         if rest is not None and rest.shape[0]:
             if rest.shape[0] != weights.shape[0]:
                 raise ValueError("rounding errors of other weights")
-            self.rest_owner, self.rest = rest, &rest[0]
+            self.rest = &rest[0]
         if bias is not None:
             if bias.shape[0] != L:
                 raise ValueError("a bias of other labels")
-            self.bias_owner, self.bias = bias, &bias[0]
+            self.bias = &bias[0]
         if weights.shape[0]:
             self.w = &weights[0]
             if <uintptr_t>self.w % ALIGNMENT:  # weights of a file are always aligned
@@ -69,14 +68,8 @@ cdef class Decoder:
             self.may_follow = <const uint8_t*><const char*>self.follow
             self.may_start = <const uint8_t*><const char*>self.starts
             self.may_end = <const uint8_t*><const char*>self.ends
-            self.constrained, self.constraints = True, constraints
-        self.index, self.columns = index, columns
-
-    def with_columns(self, columns):
-        """A decoder like this for data with the columns of the index in these places."""
-        return Decoder(self.index, self.layout, self.owner, self.labels, verified=self.verified,
-                       constraints=self.constraints, depth=self.depth, backward=self.backward,
-                       recursions=self.recursions, columns=columns, rest=self.rest_owner, bias=self.bias_owner)
+            self.constrained = True
+        self.index = index
 
     def label_ids(self, labels, str place="token"):
         """The numbers of these labels; DataError, which says the number of the place, for one that the model does not have."""

@@ -26,10 +26,11 @@ cdef enum:
 
 
 cdef class Scratch:
-    """What one thread needs to decode. It grows with the longest sentence and the largest block."""
+    """What one thread needs to decode. It grows with the longest sentence and the largest block. `places`: where rows have the columns of
+    the index; None: as in training."""
 
-    def __cinit__(self, Decoder decoder not None, *_, **__):
-        self.extractor, self.lattice, self.search = Extractor(decoder.index, decoder.columns), Lattice(decoder.layout.c.L), NBest()
+    def __cinit__(self, Decoder decoder not None, places=None, *_, **__):
+        self.extractor, self.lattice, self.search = Extractor(decoder.index, places), Lattice(decoder.layout.c.L), NBest()
         lattice_load_weights(&self.lattice.c, &decoder.layout.c, decoder.w, 1.0)
         if not all_numbers(self.lattice.c.shared.score, decoder.layout.c.L, &self.lattice.c):
             raise ModelFileError("the model is damaged: the weight of a pair of labels is not a finite number")

@@ -55,7 +55,7 @@ cdef class OneSentence(Scratch):
     cdef int64_t holds                  # how often
     cdef int64_t forks                  # the value of `forks` when it was taken
 
-    def __cinit__(self, Decoder decoder not None, str form="columns", int32_t columns=0, refuse=None, bint loose=False, bint spelled=False):
+    def __cinit__(self, Decoder decoder not None, places=None, str form="columns", int32_t columns=0, refuse=None, bint loose=False, bint spelled=False):
         self.form, self.columns, self.refuse, self.loose, self.spelled = form, columns, refuse, loose, spelled
 
     def __enter__(self):

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from crfkit import modelfile
-from crfkit.decoders import places_of_used
+from crfkit.decoding import places_of_used
 from crfkit.errors import ModelFileError, OptionError, TemplateError, UnsupportedError
 from crfkit.header import Described, check_fields, misfits_column, template_of
 from crfkit.model import Stored, made

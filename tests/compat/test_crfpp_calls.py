@@ -390,8 +390,8 @@ def test_threads_that_share_a_tagger_ask_one_by_one(model):
     tagger = tagger_of(model, SENTENCES[0])
     tagger.set_penalty(0, 0, 0.5)
     Watched.open_to_others = {}
-    decoders = tagger._model.decoders
-    tagger._sentence = Watched(decoders.first, "columns", decoders.needs.columns, decoders.needs.refuse, decoders.loose)
+    decoding = tagger._model.decoding
+    tagger._sentence = Watched(decoding.decoder, None, "columns", decoding.needs.columns, decoding.needs.refuse, decoding.loose)
     assert tagger.parse() and tagger.next() and tagger.prob() <= 1 and tagger.prob(0, 0) <= 1 and tagger.Z() and tagger.alpha(0, 0)
     assert set(Watched.open_to_others) == {"read", "shift", "best_labels", "best_paths", "score_of", "log_z", "marginal", "fill_scores"}
     assert not any(Watched.open_to_others.values())

@@ -78,7 +78,7 @@ class Tagger:
             reason = str(error).removeprefix(f"{source.name}: ")
             raise ValueError(f"{fault}: {reason}") from error
         self._content, self._numbers = content, {label: number for number, label in enumerate(tagger.labels)}
-        self._tagger, self._scratch = tagger, tagger.decoders.new_scratch(spelled=True)
+        self._tagger, self._scratch = tagger, tagger.decoding.new_scratch(spelled=True)
         return contextlib.closing(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -102,7 +102,7 @@ class Tagger:
         if tagger is None or scratch is None:
             raise ValueError("The tagger is not opened")
         if scratch.deserted:
-            self._scratch = scratch = tagger.decoders.new_scratch(spelled=True)
+            self._scratch = scratch = tagger.decoding.new_scratch(spelled=True)
         return tagger, scratch
 
     def labels(self) -> list[str]:

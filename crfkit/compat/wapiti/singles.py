@@ -68,7 +68,7 @@ def _values(tagger: Tagger, some: list[Line], posterior: bool) -> Iterator[numpy
     if posterior:
         yield from (found[0] for found in tagger.marginals_many([[observations] for _, observations, _ in some]))
         return
-    n, scratch = len(tagger.labels), tagger.decoders.new_scratch()
+    n, scratch = len(tagger.labels), tagger.decoding.new_scratch()
     for _, observations, _ in some:
         scores = numpy.empty((1, n))
         scratch.read([observations])

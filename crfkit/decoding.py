@@ -1,4 +1,4 @@
-"""The decoders of a model: one for each order of columns that data came with."""
+"""The decoder of a model, and scratch for each order of columns that data came with."""
 
 from __future__ import annotations
 
@@ -44,13 +44,12 @@ class Needs:
         raise DataError(f"found {plural(found, 'column')}, {expected}" + ", and labels stand in the last column" * behind, *where)
 
 
-class Decoders:
-    """Decoders by the key of their columns, None for those of training, and scratch of each for any number of threads."""
+class Decoding:
+    """A decoder, and scratch for any number of threads by the places of the columns that the model uses, None for those of training."""
 
-    def __init__(self, first: Decoder, header: Mapping[str, Any]):
-        self.first, self._header = first, header
-        self.needs = Needs(max(first.index.plan.columns, default=-1) + 1, header)
-        self._of: dict[tuple[int, ...] | None, Decoder] = {None: first}
+    def __init__(self, decoder: Decoder, header: Mapping[str, Any]):
+        self.decoder, self._header = decoder, header
+        self.needs = Needs(max(decoder.index.plan.columns, default=-1) + 1, header)
         self._free: dict[tuple[int, ...] | None, list[OneSentence]] = {None: []}
 
     @property
@@ -60,7 +59,7 @@ class Decoders:
 
     def new_scratch(self, key: tuple[int, ...] | None = None, spelled: bool = False) -> OneSentence:
         """For several questions about one sentence. It serves one thread at a time. spelled: a str is a list of its characters."""
-        return OneSentence(self._of[key], self._header["format"], self.needs.columns, self.needs.refuse, self.loose, spelled)
+        return OneSentence(self.decoder, key, self._header["format"], self.needs.columns, self.needs.refuse, self.loose, spelled)
 
     def borrow(self, key: tuple[int, ...] | None = None) -> OneSentence:
         """A scratch that no other thread uses until it is given back."""
@@ -96,12 +95,12 @@ class Decoders:
             labels = [entry] if isinstance(entry, str) else list_of(entry, "labels")
             if not labels:
                 raise DataError(f"allowed: entry {t + 1} has no labels: expected one or more, or None for any label")
-            for j in self.first.label_ids(labels, f"allowed: entry {t + 1}: label"):
+            for j in self.decoder.label_ids(labels, f"allowed: entry {t + 1}: label"):
                 mask[t * width + j] = 1
         return bytes(mask)
 
     def key(self, n_columns: int, columns: Columns | None, behind: int = 0) -> tuple[int, ...] | None:
-        """Which decoder reads these columns: None if they stand where they stood in training. DataError if the
+        """Where these columns have those of the model: None if they stand where they stood in training. DataError if the
         model needs columns that are not there, the last `behind` left aside; of no columns there are no rows."""
         own = self._header["column_names"]
         names = None if columns is None else columns.names
@@ -112,15 +111,13 @@ class Decoders:
         return None
 
     def _reordered(self, own: list[str], names: Sequence[str], columns: Any, behind: int) -> tuple[int, ...] | None:
-        """The decoder for columns that have the names of training, but maybe other places."""
-        used = self.first.index.plan.columns
+        """The places of columns that have the names of training."""
+        used = self.decoder.index.plan.columns
         key = places_of_used([own[column] for column in used], names, columns)
         if behind and columns.n_cols - 1 in key:
             reason = f"the model's template uses the last column, {shown(names[columns.n_cols - 1])}, where possible labels are expected"
             raise DataError(reason, columns.path, columns.line)
         if list(key) == used:
             return None
-        if key not in self._of:
-            self._free[key] = []
-            self._of[key] = self.first.with_columns(key)
+        self._free.setdefault(key, [])
         return key
