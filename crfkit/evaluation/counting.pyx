@@ -44,7 +44,7 @@ cdef struct CountedC:
 cdef class Tally(Arena):
     """All counts of one input. Feed it blocks of a file, or sentences; then finish it and read.
 
-    tables: (table, strict) of each Counter. word_starts: the table that tells where words start, to count words;
+    tables, strict: of each Counter. word_starts: the table that tells where words start, to count words;
     with a lexicon (a set of bytes) also those it lacks. keep: note each sentence, to compare with another input.
     separator: None (tabs or blanks), "blanks", or the byte between cells; raw and outside as in conlleval. form:
     "columns", "conllu" or "crfsuite"; the gold label is in the last column but one, or in gold_column, and the
@@ -53,7 +53,7 @@ cdef class Tally(Arena):
 
     cdef readonly StringTable names     # labels; 0 is the empty string: the end of a sentence
     cdef readonly list types            # of the labels; 0 is the empty string
-    cdef readonly list counters         # one for each table asked for
+    cdef readonly dict counters         # table -> Counter
     cdef readonly dict first_lines      # label -> line where it was first seen
     cdef readonly int64_t tokens, sentences, sentences_correct
     cdef readonly object path           # of the input, for error messages
@@ -75,28 +75,27 @@ cdef class Tally(Arena):
     cdef BufferC cells                  # int64 [entry][2]: where a token's first cell is, if there is a lexicon
     cdef BufferC by_sentence            # CountedC, if kept
 
-    def __cinit__(self, tables=(), *, bytes word_starts=None, lexicon=None, bint keep=False, bint raw=False,
+    def __cinit__(self, tables=(), bint strict=False, *, bytes word_starts=None, lexicon=None, bint keep=False, bint raw=False,
                   bytes outside=b"O", separator=None, path=None, form="columns", int64_t gold_column=-1,
                   int64_t before=1, bint comments=False):
         self.names, self.types, self.type_ids = StringTable(), [], {}
         self.keep, self.raw, self.outside, self.path = keep, raw, outside, path
         self.lexicon, self.word_starts = lexicon, word_starts
         self.lines = Lines(form, separator, gold_column, before + 1 + (lexicon is not None), comments, lexicon is not None, path)
-        self.counters = [Counter(table, strict, keep) for table, strict in tables]
+        self.counters = {table: Counter(table, strict, keep) for table in tables}
         self.misses, self.first_lines = {}, {}
         self.add_label(b"", 0)
 
     def feed(self, const unsigned char[::1] block not None, int64_t line):
-        """Count a block of whole sentences whose first line has this number; the number of its entries."""
+        """Count a block of whole sentences whose first line has this number."""
         cdef int64_t n
         if block.shape[0] == 0:
-            return 0
+            return
         with nogil:
             n = self.scan(<const char*>&block[0], block.shape[0], line)
         self.count(n)
         if self.word_starts is not None:
             self.count_words(n, <const char*>&block[0] if self.lexicon is not None else NULL)
-        return n
 
     def add(self, gold, found, int64_t line=0):
         """Count one sentence, given as two lists of labels. line: where it begins, if it comes from a file."""
@@ -130,7 +129,7 @@ cdef class Tally(Arena):
     def finish(self):
         """End the input. The counts are complete now."""
         cdef Counter counter
-        for counter in self.counters:
+        for counter in self.counters.values():
             counter.finish((<LabelC*>self.labels.data)[0], self.sentence_tokens > 0)
         self.end_sentence()
 
@@ -267,7 +266,7 @@ cdef class Tally(Arena):
             else:
                 key = (<int64_t>gold[i] << 32) | found[i]
                 self.misses[key] = self.misses.get(key, 0) + 1
-        for counter in self.counters:
+        for counter in self.counters.values():
             with nogil:
                 counter.run(labels, gold, found, n, n_types)
 

@@ -54,7 +54,7 @@ def evaluate(
     for name, given in (("gold", gold), ("predicted", predicted)):
         if not isinstance(given, str) and not lists(given):
             raise DataError(f"{name}: found {shown(given)}, expected a list of lists of labels")
-    tally = Tally(_tables(names, strict), raw=scheme == "none", outside=outside.encode(errors="surrogatepass"))
+    tally = Tally([_table(name, strict) for name in names], strict, raw=scheme == "none", outside=outside.encode(errors="surrogatepass"))
     end: Any = object()
     for n, (sentence, guess) in enumerate(zip_longest(gold, predicted, fillvalue=end)):
         if sentence is end or guess is end:
@@ -65,7 +65,7 @@ def evaluate(
         tally.add(sentence, guess)
     tally.finish()
     chosen = _chosen([tally], scheme, strict)
-    return _scores(tally, names, chosen, strict)
+    return _scores(tally, chosen, strict)
 
 
 class Outputs:
@@ -100,7 +100,7 @@ class Outputs:
     ):
         scheme, strict = _scheme(scheme), Expected(bool).take("strict", strict)
         self.strict = strict
-        self._names = _candidates(scheme, strict)
+        names = _candidates(scheme, strict)
         _check_together(scheme, outside, format, label, delimiter, segments, lexicon, gold, comments)
         known = None if lexicon is None else _words(lexicon) if isinstance(lexicon, Set) else read_lexicon(lexicon)
         self._tallies, self.marks = [], Marks()
@@ -111,7 +111,8 @@ class Outputs:
         for entry in entries:
             columns, blocks = files.blocks(entry) if right is None else (Columns(), ())
             tally = Tally(
-                _tables(self._names, strict),
+                [_table(name, strict) for name in names],
+                strict,
                 word_starts=WORD_STARTS if segments else None,
                 lexicon=known,
                 keep=keep,
@@ -135,7 +136,7 @@ class Outputs:
             for tally in self._tallies:
                 _check_labels(tally, SEGMENT_PREFIXES, "a word segmentation")
         self.scheme = _chosen(self._tallies, scheme, strict)
-        self.scores = [_scores(tally, self._names, self.scheme, strict) for tally in self._tallies]
+        self.scores = [_scores(tally, self.scheme, strict) for tally in self._tallies]
 
     def compare(self, first: int, second: int, *, shuffles: int = 10000, seed: int = 1) -> Comparison:
         """Compare two of the files by two-sided approximate randomisation; their gold labels must be the same."""
@@ -147,7 +148,7 @@ class Outputs:
         from .significance import shuffle
 
         a, b = self._tallies[first], self._tallies[second]
-        extreme = shuffle(a, b, _counter(self._names, self.scheme, self.strict), shuffles, seed)
+        extreme = shuffle(a, b, _table(self.scheme, self.strict), shuffles, seed)
         x, y = self.scores[first], self.scores[second]
         names = ("precision", "recall", "f1", "accuracy")
         return Comparison(
@@ -217,8 +218,9 @@ def _check_together(
             raise OptionError(message)
 
 
-def _tables(names: Iterable[str], strict: bool) -> list[tuple[bytes, bool]]:
-    return [(SCHEMES[name].strict if strict else SCHEMES[name].lenient, strict) for name in names]
+def _table(scheme: str, strict: bool) -> bytes:
+    """The table of a scheme, by which a Tally knows its counters: lenient iobes and bilou share one."""
+    return SCHEMES[scheme].strict if strict else SCHEMES[scheme].lenient
 
 
 def _chosen(tallies: Sequence[Tally], scheme: str, strict: bool) -> str:
@@ -233,8 +235,7 @@ def _chosen(tallies: Sequence[Tally], scheme: str, strict: bool) -> str:
                 predicted.update(prefixes[label] * bool(in_predicted))
         scheme = detect(gold, predicted, strict)
         if strict and scheme == "bio":  # iob1 has the same prefixes: the one with more gold chunks
-            places = {name: _counter(candidates("auto", strict), name, strict) for name in ("bio", "iob1")}
-            scheme = max(places, key=lambda name: sum(tally.counters[places[name]].totals[0] for tally in tallies))
+            scheme = max(("bio", "iob1"), key=lambda name: sum(tally.counters[_table(name, strict)].totals[0] for tally in tallies))
     if strict:
         for tally in tallies:
             _check_labels(tally, SCHEMES[scheme].prefixes, f"the scheme {scheme}")
@@ -251,15 +252,9 @@ def _check_labels(tally: Tally, allowed: str, what: str) -> None:
             )
 
 
-def _counter(names: list[str], scheme: str, strict: bool) -> int:
-    """The counter of a scheme, found by its table, since lenient iobes and bilou share one."""
-    (table,) = _tables([scheme], strict)
-    return _tables(names, strict).index(table)
-
-
-def _scores(tally: Tally, names: list[str], scheme: str, strict: bool) -> Scores:
-    which = _counter(names, scheme, strict)
-    counter = tally.counters[which]
+def _scores(tally: Tally, scheme: str, strict: bool) -> Scores:
+    table, first = _table(scheme, strict), next(iter(tally.counters))
+    counter = tally.counters[table]
     labels = {label: Count(*counts) for label, counts in sorted(tally.label_counts().items())}
     prefixes = tally.prefixes()
     gold, found, correct, unknown, unknown_correct = tally.word_counts
@@ -274,7 +269,7 @@ def _scores(tally: Tally, names: list[str], scheme: str, strict: bool) -> Scores
         labels=labels,
         confusion=dict(sorted(tally.confusion.items(), key=lambda item: (-item[1], item[0]))),
         outside=frozenset(label for label in labels if prefixes[label] == "O"),
-        merged=Count(*tally.counters[0].totals) if which > 0 and not strict else None,
+        merged=Count(*tally.counters[first].totals) if table != first and not strict else None,
         words=Count(gold, found, correct) if tally.word_starts is not None else None,
         unknown_words=Count(unknown, 0, unknown_correct) if tally.lexicon is not None else None,
         path=tally.path,

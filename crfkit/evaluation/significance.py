@@ -21,11 +21,11 @@ _AT_ONCE = 1 << 20  # exchanges
 _CLOSE = 1e-12  # equal differences may differ by rounding
 
 
-def shuffle(a: Tally, b: Tally, counter: int, shuffles: int, seed: int) -> list[int]:
+def shuffle(a: Tally, b: Tally, table: bytes, shuffles: int, seed: int) -> list[int]:
     """The number of shuffles, which exchange the outputs for each sentence at random, in which the two outputs differ at least as
-    much as observed: in precision, recall, F1 and accuracy."""
+    much as observed: in precision, recall, F1 and accuracy. `table`: that of the scheme."""
     right_a, right_b = _right(a, b)
-    x, y = (np.array(tally.counters[counter].kept()).reshape(-1, 3) for tally in (a, b))
+    x, y = (np.array(tally.counters[table].kept()).reshape(-1, 3) for tally in (a, b))
     totals = np.array([[*x[-1], right_a.sum()], [*y[-1], right_b.sum()]]) if len(x) else np.zeros((2, 4), dtype=np.int64)
     # what an exchange adds to the found and correct chunks and to the right labels of a, and takes from those of b
     changes = np.column_stack([np.diff(y - x, axis=0, prepend=0)[:, 1:], right_b - right_a])

@@ -83,9 +83,15 @@ def conlleval(sentences):
     return {kind: tuple(c) for kind, c in counts.items() if c[0] or c[1]}, totals, right
 
 
+def counter(tally):
+    """Its only one."""
+    (found,) = tally.counters.values()
+    return found
+
+
 def tally_of(sentences, scheme="bio", strict=False, **options):
     table = SCHEMES[scheme].strict if strict else SCHEMES[scheme].lenient
-    tally = Tally([(table, strict)], **options)
+    tally = Tally([table], strict, **options)
     for sentence in sentences:
         tally.add([gold for gold, _ in sentence], [found for _, found in sentence])
     tally.finish()
@@ -102,8 +108,8 @@ def as_text(sentences, separator="\t"):
 def test_lenient_counts_are_those_of_conlleval(sentences):
     tally = tally_of(sentences)
     counts, totals, right = conlleval(sentences)
-    assert tally.counters[0].counts(tally.types) == counts
-    assert tally.counters[0].totals == totals
+    assert counter(tally).counts(tally.types) == counts
+    assert counter(tally).totals == totals
     assert sum(correct for _, _, correct in tally.label_counts().values()) == right
     assert tally.tokens == sum(map(len, sentences))
 
@@ -145,7 +151,7 @@ def test_strict_counts_well_formed_chunks_only(scheme, data):
     gold = [(i, *span) for i, s in enumerate(sentences) for span in strict_spans([g for g, _ in s], scheme)]
     found = [(i, *span) for i, s in enumerate(sentences) for span in strict_spans([f for _, f in s], scheme)]
     expected = len(gold), len(found), len(set(gold) & set(found))
-    assert tally_of(sentences, scheme, strict=True).counters[0].totals == expected
+    assert counter(tally_of(sentences, scheme, strict=True)).totals == expected
 
 
 def encode(spans, n, scheme):
@@ -186,14 +192,14 @@ def test_every_scheme_finds_what_was_encoded(scheme, strict, sentence, kept):
     spans, n = sentence
     some = [span for k, span in enumerate(spans) if kept >> k & 1]
     pairs = list(zip(encode(spans, n, scheme), encode(some, n, scheme), strict=True))
-    assert tally_of([pairs], scheme, strict).counters[0].totals == (len(spans), len(some), len(some))
+    assert counter(tally_of([pairs], scheme, strict)).totals == (len(spans), len(some), len(some))
 
 
 @given(sentences_of(ODD_LABELS), st.sampled_from(["\t", " ", "   "]), st.booleans())
 def test_text_counts_as_lists_do(sentences, separator, in_pieces):
     options = {"keep": True, "word_starts": SCHEMES["bio"].lenient}
     listed = tally_of(sentences, **options)
-    read = Tally([(SCHEMES["bio"].lenient, False)], **options)
+    read = Tally([SCHEMES["bio"].lenient], **options)
     sentences = [sentence for sentence in sentences if sentence]
     line = 1
     for piece in [[s] for s in sentences] if in_pieces else [sentences]:
@@ -204,7 +210,7 @@ def test_text_counts_as_lists_do(sentences, separator, in_pieces):
         line += text.count(b"\n")
     read.finish()
     for of in (
-        lambda t: t.counters[0].counts(t.types),
+        lambda t: counter(t).counts(t.types),
         lambda t: (t.tokens, t.sentences, t.sentences_correct, t.word_counts),
         lambda t: (t.label_counts(), t.confusion),
     ):
@@ -240,19 +246,19 @@ def test_words_and_the_lexicon(sentences, lexicon):
 
 
 def test_sentence_boundaries_are_blank_lines_and_minus_x_minus():
-    tally = Tally([(SCHEMES["bio"].lenient, False)])
+    tally = Tally([SCHEMES["bio"].lenient])
     tally.feed(b"a x B-A B-A\n-X- x O O\nb x I-A I-A\n \t \nc x I-A I-A\n-X-\nd x I-A O\n", 1)
     tally.finish()
-    assert (tally.sentences, tally.tokens, tally.counters[0].totals) == (4, 4, (4, 3, 3))
+    assert (tally.sentences, tally.tokens, counter(tally).totals) == (4, 4, (4, 3, 3))
 
 
 def test_many_labels():
     labels = [f"B-{i}" for i in range(5000)]
-    tally = Tally([(SCHEMES["bio"].lenient, False)])
+    tally = Tally([SCHEMES["bio"].lenient])
     tally.feed("".join(f"w {label} {label}\n" for label in labels).encode(), 1)
     tally.finish()
-    assert tally.counters[0].totals == (5000, 5000, 5000)
-    assert tally.counters[0].counts(tally.types)["4321"] == (1, 1, 1)
+    assert counter(tally).totals == (5000, 5000, 5000)
+    assert counter(tally).counts(tally.types)["4321"] == (1, 1, 1)
 
 
 def test_a_label_that_is_not_utf8_names_its_line():
