@@ -44,11 +44,6 @@ class StateFeatures(NamedTuple):
     compared: tuple[int, ...]
     """Columns whose cells are compared without a transform; their values follow those of the views."""
 
-    @property
-    def width(self) -> int:
-        """How many values a token has."""
-        return self.views + len(self.compared)
-
 
 def features_of(template: Template) -> StateFeatures:
     """Parse the lines of a template whose columns are resolved to numbers."""

@@ -89,7 +89,7 @@ cdef class StateTables(Arena):
         cdef PlacedCellC* cell
         cdef LineC* line
         self.n_views, self.n_relations, self.n_actions = features.views, n_relations, 1 + 2 * n_relations
-        self.width, self.n_lines = features.width, len(features.lines)
+        self.width, self.n_lines = features.views + len(features.compared), len(features.lines)
         self.n_places = N_ROOTS + len(features.steps)
         self.step = <StepC*>arena_zeros(self, len(features.steps), sizeof(StepC))
         for i, (place, kind) in enumerate(features.steps):

@@ -19,7 +19,6 @@ cdef struct ItemC:
 
 
 cdef class Patterns(Arena):
-    cdef readonly list texts            # the patterns as they stand in a model
     cdef readonly int32_t last_column   # that any of them reads, or -1
     cdef int32_t n
     cdef bint single

@@ -105,7 +105,7 @@ cdef class Patterns(Arena):
         cdef ItemC* item
         cdef int32_t i
         cdef bytes piece
-        self.texts, self.held, self.last_column, self.n, self.single = texts, [], -1, <int32_t>len(texts), single
+        self.held, self.last_column, self.n, self.single = [], -1, <int32_t>len(texts), single
         parsed = [pattern_syntax.parse(text, number) for number, text in enumerate(texts, 1)]
         plain = None if single else pattern_syntax.plain_pattern(texts)
         self.plain = -1 if plain is None else <int32_t>texts.index(plain)

@@ -19,6 +19,7 @@ from cpython.dict cimport PyDict_CheckExact
 from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
 from cpython.set cimport PyAnySet_CheckExact
 from cpython.tuple cimport PyTuple_CheckExact
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 
 from crfkit.loops.numbers cimport fabs
 from crfkit.loops.atomic cimport crfkit_prefetch
@@ -36,7 +37,6 @@ cdef extern from "Python.h":
     ctypedef struct PyListObject:
         PyObject** ob_item
     PyObject* PyList_GET_ITEM(object, Py_ssize_t) noexcept      # borrowed
-    const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
     bint is_text "PyUnicode_CheckExact"(PyObject*) noexcept
     bint is_ascii "PyUnicode_IS_COMPACT_ASCII"(PyObject*) noexcept
     const char* bytes_of "PyUnicode_DATA"(PyObject*) noexcept

@@ -13,14 +13,12 @@ The loops run without the interpreter, so they only record a fault; `parse` make
 """
 
 from cpython.list cimport PyList_CheckExact
+from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport INT32_MAX
 
 from crfkit.memory cimport memcmp, memcpy
 from .table cimport FORM_CONLLU, FORM_CRFSUITE, LABEL_NONE
 from .scanning cimport blank_line, conllu_id, find, mark_at, parse_number, utf8_fault
-
-cdef extern from "Python.h":
-    const char* PyUnicode_AsUTF8AndSize(object, Py_ssize_t*) except NULL
 
 from crfkit.values import lists, shown
 
