@@ -25,6 +25,7 @@ from crfkit.decode.printing import Printer
 from crfkit.evaluation.evaluate import Outputs
 from crfkit.features.indexing import IndexBuilder
 from crfkit.template.parsing import Template
+from crfkit.text.items import fill_rows
 from crfkit.text.reading import Source
 from crfkit.text.rows import Rows
 
@@ -196,7 +197,7 @@ def left_behind(library: Any, mallinfo: Any) -> int:
     """The most bytes that an index leaves behind if one of its allocations fails while it grows."""
     mallinfo.restype = Allocated
     rows, template = Rows(label=-1), Template.parse("U:%x[0,0]/%x[-1,0]")
-    rows.fill([[[str(i * i % 20_011), "L"] for i in range(begin, begin + 1000)] for begin in range(0, 20_000, 1000)])
+    fill_rows(rows, [[[str(i * i % 20_011), "L"] for i in range(begin, begin + 1000)] for begin in range(0, 20_000, 1000)])
     most, failed, number = 0, True, 0
     while failed:
         number += 1

@@ -20,6 +20,7 @@ from crfkit.model import Stored, made
 from crfkit.options import make
 from crfkit.parallel import in_order, threads_of
 from crfkit.text.faults import list_of
+from crfkit.text.items import fill_rows
 from crfkit.text.reading import BYTE_ORDER_MARK, CONLLU
 from crfkit.text.rows import Rows
 from crfkit.values import copied, shown
@@ -240,7 +241,7 @@ class Parser(Described):
     def tag_many(self, sentences: Iterable[Sequence[Sequence[str]]], threads: int = 0) -> list[Heads]:
         """`tag` for several sentences, on this many threads (0: one per processor)."""
         parsed = Rows("conllu")
-        parsed.fill(list_of(sentences, "sentences"))
+        fill_rows(parsed, list_of(sentences, "sentences"))
         if not parsed.n_tokens:
             return [[] for _ in range(len(parsed))]
         names = self._header["column_names"][: parsed.n_columns]

@@ -8,7 +8,7 @@ from cpython cimport array
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
 from crfkit.memory cimport memchr
-from .items cimport PlaceC, fill_items, label_of, plain_text
+from .items cimport PlaceC, fill_rows, label_of, plain_text
 from .rows cimport Rows
 from .table cimport FORM_CRFSUITE, RowsC, TextC, rows_attr, rows_label
 from .scanning cimport copy_bytes
@@ -39,7 +39,7 @@ cdef class Groups:
         if rows is None:
             rows = Rows("crfsuite")
             rows.loose = rows.spelled = True
-        fill_items(rows, (sentence,), False, self.rows.c.n_seq)
+        fill_rows(rows, (sentence,), False, self.rows.c.n_seq)
         self.append(rows, 0, labels, group)
         self.spare = rows
 

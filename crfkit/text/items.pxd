@@ -11,7 +11,6 @@ cdef struct PlaceC:                     # where messages say the fault is, count
 
 
 cpdef int fill_rows(Rows rows, sentences, bint labelled=*, int64_t before=*) except -1
-cdef int fill_items(Rows rows, sentences, bint labelled=*, int64_t before=*) except -1
 
 # Append bytes, or a str that is not plain ASCII. Declared here so that the compiler does not inline it into the loop, which
 # rarely needs it.

@@ -23,6 +23,7 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 
 from crfkit.loops.numbers cimport fabs
 from crfkit.loops.atomic cimport crfkit_prefetch
+from .rows cimport add_row
 from .table cimport FORM_CRFSUITE
 from .scanning cimport copy_bytes, utf8_fault
 
@@ -48,22 +49,14 @@ cdef enum:
 
 
 cpdef int fill_rows(Rows rows, sentences, bint labelled=False, int64_t before=0) except -1:
-    """Replace the rows by these sentences, lists of items or, where rows have no attributes, of rows of cells. With `labelled`, items
-    have labels. Messages number sentences of items from `before` + 1."""
+    """Replace the rows by these sentences, lists of items or, where rows have no attributes, of rows of cells. A sentence may be empty. With
+    `labelled`, items have labels. Messages number sentences from `before` + 1."""
     if rows is None:
         raise TypeError("expected Rows, found None")
-    if rows.c.form == FORM_CRFSUITE:
-        return fill_items(rows, sentences, labelled, before)
-    rows.fill(sentences)
-    return 0
-
-
-cdef int fill_items(Rows rows, sentences, bint labelled=False, int64_t before=0) except -1:
-    """The same for rows in CRFsuite's form."""
     cdef PlaceC place
     place.sentence = before
     rows.reset()
-    rows.c.n_cols = 1
+    rows.c.n_cols = rows.c.form == FORM_CRFSUITE
     try:
         for sentence in sentences:
             place.sentence += 1
@@ -78,20 +71,23 @@ def read_sentence(sentence):
     """Rows of one sentence, whose names may be any bytes, and the values of all its attributes in double precision."""
     cdef Rows rows = Rows("crfsuite")
     rows.exact, rows.loose, rows.spelled = [], True, True
-    fill_items(rows, (sentence,))
+    fill_rows(rows, (sentence,))
     values, rows.exact = rows.exact, None
     return rows, values
 
 
 cdef int add_sentence(Rows rows, sentence, bint labelled, PlaceC* place) except -1:
-    cdef bint is_list = PyList_CheckExact(sentence)
+    cdef bint is_list = PyList_CheckExact(sentence), items = rows.c.form == FORM_CRFSUITE
     place.token = 0
-    if not is_list and not (rows.spelled and isinstance(sentence, str)):
-        if not lists(sentence) or not rows.spelled and isinstance(sentence, (Mapping, Set)):
+    if not is_list and not (items and rows.spelled and isinstance(sentence, str)):
+        if not lists(sentence) or items and not rows.spelled and isinstance(sentence, (Mapping, Set)):
             raise no_sentence(sentence, place.sentence)
     rows.lead = rows.n_arena
     for item in sentence:
         place.token += 1
+        if not items:
+            add_row(rows, item, place.sentence, place.token)
+            continue
         if is_list:
             prefetch_items(sentence, place.token)
         add_token(rows, item, labelled, place)

@@ -21,3 +21,6 @@ cdef class Rows(Table):
     cdef bint[2] marked                 # whether a token began with '#': the first of a sentence with others, a later one
 
     cdef void finish(self) noexcept
+
+
+cdef int add_row(Rows rows, row, int64_t sentence, int64_t token) except -1

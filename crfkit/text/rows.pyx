@@ -12,7 +12,6 @@ written back byte for byte:
 The loops run without the interpreter, so they only record a fault; `parse` makes it an exception with path and line.
 """
 
-from cpython.list cimport PyList_CheckExact
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport INT32_MAX
 
@@ -20,9 +19,9 @@ from crfkit.memory cimport memcmp, memcpy
 from .table cimport FORM_CONLLU, FORM_CRFSUITE, LABEL_NONE
 from .scanning cimport blank_line, conllu_id, find, mark_at, parse_number, utf8_fault
 
-from crfkit.values import lists, shown
+from crfkit.values import shown
 
-from .faults import bytes_behind, columns_of, fault_of, misfit, no_sentence, plural
+from .faults import bytes_behind, columns_of, fault_of, misfit, plural
 
 
 # ---------------------------------------------------------------------------------------------- lines
@@ -91,34 +90,12 @@ cdef class Rows(Table):
         named = self.c.form == FORM_CRFSUITE and self.c.n_tok > 0
         block.marks.add(self.marked[0], self.marked[1], named and self.c.n_attr == 0, named and self.c.n_attr > 0)
 
-    def fill(self, sentences):
-        """Replace the rows by sentences from Python, lists of rows of cells (str), as if read from a file with tabs between the
-        cells. Unlike in a file, a cell may contain any character, and a sentence may be empty."""
-        cdef int64_t t
-        if self.c.form == FORM_CRFSUITE:
-            raise ValueError("the form of CRFsuite has no cells")
-        self.reset()
-        try:
-            for sentence in sentences:
-                self.lead = self.n_arena
-                t = self.c.n_tok
-                if not PyList_CheckExact(sentence) and not lists(sentence):
-                    raise no_sentence(sentence, self.c.n_seq + 1)
-                for row in sentence:
-                    add_row(self, row, self.c.n_seq + 1, self.c.n_tok - t + 1)
-                self.last_end = self.n_arena
-                self.end_sequence()
-        except BaseException:
-            self.reset()
-            raise
-        self.c.label_col = self.label if self.label >= 0 else max(self.c.n_cols - 1, 0)
-        self.finish()
-
     cdef void finish(self) noexcept:
         """Make rows readable after their arena has grown."""
         self.block = None
         self.c.text = self.c.arena
         self.c.n_text = self.c.tail_start = self.n_arena
+        self.c.label_col = self.label if self.label >= 0 else max(self.c.n_cols - 1, 0)
 
     def line_of(self, int64_t token):
         """The number of a token's line in its file, from 1."""
@@ -318,6 +295,7 @@ cdef int add_weight(Rows rows, int64_t start, int64_t stop) except -1 nogil:
 # ---------------------------------------------------------------------------------------------- rows from Python
 
 cdef int add_row(Rows rows, row, int64_t sentence, int64_t token) except -1:
+    """Add a row of cells (str), as if read from a file with tabs between them. Unlike there, a cell may contain any character."""
     cdef tuple cells = columns_of(row, sentence, token)
     cdef int64_t cell
     cdef const char* text

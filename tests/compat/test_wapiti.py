@@ -16,6 +16,7 @@ from crfkit.compat.wapiti.progress import Windows
 from crfkit.foreign.wapiti import observations, read_file
 from crfkit.template.patterns import Patterns
 from crfkit.testing import said_by
+from crfkit.text.items import fill_rows
 from crfkit.text.rows import Rows
 
 PEERS = Path(os.environ.get("CRFKIT_PEERS", "-"), "wapiti")
@@ -59,7 +60,7 @@ def slow_scores(parts, rows, labels):
     """What each step of a labelling scores, from the file's doubles: the strings of all patterns, looked up."""
     weights = {(name, bigram): {(i, j): w for i, j, w in features} for name, bigram, features in observations(parts)}
     parsed = Rows("columns")
-    parsed.fill([rows])
+    fill_rows(parsed, [rows])
     numbers, scores = [parts.labels.index(label) for label in labels], []
     for t, strings in enumerate(said_by(Patterns([line.text for line in parts.template.lines]), parsed)):
         scores.append(0.0)
@@ -96,7 +97,7 @@ def test_observations_stand_as_first_seen(kind):
     found = {}
     for rows in sentences(1, 60):
         parsed = Rows("columns")
-        parsed.fill([rows])
+        fill_rows(parsed, [rows])
         for strings in said_by(Patterns([line[:1].lower() + line[1:] for line in PATTERNS]), parsed):
             found.update(dict.fromkeys(strings))
     assert list(foreign.read("model").places) == list(found)

@@ -21,6 +21,7 @@ from crfkit.decode.scratch import gold_labels
 from crfkit.decode.sentence import OneSentence
 from crfkit.errors import DataError, ModelFileError
 from crfkit.template.parsing import Template
+from crfkit.text.items import fill_rows
 from crfkit.text.rows import Rows
 
 
@@ -31,7 +32,7 @@ def decoder(name="segmentation", **options):
 
 def filled(texts):
     rows = Rows()
-    rows.fill(texts)
+    fill_rows(rows, texts)
     return rows
 
 

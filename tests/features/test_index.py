@@ -22,6 +22,7 @@ from crfkit.features.walk import Extractor
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 from crfkit.testing import attributes_of
+from crfkit.text.items import fill_rows
 from crfkit.text.reading import Source
 from crfkit.text.rows import Rows
 
@@ -274,7 +275,7 @@ def test_as_many_labels_in_several_parts_as_in_one(most):
     for first, last in ((0, most // 2), (most // 4, most)):
         builder = IndexBuilder(template)
         rows = Rows(label=-1)
-        rows.fill([[["a", f"label{i}"] for i in range(first, last)]])
+        fill_rows(rows, [[["a", f"label{i}"] for i in range(first, last)]])
         builder.add(rows)
         parts.append(merging.tables(builder))
     whole = IndexBuilder(template)

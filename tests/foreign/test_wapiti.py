@@ -22,6 +22,7 @@ from crfkit.template.parsing import Template
 from crfkit.template.pattern_syntax import plain_pattern
 from crfkit.template.patterns import Patterns
 from crfkit.testing import said_by
+from crfkit.text.items import fill_rows
 from crfkit.text.rows import Rows
 
 PEERS = Path(os.environ.get("CRFKIT_PEERS", "-"), "wapiti")
@@ -78,7 +79,7 @@ def test_patterns_say_what_wapiti_says():
     said = set()
     for sentence in sentences(1, 40):
         rows = Rows("columns")
-        rows.fill([sentence])
+        fill_rows(rows, [sentence])
         for strings in said_by(patterns, rows):
             said.update(strings)
     assert said == set(foreign.read(model).places)
@@ -254,7 +255,7 @@ def test_plain_pairs_are_what_no_other_pattern_can_say(constant, other, plain):
 
 def test_a_pattern_that_takes_for_ever():
     rows = Rows("columns")
-    rows.fill([[["a" * 40]]])
+    fill_rows(rows, [[["a" * 40]]])
     with pytest.raises(CrfkitError, match="takes too many steps"):
         said_by(Patterns(["u:%t[0,0,\"" + "a?" * 40 + "b\"]"]), rows)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from crfkit.errors import DataError
 from crfkit.testing import tagged
 from crfkit.text.block import Block, Columns
+from crfkit.text.items import fill_rows
 from crfkit.text.reading import Source
 from crfkit.text.rows import Rows, first_row
 from crfkit.text.scanning import last_cut
@@ -193,7 +194,7 @@ def test_an_empty_label_is_a_fault_only_where_labels_are_wanted():
     assert fault(b"X\ta\n\ta\n", "crfsuite", label=-1) == "f:2: column 1 is empty: expected a label"
     parse(b"\ta\n", "crfsuite")  # data to be tagged
     with pytest.raises(DataError, match="sentence 2, token 1: found an empty label"):
-        Rows(label=-1).fill([[["a", "X"]], [["b", ""]]])
+        fill_rows(Rows(label=-1), [[["a", "X"]], [["b", ""]]])
 
 
 def test_nul_and_foreign_encodings_are_named():

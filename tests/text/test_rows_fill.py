@@ -9,6 +9,7 @@ from liars import liar
 
 from crfkit.errors import DataError
 from crfkit.testing import tagged
+from crfkit.text.items import fill_rows
 from crfkit.text.rows import Rows
 
 cells = st.text(st.characters(blacklist_categories=["Cs"]), max_size=3)
@@ -17,13 +18,13 @@ cells = st.text(st.characters(blacklist_categories=["Cs"]), max_size=3)
 @given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(st.lists(cells, min_size=n, max_size=n)))))
 def test_lists_become_rows_as_they_are(sentences):
     rows = Rows()
-    rows.fill(sentences)
+    fill_rows(rows, sentences)
     assert rows.sentences() == [[[cell.encode() for cell in row] for row in s] for s in sentences]
 
 
 def test_filled_rows_can_be_written():
     rows = Rows()
-    rows.fill([[["a", "b"], ("c", "d")], [["e", "f"]]])
+    fill_rows(rows, [[["a", "b"], ("c", "d")], [["e", "f"]]])
     assert tagged(rows, [b"1", b"2", b"3"]) == b"a\tb\t1\nc\td\t2\n\ne\tf\t3\n\n"
 
 
@@ -40,7 +41,7 @@ def test_filled_rows_can_be_written():
 def test_lists_that_are_no_rows(sentences, message):
     rows = Rows()
     with pytest.raises(DataError) as caught:
-        rows.fill(sentences)
+        fill_rows(rows, sentences)
     assert str(caught.value) == message
     assert rows.sentences() == []
 
@@ -49,18 +50,18 @@ def test_lists_that_are_no_rows(sentences, message):
 def test_what_tells_another_length_than_it_has_is_counted(told):
     """Rows and cells are counted by iterating: len() is not trusted."""
     rows = Rows(label=-1)
-    rows.fill(liar(told, [liar(told, [liar(told, ["a", "X"]), ["b", "Y"]]), [liar(told, ["c", "Z"])]]))
+    fill_rows(rows, liar(told, [liar(told, [liar(told, ["a", "X"]), ["b", "Y"]]), [liar(told, ["c", "Z"])]]))
     assert rows.n_columns == 2
     assert rows.sentences() == [[[b"a", b"X"], [b"b", b"Y"]], [[b"c", b"Z"]]]
     with pytest.raises(DataError, match=r"^sentence 1, token 2: found 500 columns, expected 2$"):
-        rows.fill([[["a", "X"], liar(2, ["b"] * 500)]])
+        fill_rows(rows, [[["a", "X"], liar(2, ["b"] * 500)]])
     with pytest.raises(DataError, match=r"^sentence 1, token 2: found 1 column, expected 2$"):
-        rows.fill([[["a", "X"], liar(2, ["b"])]])
+        fill_rows(rows, [[["a", "X"], liar(2, ["b"])]])
 
 
 def test_rows_of_any_ordered_kind():
     rows = Rows()
-    rows.fill([[("a", "b"), iter(["c", "d"]), {1: "e", 2: "f"}.values()]])
+    fill_rows(rows, [[("a", "b"), iter(["c", "d"]), {1: "e", 2: "f"}.values()]])
     assert rows.sentences() == [[[b"a", b"b"], [b"c", b"d"], [b"e", b"f"]]]
 
 
@@ -73,5 +74,5 @@ class Table(list):
 @pytest.mark.parametrize("row", [{"a": 1}, {"a"}, {"a": 1}.keys(), UserDict(a=1), Table(["a"]), 3, None])
 def test_rows_without_an_order_and_tables_are_refused(row):
     with pytest.raises(DataError, match=r"^sentence 1, token 1: found .*, expected a list of columns$"):
-        Rows().fill([[row]])
+        fill_rows(Rows(), [[row]])
 
