@@ -183,20 +183,10 @@ class Parser(Described):
         if not isinstance(found, ParserModel):
             raise OptionError(f"model: found {shown(found)}, expected a parser's model; crfkit.load opens a file and returns a Parser")
         self.model: ParserModel = found
-        self._set_up()
 
-    def _set_up(self) -> None:
-        self._header = self.model.header
-        self._used = [self._header["column_names"][column] for column in self.model.index.plan.columns]
-        self._compared = [self._header["column_names"][column] for column in self.model.parts.compared]
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore what was pickled or copied: the model, and attributes of a subclass."""
-        self.__dict__.update(state)
-        self._set_up()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).copy().items() if name not in ("_header", "_used", "_compared")}
+    @property
+    def _header(self) -> dict[str, Any]:  # type: ignore[override]  # nobody writes it
+        return self.model._header
 
     def __repr__(self) -> str:
         _, _, rest = repr(self.model).partition(" ")
@@ -282,7 +272,9 @@ class Parser(Described):
 
     def _places(self, names: Sequence[str], columns: Columns | None = None) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The indices of the template's columns among these."""
-        return places_of_used(self._used, names, columns), places_of_used(self._compared, names, columns)
+        own, model = self._header["column_names"], self.model
+        used, compared = ([own[column] for column in wanted] for wanted in (model.index.plan.columns, model.parts.compared))
+        return places_of_used(used, names, columns), places_of_used(compared, names, columns)
 
     def _scratch(self, places: tuple[tuple[int, ...], tuple[int, ...]]) -> Scratch:
         model, header = self.model, self._header
