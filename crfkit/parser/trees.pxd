@@ -5,10 +5,8 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.builder cimport TableBuilder
 from crfkit.features.strings cimport StringTable
-from crfkit.features.tables cimport Features
 from crfkit.features.workspace cimport Workspace
 from crfkit.memory cimport Arena, BufferC
-from crfkit.text.rows cimport Rows
 from crfkit.text.table cimport RowsC
 from .states cimport StateC
 

@@ -6,8 +6,10 @@ parser can build it.
 
 import array
 
+from crfkit.features.tables cimport Features
 from crfkit.features.walk cimport find_tokens, learn_tokens
 from crfkit.memory cimport arena_reserve, arena_zeros
+from crfkit.text.rows cimport Rows
 from crfkit.text.scanning cimport is_digit
 from crfkit.text.table cimport rows_cell
 from .states cimport LEFT, NOBODY, RIGHT, SHIFT, state_allows, state_do, state_ended, state_start
