@@ -3,7 +3,7 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.memory cimport Arena, BufferC
-from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
+from crfkit.loops.structs cimport LayoutC, SentenceC, weight_t
 from crfkit.trainers.stepwise cimport OnlineTrainer
 
 
@@ -13,15 +13,13 @@ cdef class AveragedTrainer(OnlineTrainer):
     cdef int64_t instants(self) noexcept nogil
 
 
-cdef struct PathsC:         # scratch
-    double* amounts         # of labels or label pairs; zeros between uses
-    BufferC shares
+cdef class Paths(Arena):
+    """Scratch of a trainer that moves away from the paths it has found."""
+    cdef double* amounts    # of labels or label pairs; zeros between uses
+    cdef BufferC shares
 
-
-cdef int paths_reserve(Arena arena, PathsC* scratch, const LayoutC* layout, int64_t n) except -1 nogil
-cdef bint follow_paths(PathsC* scratch, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths,
-                       const double* probability, int64_t n, double gain, weight_t* w, LatticeC* lat,
-                       double* late, double when) noexcept nogil
+    cdef int follow(self, OnlineTrainer trainer, const SentenceC* sent, const uint16_t* paths, const double* probability, int64_t n,
+                    double gain, double* late) except -1 nogil
 
 
 cdef inline void change(weight_t* w, double* late, double when, int64_t cell, double by) noexcept nogil:

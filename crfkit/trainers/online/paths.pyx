@@ -1,6 +1,6 @@
 """Shared parts of trainers that compare the true path with paths they have found.
 
-    follow_paths        towards the true path, away from those that were found
+    Paths               towards the true path, away from those that were found
     AveragedTrainer     weights that may be averaged over all steps
     Differences         how the features of paths differ from those of the true one, as vectors
 
@@ -35,14 +35,7 @@ cdef struct ShareC:         # what is taken from a label or a pair of labels of 
     double amount
 
 
-cdef int paths_reserve(Arena arena, PathsC* scratch, const LayoutC* layout, int64_t n) except -1 nogil:
-    """Reserve room for up to n paths, in scratch owned by `arena`."""
-    if scratch.amounts == NULL:
-        scratch.amounts = <double*>arena_zeros(arena, <int64_t>layout.L * layout.P, sizeof(double))
-    return arena_reserve(arena, &scratch.shares, n + 1, sizeof(ShareC))
-
-
-cdef inline void add_share(PathsC* scratch, int64_t P, int32_t prev, int32_t label, double amount,
+cdef inline void add_share(Paths scratch, int64_t P, int32_t prev, int32_t label, double amount,
                            int32_t* n) noexcept nogil:
     """Add to the amount of a label pair (prev is 0 where single labels are counted), and list the pair if the amount was zero.
     A pair may be listed twice, if its amount became zero in between: `take_shares` leaves zeros."""
@@ -54,7 +47,7 @@ cdef inline void add_share(PathsC* scratch, int64_t P, int32_t prev, int32_t lab
     total[0] += amount
 
 
-cdef int32_t take_shares(PathsC* scratch, int64_t P, int32_t n) noexcept nogil:
+cdef int32_t take_shares(Paths scratch, int64_t P, int32_t n) noexcept nogil:
     """Move the amounts into the listed pairs; returns how many have a nonzero one."""
     cdef:
         double* amounts = scratch.amounts
@@ -79,57 +72,65 @@ cdef inline bint all_agree(const SentenceC* sent, int64_t t, const uint16_t* pat
     return True
 
 
-cdef bint follow_paths(PathsC* scratch, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths,
-                       const double* probability, int64_t n, double gain, weight_t* w, LatticeC* lat,
-                       double* late, double when) noexcept nogil:
-    """w += gain * (features of the true path - their mean over n paths). Returns whether anything changed.
+cdef class Paths:
 
-    The paths are stored one after the other, with probabilities that sum to 1. Only positions are visited where one of
-    them differs from the true path; there the paths are summed first, so that each attribute is visited once.
-    `lat`, if given, keeps up with the scores of label pairs, of which few change. `late`, if given, gains each change times `when`.
-    """
-    cdef:
-        int64_t t, k, u, T = sent.T, P = layout.P
-        int32_t i, j, m, q
-        double by
-        bint before = True, here, any_change = False
-        ShareC* shares = <ShareC*>scratch.shares.data
-    for t in range(T):
-        here = all_agree(sent, t, paths, n)
-        if not here:
-            any_change = True
-            m = 0
-            add_share(scratch, P, 0, sent.label[t], gain, &m)
-            for k in range(n):
-                j = paths[k * T + t]
-                add_share(scratch, P, 0, j, -gain * probability[k], &m)
-            m = take_shares(scratch, P, m)
-            for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
-                by = sent.u_val[u] if sent.u_val != NULL else 1.0
-                for q in range(m):
-                    change(w, late, when, layout_cell(layout, sent.u_id[u], shares[q].label), by * shares[q].amount)
-        if t > 0 and not (here and before):
-            m = 0
-            add_share(scratch, P, sent.label[t - 1], sent.label[t], gain, &m)
-            for k in range(n):
-                i, j = paths[k * T + t - 1], paths[k * T + t]
-                add_share(scratch, P, i, j, -gain * probability[k], &m)
-            m = take_shares(scratch, P, m)
-            if layout.has_tau:
-                for q in range(m):
-                    k = shares[q].prev * P + shares[q].label
-                    if layout.tau_mask[k]:
-                        change(w, late, when, layout.tau0 + k, shares[q].amount)
-                        if lat != NULL:
-                            crfkit_set_score(&lat.shared, shares[q].prev, shares[q].label, w[layout.tau0 + k])
-            if sent.b_ptr != NULL:
-                for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                    by = sent.b_val[u] if sent.b_val != NULL else 1.0
+    def __cinit__(self, Layout layout):
+        self.amounts = <double*>arena_zeros(self, <int64_t>layout.c.L * layout.c.P, sizeof(double))
+
+    cdef int follow(self, OnlineTrainer trainer, const SentenceC* sent, const uint16_t* paths, const double* probability, int64_t n,
+                    double gain, double* late) except -1 nogil:
+        """out += gain * (features of the true path - their mean over n paths). Returns whether anything changed.
+
+        The paths are stored one after the other, with probabilities that sum to 1. Only positions are visited where one of
+        them differs from the true path; there the paths are summed first, so that each attribute is visited once.
+        The lattice keeps up with the scores of label pairs, of which few change. `late`, if given, gains each change times the step.
+        """
+        cdef:
+            const LayoutC* layout = &trainer.layout.c
+            weight_t* w = trainer.out
+            int64_t t, k, u, T = sent.T, P = layout.P
+            int32_t i, j, m, q
+            double by, when = trainer.steps
+            bint before = True, here, any_change = False, in_step = trainer.pairs_known and trainer.batch == 1
+            ShareC* shares
+        arena_reserve(self, &self.shares, n + 1, sizeof(ShareC))
+        shares = <ShareC*>self.shares.data
+        for t in range(T):
+            here = all_agree(sent, t, paths, n)
+            if not here:
+                any_change = True
+                m = 0
+                add_share(self, P, 0, sent.label[t], gain, &m)
+                for k in range(n):
+                    j = paths[k * T + t]
+                    add_share(self, P, 0, j, -gain * probability[k], &m)
+                m = take_shares(self, P, m)
+                for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
+                    by = sent.u_val[u] if sent.u_val != NULL else 1.0
                     for q in range(m):
-                        change(w, late, when, layout_history_cell(layout, sent.b_id[u], ANY, shares[q].prev, shares[q].label),
-                               by * shares[q].amount)
-        before = here
-    return any_change
+                        change(w, late, when, layout_cell(layout, sent.u_id[u], shares[q].label), by * shares[q].amount)
+            if t > 0 and not (here and before):
+                m = 0
+                add_share(self, P, sent.label[t - 1], sent.label[t], gain, &m)
+                for k in range(n):
+                    i, j = paths[k * T + t - 1], paths[k * T + t]
+                    add_share(self, P, i, j, -gain * probability[k], &m)
+                m = take_shares(self, P, m)
+                if layout.has_tau:
+                    for q in range(m):
+                        k = shares[q].prev * P + shares[q].label
+                        if layout.tau_mask[k]:
+                            change(w, late, when, layout.tau0 + k, shares[q].amount)
+                            if in_step:
+                                crfkit_set_score(&trainer.lattice.c.shared, shares[q].prev, shares[q].label, w[layout.tau0 + k])
+                if sent.b_ptr != NULL:
+                    for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
+                        by = sent.b_val[u] if sent.b_val != NULL else 1.0
+                        for q in range(m):
+                            change(w, late, when, layout_history_cell(layout, sent.b_id[u], ANY, shares[q].prev, shares[q].label),
+                                   by * shares[q].amount)
+            before = here
+        return any_change
 
 
 cdef class AveragedTrainer(OnlineTrainer):

@@ -11,19 +11,19 @@ from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros
 from crfkit.loops.structs cimport LatticeC, SentenceC
 from crfkit.trainers.base cimport wrong_labels
-from .paths cimport AveragedTrainer, PathsC, follow_paths, paths_reserve
+from .paths cimport AveragedTrainer, Paths
 
 
 cdef class Perceptron(AveragedTrainer):
     """The loss is the number of wrong labels."""
     cdef uint16_t* best
-    cdef PathsC paths
+    cdef Paths paths
 
     measured_steps = False
 
     def __init__(self, Dataset data, Layout layout, options, **unused):
         self.best = <uint16_t*>arena_zeros(self, data.c.longest, sizeof(uint16_t))
-        paths_reserve(self, &self.paths, &layout.c, 1)
+        self.paths = Paths(layout)
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:
@@ -33,7 +33,6 @@ cdef class Perceptron(AveragedTrainer):
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
         wrong = wrong_labels(lat, sent, self.best)
         if wrong:
-            follow_paths(&self.paths, &self.layout.c, sent, self.best, &certain, 1, sent.weight, self.out,
-                         lat if self.batch == 1 else NULL, self.u, self.steps)
+            self.paths.follow(self, sent, self.best, &certain, 1, sent.weight, self.u)
         loss[0] += wrong
         return 0

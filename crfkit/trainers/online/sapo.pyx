@@ -23,7 +23,7 @@ from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.decode.beam cimport search_beam
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.loops.structs cimport LatticeC, SentenceC
-from .paths cimport PathsC, follow_paths, paths_reserve
+from .paths cimport Paths
 from crfkit.trainers.stepwise cimport OnlineTrainer
 from .sgd cimport ScaledTrainer
 
@@ -34,7 +34,7 @@ cdef class Sapo(ScaledTrainer):
     """The loss is over the candidates: sum of log sum_k exp(score_k) - score of the true path. A pass also reports how many sequences
     changed the weights (`updates`)."""
     cdef NBest search
-    cdef PathsC paths
+    cdef Paths paths
     cdef BufferC probability
     cdef int n, width           # width 0: the search is exact
     cdef double ratio
@@ -43,7 +43,7 @@ cdef class Sapo(ScaledTrainer):
     looks_for_paths = True
 
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
-        self.search = NBest()
+        self.search, self.paths = NBest(), Paths(layout)
         self.n, self.ratio = options.nbest, options.ratio
         self.width = options.beam if options.search == "beam" else 0
 
@@ -64,7 +64,6 @@ cdef class Sapo(ScaledTrainer):
             found = search_nbest(self.search, lat, self.n, self.ratio, self.scale)
         if found == 0:
             raise ImpossibleError(IMPOSSIBLE)
-        paths_reserve(self, &self.paths, &self.layout.c, found)
         arena_reserve(self, &self.probability, found, sizeof(double))
         probability = <double*>self.probability.data
         for k in range(found):
@@ -75,8 +74,7 @@ cdef class Sapo(ScaledTrainer):
         behind = self.scale * (self.search.scores[0] - lattice_path_score(lat, sent.label))
         loss[0] += sent.weight * (K.log(total) + behind)
         gain = self.gain(sent.weight)
-        self.updates += follow_paths(&self.paths, &self.layout.c, self.learned(sent, &own), self.search.labels, probability, found, gain,
-                                     self.out, lat if self.pairs_known and self.batch == 1 else NULL, NULL, 0)
+        self.updates += self.paths.follow(self, self.learned(sent, &own), self.search.labels, probability, found, gain, NULL)
         return 0
 
     cdef void follow(self, OnlineTrainer leader) noexcept:
