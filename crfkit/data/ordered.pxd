@@ -37,6 +37,6 @@ cdef class Ordered(Arena):
 
 cdef inline SentenceC sentence_at(Ordered ordered, Dataset data, const int32_t* which) noexcept nogil:
     """The sequence which[0], out of the window if it is there."""
-    if ordered is not None and ordered.which <= which < ordered.which + ordered.n:
+    if ordered.which <= which < ordered.which + ordered.n:
         return dataset_sentence(&ordered.window.c, which - ordered.which)
     return dataset_sentence(&data.c, which[0])

@@ -1,4 +1,4 @@
-"""Sequences of a data set in files, brought together in the order in which they are wanted.
+"""Sequences of a data set, brought together in the order in which they are wanted; those in memory stay where they are.
 
 Online trainers take the sequences in another random order in each pass. Reading them from a disk in that order
 would take a seek for each. So it is an external shuffle: the order is cut into stretches that fit into memory, and one
@@ -62,7 +62,9 @@ cdef class Ordered(Arena):
             int64_t k, s, size, total = 0, most = 0, n_stretches
             int32_t* place
             StretchC* stretch
-        self.order, self.wanted, self.n = order, n, 0
+        self.order, self.wanted, self.n, self.step = order, n, 0, max(n, 1)
+        if self.path == NULL:
+            return 0
         data_reserve(self, &self.places, n + 1, sizeof(int32_t))
         place = <int32_t*>self.places.data
         for s in range(n):
@@ -102,7 +104,7 @@ cdef class Ordered(Arena):
             int64_t* start
             int64_t first = k // self.step * self.step, last = min(first + self.step, self.wanted), at = 0
             int64_t n_tok = 0, n_u = 0, n_b = 0
-        if self.n and self.which == self.order + first:
+        if self.path == NULL or self.n and self.which == self.order + first:
             return last
         arena_reserve(self, &self.starts, last - first, sizeof(int64_t))
         arena_reserve(self, &self.loaded, stretch.size, 1)
@@ -126,6 +128,8 @@ cdef class Ordered(Arena):
         cdef:
             int64_t k, most = 0, n_tok = 0, n_u = 0, n_b = 0
             SentenceC sent
+        if self.path == NULL:
+            return 0
         for k in range(n):
             sent = dataset_sentence(&self.data.c, which[k])
             n_tok += sent.T

@@ -13,7 +13,7 @@ from .dropout cimport Dropout
 cdef class OnlineTrainer(Trainer):
     cdef Lattice lattice
     cdef uint64_t[4] rng            # rng.pxd
-    cdef Ordered ordered            # the sequences in the order of this pass where they lie in files, else None
+    cdef Ordered ordered            # the sequences in the order of this pass
     cdef int32_t* sequences         # in that order
     cdef public int64_t passes
     cdef public int64_t steps       # updates made so far

@@ -63,8 +63,7 @@ cdef class OnlineTrainer(Trainer):
         self.sequences = <int32_t*>data_zeros(self, data.c.n_seq, sizeof(int32_t))
         for s in range(data.c.n_seq):
             self.sequences[s] = <int32_t>s
-        if data.folder is not None:
-            self.ordered = Ordered(data)
+        self.ordered = Ordered(data)
         self.out = self.w
         if self.batch > 1:
             self.out = <weight_t*>arena_zeros(self, layout.c.n_cells, sizeof(weight_t))
@@ -134,7 +133,7 @@ cdef class OnlineTrainer(Trainer):
         the other, so a few sequences lie between. The processor itself prefetches what follows."""
         cdef const DatasetC* c = &self.data.c
         cdef int64_t first
-        if self.ordered is not None:
+        if self.data.folder is not None:
             return
         if n > 6:
             crfkit_prefetch(c.seq_ptr + which[6])
@@ -172,9 +171,7 @@ cdef class OnlineTrainer(Trainer):
             sample[k] = <int32_t>(first + rng_below(rng, total * (k + 1) // n - first))
         rng_shuffle(rng, sample, n)
         memcpy(sample + n, sample, n * sizeof(int32_t))
-        if self.ordered is not None:
-            self.ordered.gather(sample, 2 * n)
-        return 0
+        return self.ordered.gather(sample, 2 * n)
 
     def diverged(self, where=""):
         """The error to raise when weights grow beyond all bounds."""
@@ -192,12 +189,12 @@ cdef class OnlineTrainer(Trainer):
         rng_shuffle(self.rng, self.sequences, n)
         self.pairs_known = False        # so that a restored trainer computes the same
         self.begin_pass()
-        if self.ordered is not None:
-            with nogil:
-                self.ordered.begin(self.sequences, n)
+        with nogil:
+            self.ordered.begin(self.sequences, n)
         try:
             while k < n:
-                known = come_to(self, k)
+                with nogil:
+                    known = self.ordered.come_to(k)
                 if self.threads > 1:
                     k = run_threads(self, k, known, &loss)
                 else:       # whole batches
@@ -285,7 +282,7 @@ cdef class OnlineTrainer(Trainer):
             int64_t k, known = n
             double total = 0
             SentenceC sent
-            bint stretches = self.ordered is not None and which == self.sequences
+            bint stretches = which == self.sequences
         self.pairs_known = False
         lattice_load_weights(&self.lattice.c, &self.layout.c, w, scale)
         with nogil:
@@ -302,21 +299,12 @@ cdef class OnlineTrainer(Trainer):
     def crf_loss(self) -> float:
         """Negative log-likelihood of all data with the current weights."""
         cdef const float[::1] cells = self.weights()
-        if self.ordered is not None:
-            self.ordered.begin(self.sequences, self.data.c.n_seq)
+        self.ordered.begin(self.sequences, self.data.c.n_seq)
         return self.nll(&cells[0], 1.0, self.sequences, self.data.c.n_seq)
 
     def measures(self) -> dict:
         """The loss of a CRF, with --crf-loss."""
         return {"crf_loss": self.crf_loss()} if getattr(self.options, "crf_loss", False) else {}
-
-
-cdef int64_t come_to(OnlineTrainer trainer, int64_t k) except -1:
-    """Make the data of a pass available from its k-th sequence on; returns up to which one."""
-    if trainer.ordered is None:
-        return trainer.data.c.n_seq
-    with nogil:
-        return trainer.ordered.come_to(k)
 
 
 cdef void carry_row(OnlineTrainer trainer, int64_t r) noexcept nogil:
