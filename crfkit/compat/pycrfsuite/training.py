@@ -33,8 +33,8 @@ _FIRST = ("c1", "c2", "num_memories")
 _LOGGED = {("lbfgs", "period"): "stop", ("lbfgs", "max_linesearch"): "linesearch.max_iterations"}
 
 
-def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus) -> Any:
-    """crfkit's trainer for an algorithm of CRFsuite: with the same objective and penalties, or with the same steps."""
+def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus, order: Any, drawn: int) -> Any:
+    """crfkit's trainer for an algorithm of CRFsuite: with the same objective and penalties, or with the same steps, in CRFsuite's order."""
     from crfkit import options
     from crfkit.learning.training import make_trainer
 
@@ -52,7 +52,7 @@ def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus) -> Any:
         if not 0 < rate < math.inf:
             raise OptionError(f"calibration.eta: expected a {'finite ' * (rate > 0)}number above 0, found {rate:g}")
         sgd = options.make("sgd", {"l2": 2 * values["c2"], "decay": 0.0, "rate": rate})
-        return CrfsuiteSgd(corpus.dataset, corpus.layout, sgd)
+        return CrfsuiteSgd(corpus.dataset, corpus.layout, sgd, order=order, drawn=drawn)
     if algorithm != "lbfgs":
         from crfkit.trainers.online.crfsuite import CrfsuiteTrainer
 
@@ -60,7 +60,7 @@ def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus) -> Any:
         if given.get("type", 0) not in (0, 1, 2):
             raise OptionError(f"type: expected 0, 1 or 2, found {given['type']}")
         average = values.get("averaging", algorithm == "averaged-perceptron")
-        return CrfsuiteTrainer(corpus.dataset, corpus.layout, Steps(algorithm, average, **given))
+        return CrfsuiteTrainer(corpus.dataset, corpus.layout, Steps(algorithm, average, **given), order=order, drawn=drawn)
     period = {"period": values["period"], "delta": values["delta"]} if values["period"] else {"delta": 0.0}  # 0: no such test
     batch = {"epsilon": 0.0, **period, "memory": min(max(values["num_memories"], 1), 64), "l2": 2 * values["c2"]}
     if values["c1"]:
@@ -119,9 +119,8 @@ class Training:
 
     def _learned(self, features: Features) -> Any:
         corpus = features.corpus
-        trainer, online = trainer_of(self.algorithm, self.values, corpus), self.algorithm != "lbfgs"
-        if online:
-            trainer.take_order(features.order, self.sequences.drawn or 0)
+        trainer = trainer_of(self.algorithm, self.values, corpus, features.order, self.sequences.drawn or 0)
+        online = self.algorithm != "lbfgs"
         begun = time.perf_counter()
         for _ in trainer.prepare(lambda: False):
             pass

@@ -46,9 +46,10 @@ cdef class Orders(Arena):
     cdef int32_t* last
     cdef int64_t n
 
-    def __init__(self, order, int64_t n, int64_t drawn=0):
-        """Begin with this order, and a generator from which this many numbers have been drawn."""
+    def __init__(self, int64_t n, order=None, int64_t drawn=0):
+        """Begin with this order, that of the data where none is given, and a generator from which this many numbers have been drawn."""
         cdef int64_t k, x = 1
+        order = range(n) if order is None else order
         if len(order) != n:
             raise ValueError(f"an order of {len(order)} sequences, there are {n}")
         self.n, self.last = n, <int32_t*>arena_zeros(self, n, sizeof(int32_t))
@@ -82,7 +83,7 @@ cdef class Orders(Arena):
 
 def shuffled(int32_t n):
     """The numbers below n, as an array, in the first order that a program draws."""
-    cdef Orders orders = Orders(range(n), n)
+    cdef Orders orders = Orders(n)
     cdef int64_t k
     orders.draw()
     return array.array("i", [orders.last[k] for k in range(n)])
@@ -100,7 +101,8 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
     cdef double c, gamma
     cdef double* s              # variances; NULL without
 
-    def __init__(self, Dataset data, Layout layout, options, **unused):
+    def __init__(self, Dataset data, Layout layout, options, order=None, int64_t drawn=0):
+        """`order`, `drawn`: as in Orders; the first pass takes the order drawn from this one."""
         cdef int64_t k
         self.rule, self.kind, self.sensitive = RULES[options.rule], options.type, options.error_sensitive
         self.c, self.gamma, self.differences = options.c, options.gamma, Differences()
@@ -109,11 +111,7 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
             self.s = <double*>arena_zeros(self, layout.c.n_cells, sizeof(double))
             for k in range(layout.c.n_cells):
                 self.s[k] = options.variance
-        self.take_order(range(data.c.n_seq))
-
-    def take_order(self, order, int64_t drawn=0):
-        """Draw the order of the first pass from this one, by rand() after so many numbers."""
-        self.orders = Orders(order, self.data.c.n_seq, drawn)
+        self.orders = Orders(data.c.n_seq, order, drawn)
 
     cdef int64_t instants(self) noexcept nogil:
         return self.steps + 1
@@ -180,13 +178,9 @@ cdef class CrfsuiteSgd(ScaledTrainer):
     sequence is scored, not afterwards. Options: sgd's, with a rate, and a decay of 0."""
     cdef Orders orders
 
-    def __init__(self, Dataset data, Layout layout, options, **unused):
+    def __init__(self, Dataset data, Layout layout, options, order=None, int64_t drawn=0):
         ScaledTrainer.__init__(self, data, layout, options)
-        self.take_order(range(data.c.n_seq))
-
-    def take_order(self, order, int64_t drawn=0):
-        """Draw the order of the first pass from this one, by rand() after so many numbers."""
-        self.orders = Orders(order, self.data.c.n_seq, drawn)
+        self.orders = Orders(data.c.n_seq, order, drawn)
 
     def draw(self, int64_t samples):
         """Draw a new order of the sequences. Returns the loss of the first n of them with zero weights: as in CRFsuite, each counts once."""
