@@ -115,7 +115,7 @@ cdef class Lbfgs(QuasiNewton):
             ascent.add_curvature(curvature)
             self.history.scale_by_curvature(self.options.l2)
         self.history.add(self.w, self.w_old, self.g, self.g)
-        self.evaluated = True
+        self.start()
         return True
 
     cdef double trial(self, double step) except? -1:

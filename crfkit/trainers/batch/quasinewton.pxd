@@ -45,7 +45,6 @@ cdef class QuasiNewton(Trainer):
         double f                # what is minimised
         public double bound     # a lower bound of f at the optimum
         bint started
-        bint evaluated          # f and g are those at the first point
         readonly int trials     # points that the last line search looked at
         readonly double step    # how far along the direction it went
         const double* v         # the vector for SLOPE

@@ -53,20 +53,18 @@ cdef class QuasiNewton(Trainer):
         self.w_old = <weight_t*>arena_zeros(self, self.n, sizeof(weight_t))
         self.g = <double*>arena_zeros(self, self.n, sizeof(double))
         self.recent = deque(maxlen=options.period + 1)
-        self.started, self.evaluated, self.bound = False, False, 0
+        self.started, self.bound = False, 0
 
     def prepare(self, should_stop=None):
         """With train_accuracy, yields a record of the starting point."""
         if not self.options.train_accuracy or self.started:
             return ()
+        self.evaluate()
         self.start()
         return (self.report(),)
 
     cdef int start(self) except -1:
-        """Evaluate the first point."""
-        self.history.touch(self.history.m)
-        if not self.evaluated:
-            self.evaluate()
+        """Begin at a point that was evaluated."""
         self.find_gradient()
         self.check()
         self.started = True
@@ -145,7 +143,9 @@ cdef class QuasiNewton(Trainer):
             bint fresh
         if self.history is None:
             raise TypeError("a pass after the end")
+        self.history.touch(self.history.m)
         if not self.started:
+            self.evaluate()
             self.start()
         if self.converged is not None:
             return self.report()
@@ -187,7 +187,7 @@ cdef class QuasiNewton(Trainer):
             raise TypeError("another beginning after the end")
         self.history.forget()
         self.recent.clear()
-        self.converged, self.started, self.evaluated, self.bound = None, False, False, 0
+        self.converged, self.started, self.bound = None, False, 0
         return 0
 
     cdef void exchange(self) noexcept nogil:
