@@ -14,6 +14,7 @@ from typing import Any
 
 import common
 
+from crfkit.testing import value_at
 from crfkit.trainers.batch.objective import Objective
 
 PASSES = 10
@@ -25,7 +26,7 @@ def trained(corpus: Any, objective: Objective, name: str, threads: int) -> tuple
     """The objective in the end, and the median of seconds a pass."""
     trainer = common.trainer_of(name, corpus, CHOSEN, threads)
     seconds = [common.seconds(trainer.run_pass) for _ in range(PASSES)]
-    return objective.at(array.array("d", trainer.weights()))[0], median(seconds)
+    return value_at(objective, array.array("d", trainer.weights()))[0], median(seconds)
 
 
 def main() -> None:

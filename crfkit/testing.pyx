@@ -13,15 +13,16 @@ from crfkit.lattice.lattice cimport (
 )
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
-from crfkit.loops.structs cimport EdgeC, LatticeC, PairC, SentenceC
+from crfkit.loops.structs cimport EdgeC, LatticeC, PairC, SentenceC, weight_t
 from crfkit.parser.trees cimport Treebank
-from crfkit.memory cimport BufferC, arena_reserve, buffer_free, empty_buffer, memset
+from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, buffer_free, empty_buffer, memset
 from crfkit.template.patterns cimport Patterns
 from crfkit.template.regex cimport Regex
 from crfkit.text.rows cimport Rows
 from crfkit.text.writing cimport Output, write_tagged
 from crfkit.trainers.batch.dual cimport DualAscent
 from crfkit.trainers.batch.edges cimport Edges
+from crfkit.trainers.batch.objective cimport Objective
 
 from array import array
 
@@ -247,6 +248,24 @@ def curvature_of(DualAscent ascent not None) -> array:
     if cells.shape[0]:
         ascent.add_curvature(&cells[0])
     return found
+
+
+def value_at(Objective objective not None, const double[::1] cells not None, double bound=INFINITY) -> tuple[float, array]:
+    """The objective and its gradient at a point in single precision; above the bound it may be infinite and the gradient undefined."""
+    if cells.shape[0] != objective.layout.c.n_cells:
+        raise ValueError("a point of another layout")
+    cdef:
+        int64_t k, n = cells.shape[0]
+        Arena room = Arena()        # the loops need aligned vectors
+        double* g = <double*>arena_zeros(room, n, sizeof(double))
+        weight_t* w = <weight_t*>arena_zeros(room, n, sizeof(weight_t))
+    for k in range(n):
+        w[k] = <weight_t>cells[k]
+    objective.bound = bound
+    try:
+        return objective.evaluate(w, g), array("d", (<const char*>g)[: n * sizeof(double)])
+    finally:
+        objective.bound, objective.w, objective.g = INFINITY, NULL, NULL
 
 
 def made_of(bytes cell not None, plan) -> bytes | None:

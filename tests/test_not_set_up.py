@@ -17,6 +17,7 @@ from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.options import Run, make
 from crfkit.template.patterns import Patterns
+from crfkit.testing import value_at
 from crfkit.trainers.batch.objective import Objective, Worker
 from crfkit.trainers.batch.owlqn import Owlqn
 from crfkit.weights.growing import Growing
@@ -79,7 +80,7 @@ def test_labels_without_names():
 def test_shares_of_no_work():
     corpus = chunking()
     objective = Objective(corpus.dataset, corpus.layout, 1.0, 2)
-    objective.at(array.array("d", [0.0]) * corpus.layout.n_cells)
+    value_at(objective, array.array("d", [0.0]) * corpus.layout.n_cells)
     for asked in (objective, Objective.__new__(Objective)):
         for what in range(4):
             with pytest.raises(ValueError, match="no share of work"):

@@ -22,6 +22,7 @@ from crfkit import options
 from crfkit.model import Model
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
+from crfkit.testing import value_at
 from crfkit.trainers import trainer_class
 from crfkit.trainers.batch.objective import Objective
 
@@ -63,9 +64,9 @@ class Numbers:
         """Stored weights as a point in double precision."""
         return array.array("d", weights)
 
-    def objective(self, l2: float) -> Objective:
-        """On one thread."""
-        return Objective(self.dataset, self.layout, l2, 1)
+    def value_at(self, l2: float, cells: array.array) -> tuple[float, array.array]:
+        """The objective at a point, and its gradient."""
+        return value_at(Objective(self.dataset, self.layout, l2, 1), cells)
 
     def optimum(self, l2: float) -> float:
         """The minimum of the objective, computed once."""
@@ -75,7 +76,7 @@ class Numbers:
 
     def left(self, weights: array.array, l2: float = 1.0) -> float:
         """The share of the objective's fall from zero weights to the optimum that these weights still lack."""
-        start, reached = (self.objective(l2).at(point)[0] for point in (self.zeros(), self.doubles(weights)))
+        start, reached = (self.value_at(l2, point)[0] for point in (self.zeros(), self.doubles(weights)))
         least = self.optimum(l2)
         return (reached - least) / (start - least)
 

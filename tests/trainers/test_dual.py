@@ -223,7 +223,7 @@ def test_it_ends_at_the_optimum_of_lbfgs(rules, recursions, l2):
     trainer = DualAscent(corpus.dataset, corpus.layout, options.Lbfgs(l2=l2), recursions=recursions)
     for _ in range(150):
         trainer.run_pass()
-    reached = corpus.objective(l2).at(corpus.doubles(trainer.weights()))[0]
+    reached = corpus.value_at(l2, corpus.doubles(trainer.weights()))[0]
     assert reached == pytest.approx(corpus.optimum(l2), rel=1e-5)
 
 
@@ -239,7 +239,7 @@ def test_attributes_that_all_positions_share_do_not_make_it_overshoot():
     trainer = DualAscent(corpus.dataset, corpus.layout, options.Lbfgs(l2=1.0))
     for _ in range(100):
         trainer.run_pass()
-    reached = corpus.objective(1.0).at(corpus.doubles(trainer.weights()))[0]
+    reached = corpus.value_at(1.0, corpus.doubles(trainer.weights()))[0]
     assert reached < 1.1 * corpus.optimum(1.0)
 
 

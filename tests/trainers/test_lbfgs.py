@@ -12,6 +12,7 @@ from trainers.twins import Built, Corpus, Sample, corpora
 
 from crfkit import options
 from crfkit.learning.learn import learn
+from crfkit.testing import value_at
 from crfkit.trainers.batch.lbfgs import Lbfgs
 from crfkit.trainers.batch.objective import Objective
 
@@ -76,7 +77,7 @@ def test_steps_go_in_the_direction_of_the_two_loops(memory):
     for _ in range(8):
         point = array.array("d", trainer.weights())
         points.append(numpy.array(point))
-        gradients.append(numpy.array(f.at(point)[1]))
+        gradients.append(numpy.array(value_at(f, point)[1]))
         trainer.run_pass()
         way = numpy.array(trainer.weights()) - points[-1]
         s, y = (numpy.diff(vectors, axis=0)[-memory:] for vectors in (points, gradients))
@@ -95,7 +96,7 @@ def test_what_is_logged_is_the_objective_of_the_weights_that_are_kept(corpus):
     trainer = Lbfgs(corpus.dataset, corpus.layout, options.Lbfgs(l2=1.0))
     for _ in range(5):
         logged = trainer.run_pass()["objective"]
-        assert corpus.objective(1.0).at(corpus.doubles(trainer.weights()))[0] == pytest.approx(logged, rel=1e-6)
+        assert corpus.value_at(1.0, corpus.doubles(trainer.weights()))[0] == pytest.approx(logged, rel=1e-6)
 
 
 # --- end to end ---------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.options import Run
 from crfkit.template.parsing import Template
+from crfkit.testing import value_at
 from crfkit.trainers.batch.nests import Nests, Survey
 from crfkit.trainers.batch.objective import Objective
 
@@ -89,9 +90,9 @@ def test_the_objective_and_its_gradient_are_the_same(sentences, features, seed):
 
 def evaluated(data, layout, cells, threads):
     """The objective at a point where only cells of features are not zero: the gradient of those alone is not zero."""
-    features = Objective(data, layout, 0.0, 1).at(array.array("d", [0.0] * len(cells)))[1]
+    features = value_at(Objective(data, layout, 0.0, 1), array.array("d", [0.0] * len(cells)))[1]
     point = array.array("d", [x if g else 0.0 for x, g in zip(cells, features, strict=True)])
-    f, gradient = Objective(data, layout, 0.5, threads).at(point)
+    f, gradient = value_at(Objective(data, layout, 0.5, threads), point)
     return f, list(gradient)
 
 

@@ -27,6 +27,7 @@ from trainers.twins import (
 
 from crfkit import constants
 from crfkit.data.dataset import Dataset
+from crfkit.testing import value_at
 from crfkit.trainers.batch.objective import Objective
 from crfkit.trainers.batch.quanta import largest_factors, sums_of_terms
 
@@ -52,7 +53,7 @@ def test_value_and_gradient_are_those_of_the_twin(corpus, l2, recursions, data):
     weights = weighted(data.draw, corpus.features())
     if data.draw(st.booleans()):
         weights = {feature: w if data.draw(st.booleans()) else 0.0 for feature, w in weights.items()}
-    f, gradient = Objective(built.dataset, built.layout, l2, 1, recursions).at(built.to_cells(weights, "d"))
+    f, gradient = value_at(Objective(built.dataset, built.layout, l2, 1, recursions), built.to_cells(weights, "d"))
     expected_f, expected = objective(weights, corpus, l2)
     assert f == pytest.approx(expected_f, rel=1e-10, abs=1e-10)
     assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -66,7 +67,7 @@ def test_lists_of_many_labels_are_those_of_the_twin(wide):
     weights = {feature: float(rng.choice([0, rng.randint(-8, 8) * wide / 8])) for feature in sorted(corpus.features(), key=str)}
     expected_f, expected = objective(weights, corpus, 0.5)
     for recursions in ("auto", "sparse", "dense"):
-        f, gradient = Objective(built.dataset, built.layout, 0.5, 1, recursions).at(built.to_cells(weights, "d"))
+        f, gradient = value_at(Objective(built.dataset, built.layout, 0.5, 1, recursions), built.to_cells(weights, "d"))
         assert f == pytest.approx(expected_f, rel=1e-10)
         assert_close(built.to_weights(gradient), expected, rel=1e-9, abs=1e-9)
 
@@ -77,19 +78,19 @@ def test_the_gradient_is_the_slope(corpus, l2, data):
     features = sorted(corpus.features(), key=str)
     f = Objective(built.dataset, built.layout, l2, 1)
     x = built.to_cells(weighted(data.draw, features), "d")
-    gradient = f.at(x)[1]
+    gradient = value_at(f, x)[1]
     cell = built.cells[data.draw(st.sampled_from(features))]
     step = 2.0**-10  # weights are seen in single precision: this far they move exactly
     there, back = x[:], x[:]
     there[cell] += step
     back[cell] -= step
-    assert (f.at(there)[0] - f.at(back)[0]) / (2 * step) == pytest.approx(gradient[cell], rel=1e-4, abs=1e-4)
+    assert (value_at(f, there)[0] - value_at(f, back)[0]) / (2 * step) == pytest.approx(gradient[cell], rel=1e-4, abs=1e-4)
 
 
 def test_a_point_of_another_layout_is_refused():
     built = Built(Corpus([Sample([0, 1], [[(0, 1.0)], []], [[], []])], 2, 1))
     with pytest.raises(ValueError, match="another layout"):
-        Objective(built.dataset, built.layout, 0.0, 1).at(built.to_cells({}, "d")[:-1])
+        value_at(Objective(built.dataset, built.layout, 0.0, 1), built.to_cells({}, "d")[:-1])
 
 
 @pytest.mark.parametrize("recursions", ["dense", "sparse"])
@@ -97,7 +98,7 @@ def test_extreme_weights_stay_finite(recursions):
     corpus = Corpus([Sample([0, 1, 0], [[(0, 1.0)]] * 3, [[], [(0, 1.0)], []])], 2, 1, 1, tau_all=True, u_all={0})
     built = Built(corpus)
     weights = {feature: 1000.0 * (-1) ** sum(feature[1:]) for feature in corpus.features()}
-    f, gradient = Objective(built.dataset, built.layout, 0.0, 1, recursions).at(built.to_cells(weights, "d"))
+    f, gradient = value_at(Objective(built.dataset, built.layout, 0.0, 1, recursions), built.to_cells(weights, "d"))
     expected_f, expected = objective(weights, corpus, 0.0)
     assert f == pytest.approx(expected_f, rel=1e-12)
     assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -110,7 +111,7 @@ def test_all_label_pairs_are_far_below_zero(recursions, low):
     corpus = Corpus([Sample([0, 1, 2, 2, 0], [[(j, 1.0)] for j in (0, 1, 1, 0, 1)], [[]] * 5)], 3, 2, tau_all=True)
     built = Built(corpus)
     weights = {feature: low + feature[1] - feature[2] / 2 if feature[0] == "T" else 0.5 for feature in corpus.features()}
-    f, gradient = Objective(built.dataset, built.layout, 0.0, 1, recursions).at(built.to_cells(weights, "d"))
+    f, gradient = value_at(Objective(built.dataset, built.layout, 0.0, 1, recursions), built.to_cells(weights, "d"))
     expected_f, expected = objective(weights, corpus, 0.0)
     assert f == pytest.approx(expected_f, rel=1e-10)
     assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -132,7 +133,7 @@ def test_large_values_do_not_blur_small_ones(size, dense):
     weights = {f: random.gauss(0, 0.5) / (size if f[0] != "T" and f[1] == 0 else 1) for f in sorted(corpus.features(), key=str)}
     point = built.to_cells(weights, "d")
     exact = {f: float(array.array("f", [w])[0]) for f, w in weights.items()}  # as scores are made of them
-    found = built.to_weights(Objective(built.dataset, built.layout, 0.0, 1).at(point)[1])
+    found = built.to_weights(value_at(Objective(built.dataset, built.layout, 0.0, 1), point)[1])
     expected = objective(exact, corpus, 0.0)[1]
     for feature, slope in expected.items():
         assert found[feature] == pytest.approx(slope, abs=1e-6 * (size if feature[0] != "T" and feature[1] == 0 else 1))
@@ -143,10 +144,10 @@ def test_an_evaluation_given_up_leaves_nothing_behind(threads):
     built, cells = points()
     for recursions, point in cells.items():
         objective = Objective(built.dataset, built.layout, 1.0, threads, recursions)
-        expected = objective.at(point)
-        assert objective.at(point, expected[0]) == expected
-        assert objective.at(point, 0.3 * expected[0])[0] == math.inf
-        assert objective.at(point) == expected
+        expected = value_at(objective, point)
+        assert value_at(objective, point, expected[0]) == expected
+        assert value_at(objective, point, 0.3 * expected[0])[0] == math.inf
+        assert value_at(objective, point) == expected
 
 
 # --- the same bits ------------------------------------------------------------------------------------------------
@@ -191,7 +192,7 @@ def bits(threads: int) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(constants, "CHUNK_TOKENS", 256)  # so that there are many of them
         for recursions, point in cells.items():
-            f, gradient = Objective(built.dataset, built.layout, 1.0, threads, recursions).at(point)
+            f, gradient = value_at(Objective(built.dataset, built.layout, 1.0, threads, recursions), point)
             found.append(f"{f.hex()}-{gradient.tobytes().hex()}")
     return "-".join(found)
 
@@ -235,7 +236,7 @@ def test_sums_are_exact_however_often_an_attribute_repeats(copies, data):
     backwards = Built(Corpus(corpus.samples[::-1], 2, 1))
     weights = weighted(data.draw, corpus.features())
     first, second = (
-        b.to_weights(Objective(b.dataset, b.layout, 0.0, 1).at(b.to_cells(weights, "d"))[1]) for b in (built, backwards)
+        b.to_weights(value_at(Objective(b.dataset, b.layout, 0.0, 1), b.to_cells(weights, "d"))[1]) for b in (built, backwards)
     )
     assert first == second
 

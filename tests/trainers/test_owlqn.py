@@ -98,7 +98,7 @@ def test_the_conditions_hold_on_text(corpus):
     trainer = trainer_of("owlqn", corpus, l1=0.5, l2=0.1, **EXACT)
     end(trainer)
     weights = trainer.weights()
-    gradient = corpus.objective(0.1).at(corpus.doubles(weights))[1]
+    gradient = corpus.value_at(0.1, corpus.doubles(weights))[1]
     assert misfit(dict(enumerate(weights)), gradient, 0.5) < 1e-3
     assert 0 < sum(map(bool, weights)) < corpus.layout.n_features / 4
 

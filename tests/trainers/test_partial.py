@@ -43,6 +43,7 @@ from crfkit.data.dataset import Dataset
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.options import Run
+from crfkit.testing import value_at
 from crfkit.trainers.batch.objective import Objective
 from crfkit.trainers.online.sgd import Sgd
 from crfkit.weights import observed
@@ -85,7 +86,7 @@ SMALL = corpora(labels=st.integers(2, 4))
 def test_the_objective_sums_over_what_may_be_true(corpus, rng, l2, recursions, threads, data):
     built, choices = Built(corpus), left_open(rng, corpus)
     weights = weighted(data.draw, corpus.features())
-    f, gradient = Objective(opened(built, choices).dataset, built.layout, l2, threads, recursions).at(built.to_cells(weights, "d"))
+    f, gradient = value_at(Objective(opened(built, choices).dataset, built.layout, l2, threads, recursions), built.to_cells(weights, "d"))
     expected_f, expected = objective(weights, corpus, choices, l2)
     assert f == pytest.approx(expected_f, rel=1e-10, abs=1e-10)
     assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -109,7 +110,7 @@ def test_many_labels(features):
             gradient[feature] += expected[feature] - expected_some[feature]
     data = opened(built, choices)
     for recursions in ("auto", "sparse", "dense"):
-        found, slopes = Objective(data.dataset, built.layout, 0.0, 1, recursions).at(built.to_cells(weights, "d"))
+        found, slopes = value_at(Objective(data.dataset, built.layout, 0.0, 1, recursions), built.to_cells(weights, "d"))
         assert found == pytest.approx(f, rel=1e-10)
         assert_close(built.to_weights(slopes), gradient, rel=1e-9, abs=1e-9)
     for name in ("sgd", "adf"):
@@ -231,7 +232,7 @@ def test_sums_are_exact_in_any_order(sequences, rng):
     for order in (samples, samples[::-1]):
         own = Built(Corpus(order, 3, 1, u_all={0}))
         data = opened(own, [[None, (0, 2), (0,)] for _ in order])
-        found.append(list(Objective(data.dataset, own.layout, 0.0, 1).at(built.to_cells(weights, "d"))[1]))
+        found.append(list(value_at(Objective(data.dataset, own.layout, 0.0, 1), built.to_cells(weights, "d"))[1]))
     assert found[0] == found[1]
 
 

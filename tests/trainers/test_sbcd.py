@@ -240,7 +240,7 @@ def test_what_is_logged_is_the_objective_of_the_weights(corpus):
     trainer = trainer_of("sbcd", corpus, l1=0.5, l2=0.1)
     for _ in range(5):
         logged, cells = trainer.run_pass()["objective"], corpus.doubles(trainer.weights())
-        assert corpus.objective(0.1).at(cells)[0] + 0.5 * sum(map(abs, cells)) == pytest.approx(logged, rel=1e-9)
+        assert corpus.value_at(0.1, cells)[0] + 0.5 * sum(map(abs, cells)) == pytest.approx(logged, rel=1e-9)
 
 
 def test_going_on_with_another_penalty():
@@ -273,7 +273,7 @@ def test_ctrl_c_ends_a_pass_early():
     assert trainer.interrupted
     cells = corpus.doubles(trainer.weights())
     penalty = trainer.options.l1 * sum(map(abs, cells))
-    assert corpus.objective(0.0).at(cells)[0] + penalty == pytest.approx(early, rel=1e-9)
+    assert corpus.value_at(0.0, cells)[0] + penalty == pytest.approx(early, rel=1e-9)
     trainer.run_pass(lambda: False)
     assert not trainer.interrupted
     small = trainer_of("sbcd", read("chunking", sentences=5))

@@ -113,13 +113,13 @@ def test_no_penalty_changes_no_bit():
 @pytest.mark.parametrize("l2", [0.0, 0.5])
 def test_it_comes_near_the_optimum_of_owlqn(l2):
     corpus = read("chunking", sentences=150)
-    start = corpus.objective(l2).at(corpus.zeros())[0]
+    start = corpus.value_at(l2, corpus.zeros())[0]
     optimum = end(trainer_of("owlqn", corpus, l1=1.0, l2=l2, max_iter=3000))[-1]
     trainer = Trainer(corpus.dataset, corpus.layout, options.Sgd(l1=1.0, l2=l2, decay=0.9))
     for _ in range(40):
         trainer.run_pass()
     weights = trainer.weights()
-    reached = corpus.objective(l2).at(corpus.doubles(weights))[0] + sum(map(abs, weights))
+    reached = corpus.value_at(l2, corpus.doubles(weights))[0] + sum(map(abs, weights))
     assert optimum < reached < optimum + 0.01 * (start - optimum)
     active = sum(map(bool, weights))
     assert active < corpus.layout.n_features / 5

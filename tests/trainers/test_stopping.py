@@ -22,7 +22,7 @@ def trained(algorithm, corpus, **chosen):
     for _ in trainer.prepare():
         pass
     start = corpus.doubles(trainer.weights())
-    records.append({"objective": corpus.objective(0.1).at(start)[0] + chosen.get("l1", 0.0) * sum(map(abs, start))})
+    records.append({"objective": corpus.value_at(0.1, start)[0] + chosen.get("l1", 0.0) * sum(map(abs, start))})
     while not trainer.converged:
         records.append(trainer.run_pass())
         assert len(records) < 1000

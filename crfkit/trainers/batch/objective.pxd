@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.lattice.lattice cimport Lattice, Recursions
+from crfkit.lattice.lattice cimport Lattice
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport Arena
 from crfkit.loops.structs cimport weight_t
@@ -37,7 +37,6 @@ cdef class Objective(Arena):
     cdef Dataset data
     cdef Layout layout
     cdef readonly double l2
-    cdef Recursions recursions
     cdef Visits visits
     cdef Nests nests
     cdef double* quanta

@@ -64,7 +64,6 @@ cdef class Objective:
         self.data, self.layout, self.l2 = data, layout, l2
         self.tokens, self.sequences = data.c.n_tok, data.c.n_seq
         self.keep_data_in(data.folder)
-        self.recursions = recursions_of(recursions)
         self.bound = INFINITY
         self.visits = Visits(data, layout, survey)
         self.nests = self.visits.nests
@@ -90,7 +89,7 @@ cdef class Objective:
         for k in range(threads):
             worker = Worker()
             worker.lattice, worker.path = Lattice(layout.c.L), <uint16_t*>arena_zeros(worker, data.c.longest, sizeof(uint16_t))
-            worker.lattice.list_features(&layout.c, self.recursions, True)
+            worker.lattice.list_features(&layout.c, recursions_of(recursions), True)
             worker.lattice.c.quantum = quantum
             worker.lattice.c.quanta, worker.lattice.c.cold_quanta = self.quanta, cold_quanta
             worker.g_sums = <double*>arena_zeros(worker, <int64_t>self.nests.n * layout.c.P, sizeof(double))
@@ -141,27 +140,6 @@ cdef class Objective:
         for k in range(self.n_chunks):
             total += self.nll[k]
         return total
-
-    def at(self, const double[::1] cells not None, double bound=INFINITY) -> tuple[float, array.array]:
-        """f and its gradient at a point in single precision; where f is above the bound, it may be infinite and its gradient undefined."""
-        if cells.shape[0] != self.layout.c.n_cells:
-            raise ValueError("a point of another layout")
-        cdef:
-            int64_t k, n = self.layout.c.n_cells
-            Arena room = Arena()        # the loops need aligned vectors
-            double* g = <double*>arena_zeros(room, n, sizeof(double))
-            weight_t* w = <weight_t*>arena_zeros(room, n, sizeof(weight_t))
-            double f
-        gradient = array.array("d")
-        self.bound = bound
-        try:
-            for k in range(n):
-                w[k] = <weight_t>cells[k]
-            f = self.evaluate(w, g)
-            gradient.frombytes((<const char*>g)[: n * sizeof(double)])
-        finally:
-            self.bound, self.w, self.g = INFINITY, NULL, NULL
-        return f, gradient
 
     def run(self, Worker worker not None):
         """One thread's share of an evaluation: it takes chunks until none is left."""
