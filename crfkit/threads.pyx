@@ -115,3 +115,11 @@ cdef class Threads:
             raise error
         PyErr_CheckSignals()
         return 0
+
+    cdef int in_shares(self, work, int what, int64_t n, int64_t most=0x7FFFFFFF) except -1:
+        """Call work(what, first, last) for equal shares of 0 .. n, a thread each, or `most`. The result must not depend on which does which."""
+        cdef int64_t k, size = min(self.others + 1, min(n, most))
+        if size == 1:
+            work(what, 0, n)
+            return 0
+        return self.run(work, [(what, n * k // size, n * (k + 1) // size) for k in range(size)])

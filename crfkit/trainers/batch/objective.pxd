@@ -30,9 +30,6 @@ cdef class Worker(Arena):
     cdef int64_t wrong, flawed  # wrong labels, and sequences with one, where these are counted
 
 
-cdef int in_shares(Threads pool, object work, int what, int64_t n, int64_t most=*) except -1
-
-
 cdef class Objective(Arena):
     cdef Dataset data
     cdef Layout layout

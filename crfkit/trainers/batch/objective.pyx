@@ -96,7 +96,7 @@ cdef class Objective:
             if k > 0:
                 worker.g = <double*>arena_zeros(worker, layout.c.n_cells, sizeof(double))
             self.workers.append(worker)
-        self.pool = Threads(threads - 1) if threads > 1 else None
+        self.pool = Threads(threads - 1)
 
     cdef double evaluate(self, const weight_t* w, double* g) except? -1:
         """f(w); its gradient goes to g. INFINITY, with no gradient, where f(w) is above `bound`, or a step was so long that scores are not finite."""
@@ -106,7 +106,7 @@ cdef class Objective:
         total = self.sum_up()
         if self.given_up:
             return INFINITY
-        in_shares(self.pool, self.take_share, FINISH, PARTS)
+        self.pool.in_shares(self.take_share, FINISH, PARTS)
         self.squared_norm = 0
         for part in range(PARTS):
             self.squared_norm += self.g_squares[part]
@@ -124,18 +124,14 @@ cdef class Objective:
         for worker in self.workers:
             worker.wrong = worker.flawed = 0
         (<Worker>self.workers[0]).g = self.g
-        if self.pool is not None:
-            self.pool.run(self.run, [(worker,) for worker in self.workers])
-        else:
-            self.run(self.workers[0])
+        self.pool.run(self.run, [(worker,) for worker in self.workers])
         if self.given_up:
             return INFINITY
         self.wrong = self.flawed = 0
         for worker in self.workers:
             self.wrong += worker.wrong
             self.flawed += worker.flawed
-        if self.pool is not None:
-            in_shares(self.pool, self.take_share, GATHER, PARTS)
+        self.pool.in_shares(self.take_share, GATHER, PARTS)
         in_columns(self, HAND_DOWN)
         for k in range(self.n_chunks):
             total += self.nll[k]
@@ -244,13 +240,4 @@ cdef int in_columns(Objective objective, Work what) except -1:
     cdef int64_t lines = objective.layout.c.P // COLUMNS
     if objective.nests.n == 0:
         return 0
-    return in_shares(objective.pool, objective.take_share, what, lines)
-
-
-cdef int in_shares(Threads pool, object work, int what, int64_t n, int64_t most=PARTS) except -1:
-    """Call work(what, first, last) for equal shares of 0 .. n, a thread each, or `most`. The result must not depend on which does which."""
-    cdef int64_t k, size = 1 if pool is None else min(pool.others + 1, min(n, most))
-    if size == 1:
-        work(what, 0, n)
-        return 0
-    return pool.run(work, [(what, n * k // size, n * (k + 1) // size) for k in range(size)])
+    return objective.pool.in_shares(objective.take_share, what, lines)

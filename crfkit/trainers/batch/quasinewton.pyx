@@ -9,7 +9,7 @@ from crfkit.loops.numbers cimport fabs, fmax, isfinite, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_zeros, vector
 from crfkit.trainers.base cimport Trainer, accuracies, not_finite
-from .objective cimport PARTS, Objective, in_shares
+from .objective cimport PARTS, Objective
 
 from collections import deque
 
@@ -78,7 +78,7 @@ cdef class QuasiNewton(Trainer):
                 self.walk_part(what, part)
 
     cdef int in_parts(self, Walk what) except -1:
-        return in_shares(self.objective.pool, self.walk_parts, what, PARTS)
+        return self.objective.pool.in_shares(self.walk_parts, what, PARTS)
 
     cdef double sum_of_parts(self, Walk what) except? -1:
         """Do an operation on all parts; the sum of their results."""
@@ -206,8 +206,7 @@ cdef class QuasiNewton(Trainer):
         Trainer.restore(self, state)
         self.history.restore(state)
         self.started, self.f = True, state["objective"]
-        self.recent.clear()
-        self.recent.extend(map(float, state["recent"]))
+        self.recent = deque(map(float, state["recent"]), self.recent.maxlen)
         self.objective.squared_norm = K.dot_doubles(self.n, self.g, self.g)
         self.find_gradient()
 

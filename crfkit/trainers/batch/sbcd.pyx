@@ -109,8 +109,7 @@ cdef class Sbcd(Trainer):
 
     def restore(self, dict state):
         Trainer.restore(self, state)
-        self.recent.clear()
-        self.recent.extend(map(float, state["recent"]))
+        self.recent = deque(map(float, state["recent"]), self.recent.maxlen)
         self.full_sweep()       # recomputes all else from the weights
 
     cdef int full_sweep(self) except -1:

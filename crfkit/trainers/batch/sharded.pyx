@@ -124,7 +124,7 @@ cdef class Sharded(Objective):
     def __init__(self, Layout layout not None, double l2, int threads, int64_t tokens, int64_t sequences, extent=None):
         self.tokens, self.sequences = tokens, sequences
         self.layout, self.l2, self.bound, self.workers, self.extent = layout, l2, INFINITY, [], extent
-        self.pool = Threads(threads - 1) if threads > 1 else None
+        self.pool = Threads(max(threads, 1) - 1)
 
     def collect(self, weights, double bound):
         """Send out the weights, and pass each gradient that comes back to `add`. The losses of all chunks in their order, wrong labels and flawed

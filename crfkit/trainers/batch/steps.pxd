@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from crfkit.loops.structs cimport weight_t
 from crfkit.memory cimport Arena
+from crfkit.threads cimport Threads
 from crfkit.weights.layout cimport Layout
 
 
@@ -20,7 +21,7 @@ cdef class History(Arena):
         const float* row[130]               # s of slot k at 2k, y at 2k + 1; scales may take the place of the last pair
         double gram[128][128]               # inner products of each y with the other rows
         double by_g[128]
-        object pool                         # threads to share the work with, or None
+        Threads pool
         double sums[16][256]                # products with the newest y and with the gradient, by part
         const weight_t* w                   # the arguments of `add` and of `direction`, for their parts
         const weight_t* w_old

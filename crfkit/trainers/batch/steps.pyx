@@ -22,7 +22,7 @@ from crfkit.loops.structs cimport LayoutC, weight_t
 from crfkit.memory cimport arena_zeros, memset, restore_vectors, vector
 from crfkit.weights.cells cimport layout_row
 from crfkit.weights.layout cimport Layout
-from .objective cimport PARTS, in_shares
+from .objective cimport PARTS
 
 cdef enum:
     ROOMS = 2               # threads that have room for a part of a scaled gradient
@@ -34,7 +34,7 @@ cdef class History:
     """The last m pairs s, y in single precision, and their inner products with the gradient and among them. Those of two s, and of a y with
     a later s, are not needed: the coefficient of an s is set when none of them is asked for any more."""
 
-    def __cinit__(self, int64_t n, int32_t m, pool):
+    def __cinit__(self, int64_t n, int32_t m, Threads pool):
         cdef float* pairs
         cdef int32_t k
         if not 1 <= m <= 65:
@@ -89,7 +89,7 @@ cdef class History:
         self.w, self.w_old, self.g, self.gradient = w, w_old, g, gradient
         self.newest = slot
         self.used = min(self.used + 1, self.m)
-        in_shares(self.pool, self.do_parts, ADD, PARTS, ROOMS)
+        self.pool.in_shares(self.do_parts, ADD, PARTS, ROOMS)
         for k in range(2 * self.used):
             self.gram[k][2 * slot + 1] = self.by_g[k] = 0
         for part in range(PARTS):
@@ -165,7 +165,7 @@ cdef class History:
             c[2 * slot] += alpha[slot] - product(self, c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
         self.c_g, self.gradient, self.g = c_g, gradient, g
         self.touch(next_slot(self) + 1)
-        in_shares(self.pool, self.do_parts, COMBINE, PARTS, ROOMS)
+        self.pool.in_shares(self.do_parts, COMBINE, PARTS, ROOMS)
         return <float*>self.row[2 * next_slot(self)]
 
     cdef double first_step(self) noexcept nogil:
