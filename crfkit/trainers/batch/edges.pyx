@@ -179,10 +179,10 @@ cdef int number_kinds(Edges edges) except -1:
     edges.model = <int32_t*>arena_zeros(edges, edges.n_kinds, sizeof(int32_t))
     for n in range(edges.n_kinds):
         edges.model[n] = models[n]
-    return number_users(edges, sum([row[t + 1] - row[t] for t in models[1:]]) if row != NULL else 0)
+    return number_users(edges)
 
 
-cdef int number_users(Edges edges, int64_t total) except -1:
+cdef int number_users(Edges edges) except -1:
     """List the kinds that contain each rich attribute."""
     cdef:
         const int64_t* row = edges.data.c.b_ptr
@@ -191,12 +191,12 @@ cdef int number_users(Edges edges, int64_t total) except -1:
         int32_t* user
         int64_t n = edges.layout.c.B, s, t, u
     users = <int64_t*>arena_zeros(edges, n + 2, sizeof(int64_t)) + 1     # as in Occurrences
-    user = <int32_t*>arena_zeros(edges, total, sizeof(int32_t))
     for s in range(1, edges.n_kinds):
         for u in range(row[edges.model[s]], row[edges.model[s] + 1]):
             users[id[u] + 1] += 1
     for t in range(n):
         users[t + 1] += users[t]
+    user = <int32_t*>arena_zeros(edges, users[n], sizeof(int32_t))
     for s in range(1, edges.n_kinds):
         for u in range(row[edges.model[s]], row[edges.model[s] + 1]):
             user[users[id[u]]] = <int32_t>s

@@ -44,8 +44,4 @@ cdef class Differences(Arena):
     cdef int64_t mask                   # slots of the table - 1; the table is empty between uses
 
     cdef int compare(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t n) except -1 nogil
-    cdef int add(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t t, int kind, int32_t id,
-                 double value) except -1 nogil
-    cdef double* row(self, int64_t cell) except NULL nogil
-    cdef int widen(self) except -1 nogil
     cdef void products(self, double* out) noexcept nogil

@@ -208,73 +208,12 @@ cdef class Differences:
             edges, before = t > 0 and (nodes or before), nodes
             if nodes:
                 for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
-                    self.add(layout, sent, paths, t, UNIGRAM, sent.u_id[u], sent.u_val[u] if sent.u_val != NULL else 1)
+                    add(self, layout, sent, paths, t, UNIGRAM, sent.u_id[u], sent.u_val[u] if sent.u_val != NULL else 1)
             if edges and layout.has_tau:
-                self.add(layout, sent, paths, t, PAIR, 0, 1)
+                add(self, layout, sent, paths, t, PAIR, 0, 1)
             if edges and sent.b_ptr != NULL:
                 for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                    self.add(layout, sent, paths, t, RICH, sent.b_id[u], 1)
-        return 0
-
-    cdef int add(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t t, int kind, int32_t id,
-                 double value) except -1 nogil:
-        """One attribute of position t: its value for the true labels, and its negative for those of each path."""
-        cdef:
-            const uint16_t* true = sent.label + t
-            const uint16_t* own
-            const uint16_t* last = NULL         # most paths have the labels of the one before them
-            int64_t true_cell = cell_of(layout, kind, id, true), cell = -1, k
-        for k in range(self.n):
-            own = paths + k * sent.T + t
-            if agree(own, true, kind):
-                continue
-            if true_cell >= 0:
-                self.row(true_cell)[k] += value
-            if last == NULL or not agree(own, last, kind):
-                cell, last = cell_of(layout, kind, id, own), own
-            if cell >= 0:
-                self.row(cell)[k] -= value
-        return 0
-
-    cdef double* row(self, int64_t cell) except NULL nogil:
-        """The values of a feature, of all paths; a new feature has zeros."""
-        cdef:
-            int64_t slot
-            int32_t* table
-        if 2 * (self.size + 1) > self.mask:
-            self.widen()
-        table = <int32_t*>self.table.data
-        slot = first_slot(cell, self.mask)
-        while table[slot]:
-            if self.features[table[slot] - 1].cell == cell:
-                return self.values + (table[slot] - 1) * self.n
-            slot = (slot + 1) & self.mask
-        arena_reserve(self, &self.feature_buffer, self.size + 1, sizeof(FeatureC))
-        arena_reserve(self, &self.value_buffer, (self.size + 1) * self.n, sizeof(double))
-        self.features, self.values = <FeatureC*>self.feature_buffer.data, <double*>self.value_buffer.data
-        self.features[self.size].cell, self.features[self.size].slot = cell, slot
-        memset(self.values + self.size * self.n, 0, self.n * sizeof(double))
-        self.size += 1
-        table[slot] = <int32_t>self.size
-        return self.values + (self.size - 1) * self.n
-
-    cdef int widen(self) except -1 nogil:
-        """Double the number of slots."""
-        cdef:
-            int64_t slots = max(2 * (self.mask + 1), FIRST_SLOTS), f, slot
-            int32_t* table
-        if slots > <int64_t>1 << 31:
-            raise MemoryError("too many features differ in one sequence")
-        arena_reserve(self, &self.table, slots, sizeof(int32_t))
-        table = <int32_t*>self.table.data
-        self.mask = slots - 1
-        memset(table, 0, slots * sizeof(int32_t))
-        for f in range(self.size):
-            slot = first_slot(self.features[f].cell, self.mask)
-            while table[slot]:
-                slot = (slot + 1) & self.mask
-            table[slot] = <int32_t>(f + 1)
-            self.features[f].slot = slot
+                    add(self, layout, sent, paths, t, RICH, sent.b_id[u], 1)
         return 0
 
     cdef void products(self, double* out) noexcept nogil:
@@ -292,3 +231,67 @@ cdef class Differences:
         for k in range(n):
             for q in range(k):
                 out[q * n + k] = out[k * n + q]
+
+
+cdef int add(Differences self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t t, int kind, int32_t id,
+             double value) except -1 nogil:
+    """One attribute of position t: its value for the true labels, and its negative for those of each path."""
+    cdef:
+        const uint16_t* true = sent.label + t
+        const uint16_t* own
+        const uint16_t* last = NULL         # most paths have the labels of the one before them
+        int64_t true_cell = cell_of(layout, kind, id, true), cell = -1, k
+    for k in range(self.n):
+        own = paths + k * sent.T + t
+        if agree(own, true, kind):
+            continue
+        if true_cell >= 0:
+            row(self, true_cell)[k] += value
+        if last == NULL or not agree(own, last, kind):
+            cell, last = cell_of(layout, kind, id, own), own
+        if cell >= 0:
+            row(self, cell)[k] -= value
+    return 0
+
+
+cdef double* row(Differences self, int64_t cell) except NULL nogil:
+    """The values of a feature, of all paths; a new feature has zeros."""
+    cdef:
+        int64_t slot
+        int32_t* table
+    if 2 * (self.size + 1) > self.mask:
+        widen(self)
+    table = <int32_t*>self.table.data
+    slot = first_slot(cell, self.mask)
+    while table[slot]:
+        if self.features[table[slot] - 1].cell == cell:
+            return self.values + (table[slot] - 1) * self.n
+        slot = (slot + 1) & self.mask
+    arena_reserve(self, &self.feature_buffer, self.size + 1, sizeof(FeatureC))
+    arena_reserve(self, &self.value_buffer, (self.size + 1) * self.n, sizeof(double))
+    self.features, self.values = <FeatureC*>self.feature_buffer.data, <double*>self.value_buffer.data
+    self.features[self.size].cell, self.features[self.size].slot = cell, slot
+    memset(self.values + self.size * self.n, 0, self.n * sizeof(double))
+    self.size += 1
+    table[slot] = <int32_t>self.size
+    return self.values + (self.size - 1) * self.n
+
+
+cdef int widen(Differences self) except -1 nogil:
+    """Double the number of slots."""
+    cdef:
+        int64_t slots = max(2 * (self.mask + 1), FIRST_SLOTS), f, slot
+        int32_t* table
+    if slots > <int64_t>1 << 31:
+        raise MemoryError("too many features differ in one sequence")
+    arena_reserve(self, &self.table, slots, sizeof(int32_t))
+    table = <int32_t*>self.table.data
+    self.mask = slots - 1
+    memset(table, 0, slots * sizeof(int32_t))
+    for f in range(self.size):
+        slot = first_slot(self.features[f].cell, self.mask)
+        while table[slot]:
+            slot = (slot + 1) & self.mask
+        table[slot] = <int32_t>(f + 1)
+        self.features[f].slot = slot
+    return 0
