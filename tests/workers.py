@@ -114,11 +114,11 @@ def use_local_workers(monkeypatch, on_step=None, kind=None):
     """Make runs with --workers use workers of this kind, by default in this process. Returns a list that gets the workers of each run."""
     made = []
 
-    def transport(self):
-        made.append((kind or partial(LocalWorkers, on_step=on_step))(self.run.workers, place.SERVICE))
+    def connected(workers, cluster, service):
+        made.append((kind or partial(LocalWorkers, on_step=on_step))(workers, service))
         return made[-1]
 
-    monkeypatch.setattr(place.Distributed, "_transport", transport)
+    monkeypatch.setattr(place, "connected", connected)
     return made
 
 

@@ -12,7 +12,6 @@ import click
 
 from crfkit.bars import bar_on
 from crfkit.constants import MOST_THREADS
-from crfkit.parallel import available_cpus
 from crfkit.replacing import refuse_overwriting
 from crfkit.tagfiles import SERVICE, label, made, open_tagger, tag_files, targets_of
 from crfkit.text.block import Block
@@ -205,17 +204,12 @@ def _tag_into(ctx: click.Context, folder: str, model: str, inputs: list[str], op
         targets = targets_of(inputs, folder)
         refuse_overwriting("--output-dir", _read(model, inputs, options), *targets)
         transport: Transport | None = None
-        if workers is not None:
-            from crfkit.cluster.processes import Processes
+        if workers is not None or cluster is not None:
+            from crfkit.cluster.crew import connected, threads_each
 
-            workers = min(workers, len(inputs))
-            options["threads"] = options["threads"] or max(1, available_cpus() // workers)
-            transport = Processes(workers, SERVICE)
-        elif cluster is not None:
-            from crfkit.cluster.scheduler import Scheduler
-
-            options["threads"] = options["threads"] or 1
-            transport = Scheduler(cluster, SERVICE)
+            workers = workers and min(workers, len(inputs))
+            options["threads"] = threads_each(options["threads"], workers)
+            transport = connected(workers, cluster, SERVICE)
         tag_files(model, inputs, targets, options, transport, note)
 
 
@@ -259,12 +253,11 @@ def _read(model: str, inputs: list[str], options: dict[str, Any]) -> list[str]:
 
 def _with_progress(source: Source, inputs: list[str]) -> Iterator[Block]:
     """The blocks, with a bar on a terminal: of bytes, as far as their number is known."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield from source
-        return
-    known = all(os.path.isfile(path) and not is_compressed(path) for path in inputs)
-    total = sum(os.path.getsize(path) for path in inputs) if known else None
-    bar = bar_on(sys.stderr, total=total, unit="B", unit_scale=True)
+    bar = None
+    if sys.stderr is not None and sys.stderr.isatty():
+        known = all(os.path.isfile(path) and not is_compressed(path) for path in inputs)
+        total = sum(os.path.getsize(path) for path in inputs) if known else None
+        bar = bar_on(sys.stderr, total=total, unit="B", unit_scale=True)
     if bar is None:
         yield from source
         return

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from crfkit.errors import CrfkitError, TrainingError
+from crfkit.parallel import available_cpus
 
 from .messages import MessageError
 from .serving import Forgotten, value_of
@@ -41,6 +42,22 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """Disconnect from the workers, or end them."""
+
+
+def connected(workers: int | None, cluster: str | None, service: str) -> Transport:
+    """The connection to so many processes of this machine, or to the workers of a scheduler at this address."""
+    if workers is not None:
+        from .processes import Processes
+
+        return Processes(workers, service)
+    from .scheduler import Scheduler
+
+    return Scheduler(cluster or "", service)
+
+
+def threads_each(threads: int, workers: int | None) -> int:
+    """Threads of each worker; 0: as many as this machine has for one of so many workers, else one."""
+    return threads or (max(1, available_cpus() // workers) if workers else 1)
 
 
 class Crew:

@@ -97,7 +97,7 @@ def test_workers_share_the_processors(files, monkeypatch):
     """Those that have a file to label."""
     asked = []
     monkeypatch.setattr(processes, "Processes", LocalWorkers)
-    monkeypatch.setattr("crfkit.cli.tag.available_cpus", lambda: 8)
+    monkeypatch.setattr("crfkit.cluster.crew.available_cpus", lambda: 8)
     monkeypatch.setattr("crfkit.cli.tag.tag_files", lambda *given: asked.append((len(given[4].all), given[3]["threads"])))
     for n, some in ((2, files), (4, files[:2]), (16, files)):
         crfkit("tag", "--workers", n, "--output-dir", "out", "model", *some)

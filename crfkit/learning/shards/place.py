@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from crfkit.cluster.crew import Crew, Transport
-from crfkit.cluster.processes import Processes
+from crfkit.cluster.crew import Crew, connected, threads_each
 from crfkit.data.dataset import Dataset
 from crfkit.errors import OptionError
 from crfkit.options import Run
@@ -36,18 +35,11 @@ class Distributed:
         self.algorithm, self.run, self.progress = algorithm, run, progress
 
     def __enter__(self) -> Distributed:
-        self.crew = Crew(self._transport(), self.run.worker_timeout, self.progress.note)
+        self.crew = Crew(connected(self.run.workers, self.run.cluster, SERVICE), self.run.worker_timeout, self.progress.note)
         return self
 
     def __exit__(self, *_: object) -> None:
         self.crew.transport.close()
-
-    def _transport(self) -> Transport:
-        if self.run.workers is not None:
-            return Processes(self.run.workers, SERVICE)
-        from crfkit.cluster.scheduler import Scheduler
-
-        return Scheduler(self.run.cluster or "", SERVICE)
 
     def corpus(self, reader: Reader) -> Corpus:
         """What is to be known of the data."""
@@ -75,11 +67,10 @@ class Distributed:
         """The trainer, ready for its first pass."""
         if not hasattr(options, "max_iter"):
             return Mixing(self.distributed, self.algorithm, options, self.run, initial, corpus.builder.shared())
-        run, here = self.run, self.run.threads or available_cpus()
-        each = run.threads or (max(1, available_cpus() // run.workers) if run.workers else 1)
+        here, each = self.run.threads or available_cpus(), threads_each(self.run.threads, self.run.workers)
         objective = DistributedObjective(self.distributed, options.l2, options.train_accuracy, here, each)
         cls = trainer_class(self.algorithm)
-        return cls(Dataset(), corpus.layout, options, initial=initial, seed=run.seed, threads=here, objective=objective)
+        return cls(Dataset(), corpus.layout, options, initial=initial, seed=self.run.seed, threads=here, objective=objective)
 
 
 def _names(train: Any) -> list[str]:
