@@ -34,7 +34,7 @@ class Mixing:
     def __init__(self, corpus: DistributedCorpus, algorithm: str, options: Any, run: Run, initial: array.array | None, shared: list[int]):
         self.corpus, self.kind, self.options, self.seed = corpus, trainer_class(algorithm), options, run.seed
         self.layout = corpus.layout
-        self.n = len(corpus.shards)
+        self.n, self.n_rows = len(corpus.shards), 1 + sum(self.layout.n_attributes)
         self.passes, self.converged, self.interrupted = 0, None, False
         self.current = array.array("f", [0.0]) * self.layout.n_cells if initial is None else array.array("f", initial)
         self.average = array.array("d", [0.0]) * self.layout.n_cells if getattr(options, "average", False) else None
@@ -112,22 +112,19 @@ class Mixing:
 
     def run_pass(self, should_stop: Any = None) -> dict[str, Any]:
         """One pass over all shards. It cannot be interrupted, since its weights would be from some shards only."""
-        limit = limit_of(self.current, self._step())
-        limits = [limit, quantum_of(limit, self.n)]
-        most_rate = 2 * (self.rate or 1.0)
-        rate_limits = [most_rate, quantum_of(most_rate, self.n)]
-        sizes = {"last": self.layout.n_cells}
+        most = {"last": limit_of(self.current, self._step())}
         if self.average is not None:
-            sizes["average"] = self.layout.n_cells
+            most["average"] = most["last"]
         if self.kind.rates_of_rows:
-            sizes["rates"] = 1 + sum(self.layout.n_attributes)
-        sums = {name: array.array("d", [0.0]) * size for name, size in sizes.items()}
+            most["rates"] = 2 * (self.rate or 1.0)
+        limits = {name: [limit, quantum_of(limit, self.n)] for name, limit in most.items()}
+        sums = {name: array.array("d", [0.0]) * (self.n_rows if name == "rates" else self.layout.n_cells) for name in most}
         records: dict[int, dict[str, float]] = {}
 
         def steps(memory: set[Any], own: list[int]) -> list[Any]:
             told = {
                 "shards": own, "passes": self.passes, "weights": self.current, "rates": self.rates, "shares": self.shares, "seeds": [self._seed(shard) for shard in own],
-                "changed": [self._changed(shard) for shard in own], "limits": limits, "rate_limits": rate_limits,
+                "changed": [self._changed(shard) for shard in own], "limits": limits,
             }  # fmt: skip
             return [*self.corpus.catching_up(memory, own), ["learn", told]]
 
@@ -191,7 +188,7 @@ class Mixing:
         if self.average is not None:
             self.average = _numbers("d", state["average"], self.layout.n_cells)
         if self.kind.rates_of_rows and self.passes:
-            self.rates = _numbers("d", state["rates"], 1 + sum(self.layout.n_attributes))
+            self.rates = _numbers("d", state["rates"], self.n_rows)
 
 
 def _numbers(form: str, saved: Any, n: int) -> array.array:

@@ -231,13 +231,11 @@ class Service:
         shares: bool,
         seeds: list[int],
         changed: list[dict[str, Any]],
-        limits: list[float],
-        rate_limits: list[float],
+        limits: dict[str, list[float]],
     ) -> Any:
-        """One pass over each of some shards, all from these weights, after `passes` passes: sums of the results, and a record of each."""
-        sums = {"last": array.array("d", [0.0]) * len(weights)}
-        if getattr(self.options, "average", False):
-            sums["average"] = array.array("d", [0.0]) * len(weights)
+        """One pass over each of some shards, all from these weights, after `passes` passes: sums of the results that have `limits`, and a record
+        of each pass."""
+        sums: dict[str, array.array] = {}
         records = []
         for shard, seed, options in zip(shards, seeds, changed, strict=True):
             trainer = self._trainer(shard, weights, rates, seed, options, shares)
@@ -246,14 +244,13 @@ class Service:
                 record = {**trainer.run_pass(), **trainer.measures()}
             except TrainingError as error:  # its sequences are counted from the start of the shard
                 raise TrainingError(f"shard {shard + 1}: {error.message}") from None
-            found = trainer.weights()
-            if "average" in sums:
-                add_rounded(sums["average"], found, *limits)
-                found = trainer.state()["weights"]
-            add_rounded(sums["last"], found, *limits)
-            if trainer.rates_of_rows:
-                own = trainer.rates()
-                add_rounded(sums.setdefault("rates", array.array("d", [0.0]) * len(own)), own, *rate_limits)
+            found = {"last": trainer.weights()}
+            if "average" in limits:
+                found = {"average": found["last"], "last": trainer.state()["weights"]}
+            if "rates" in limits:
+                found["rates"] = trainer.rates()
+            for name, numbers in found.items():
+                add_rounded(sums.setdefault(name, array.array("d", [0.0]) * len(numbers)), numbers, *limits[name])
             records.append(record)
         return {"shards": shards, "sums": sums, "records": records}
 
