@@ -25,14 +25,13 @@ def loads(text: bytes) -> Any:
     """The document that a text stands for; ModelFileError for any other text than the one that `dumps` would make."""
     try:
         document = json.loads(text.decode(), parse_int=_integer, parse_constant=_refuse_constant)
-        too_deep = _deeper_than(MAX_DEPTH, document)
-        again = b"" if too_deep else dumps(document)
+        if _deeper_than(MAX_DEPTH, document):
+            raise RecursionError
+        again = dumps(document)
     except RecursionError:
-        too_deep = True
+        raise ModelFileError(f"damaged: the header is nested deeper than {MAX_DEPTH} levels") from None
     except ValueError as error:
         raise ModelFileError(f"damaged: the header is not valid JSON: {error}") from None
-    if too_deep:
-        raise ModelFileError(f"damaged: the header is nested deeper than {MAX_DEPTH} levels")
     if again != text:
         raise ModelFileError("damaged: the header is not canonical JSON (repeated or unsorted keys, blanks)")
     return document

@@ -148,7 +148,7 @@ class Expected(NamedTuple):
         if self.parse is not None:
             return None if self.parse(value) is None else value
         if kind is float and type(value) is int:
-            value = _as_float(value)
+            value = float(value) if abs(value) <= float_info.max else math.inf
         if not isinstance(value, kind) or (isinstance(value, bool) and kind not in (bool, object)):
             return None
         if self.choices is not None and value not in self.choices:
@@ -193,13 +193,6 @@ def _path(value: Any) -> str | None:
         return os.fsdecode(value)
     except TypeError:
         return None
-
-
-def _as_float(value: int) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
 
 
 def _short(number: float) -> str:

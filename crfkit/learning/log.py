@@ -59,10 +59,8 @@ class PassLog:
                 write_all(self.file, line.encode())
             if hasattr(self.file, "flush"):
                 self.file.flush()
-        except OSError as error:
-            raise FileError(f"{self.path}: the log cannot be written: {error.strerror or error}") from None
-        except (TypeError, ValueError) as error:  # not open any more, or no such file
-            raise FileError(f"{self.path}: the log cannot be written: {error}") from None
+        except (OSError, TypeError, ValueError) as error:  # the last two: not open any more, or no such file
+            raise FileError(f"{self.path}: the log cannot be written: {getattr(error, 'strerror', None) or error}") from None
 
     def synced(self) -> int:
         """How many bytes there are, on disk if the system can put them there; 0 for a pipe, a device, or an open file."""
