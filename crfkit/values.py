@@ -6,6 +6,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
 from itertools import pairwise
 from sys import float_info
 from typing import Any, NamedTuple
@@ -186,6 +187,14 @@ class Expected(NamedTuple):
             return words + (f" of at least {self.low:g}" if high is None else f" from {self.low:g} to {_short(high)}")
         above = [] if self.above is None else [f"above {self.above:g}"]
         return " ".join([words, " and ".join(above + ([] if high is None else [f"at most {_short(high)}"]))]).strip()
+
+
+def option(
+    default: Any, help: str, *, short: str | None = None, metavar: str | None = None, kind: Any = None, **expected: Any
+) -> Any:
+    """A field of a dataclass of options. `short` is its other flag on the command line, `metavar` stands for its value."""
+    takes = Expected(kind or (object if default is None else type(default)), **expected)
+    return field(default=default, metadata={"help": help, "short": short, "metavar": metavar, "expected": takes})
 
 
 def _path(value: Any) -> str | None:

@@ -6,6 +6,7 @@ import array
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import FileError, OptionError
@@ -22,32 +23,28 @@ if TYPE_CHECKING:
     from .progress import Progress, StopRequest
 
 
+@dataclass
 class Passes:
     """The passes of a run: scored on the development data, logged, reported and kept in checkpoints one by one."""
 
-    def __init__(
-        self,
-        trainer: Any,
-        divergence: Divergence,
-        run: Run,
-        dev: DevSet | None,
-        checkpoint: Checkpoint | None,
-        progress: Progress,
-        stop: StopRequest,
-        chosen: dict[str, Any] | None = None,
-    ):
-        """`chosen`: options that were not given, and that follow from the data."""
-        self.trainer, self.divergence, self.run, self.dev, self.checkpoint = trainer, divergence, run, dev, checkpoint
-        self.progress, self.stop = progress, stop
-        self.options = trainer.options
+    trainer: Any
+    divergence: Divergence
+    run: Run
+    dev: DevSet | None
+    checkpoint: Checkpoint | None
+    progress: Progress
+    stop: StopRequest
+    chosen: dict[str, Any] = field(default_factory=dict)  # options that were not given: those that follow from the data, later the trainer's, too
+
+    def __post_init__(self) -> None:
+        self.options = self.trainer.options
         self.limit = getattr(self.options, "passes", None) or self.options.max_iter
-        self.standing = Standing() if checkpoint is None else checkpoint.resume(trainer)
-        if checkpoint is not None and self.standing.passes > self.limit and getattr(self.options, "path", None) is None:
+        self.standing = Standing() if self.checkpoint is None else self.checkpoint.resume(self.trainer)
+        if self.checkpoint is not None and self.standing.passes > self.limit and getattr(self.options, "path", None) is None:
             name = "--passes" if hasattr(self.options, "passes") else "--max-iter"
-            raise OptionError(f"{checkpoint.source}: {self.standing.passes} passes have been made already, more than {name} {self.limit}")
+            raise OptionError(f"{self.checkpoint.source}: {self.standing.passes} passes have been made already, more than {name} {self.limit}")
         self.log: PassLog | None = None
         self.last: dict[str, Any] = {}  # the record of the last pass
-        self.chosen = dict(chosen or {})  # and, once it is prepared, what the trainer has found
         self.whole = True  # no pass was interrupted, so a resumed run would do the same
         self.started = time.perf_counter() - self.standing.seconds
 
@@ -68,7 +65,7 @@ class Passes:
                 self._prepare()
             self.whole = not self.stop.requested()
             self.progress.chosen(self.trainer.chosen(), REASONS)
-            self.chosen.update(self.trainer.chosen())
+            self.chosen = {**self.chosen, **self.trainer.chosen()}
             for l1 in values:
                 if l1 is not None:
                     self.trainer.set_l1(l1)

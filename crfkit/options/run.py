@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crfkit.constants import FORMATS, MOST_THREADS, WEIGHTS
-from crfkit.values import interval, selected, size
-
-from .declaring import option
+from crfkit.values import interval, option, selected, size
 
 PROGRESS_MODES = ("auto", "always", "never")
 

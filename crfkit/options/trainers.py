@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .declaring import option
+from crfkit.values import option
 
 DECAY = 0.85
 PASSES_OF_DECAY = (30, 100)  # its passes; in more, at most so many, the rate of SGD falls as far

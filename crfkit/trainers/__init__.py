@@ -18,6 +18,4 @@ MODULES = {
 
 def trainer_class(name: str) -> type[Trainer]:
     """The class that trains by this algorithm."""
-    from crfkit.options import TRAINERS  # tagging does without
-
-    return getattr(import_module(f"{__name__}.{MODULES[name]}"), TRAINERS[name].__name__)
+    return getattr(import_module(f"{__name__}.{MODULES[name]}"), name.capitalize())

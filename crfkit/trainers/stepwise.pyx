@@ -16,7 +16,7 @@ after it. A weight is a single aligned float, so it is never torn.
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.data.ordered cimport Ordered, sentence_at
+from crfkit.data.ordered cimport sentence_at
 from crfkit.lattice.lattice cimport lattice_load_weights, lattice_path_score, lattice_sum
 from crfkit.loops.numbers cimport isfinite
 from crfkit.loops.atomic cimport crfkit_fetch_add, crfkit_prefetch, crfkit_prefetch_bytes
@@ -26,7 +26,7 @@ from crfkit.memory cimport arena_zeros, data_zeros, memcpy, memset, vector
 from crfkit.rng cimport rng_below, rng_seed, rng_shuffle
 from crfkit.weights.cells cimport layout_row, pairs_row
 from crfkit.weights.layout cimport Layout
-from .base cimport Trainer, all_cells_finite
+from .base cimport all_cells_finite
 
 from crfkit import constants
 from crfkit.errors import ImpossibleError, TrainingError
@@ -296,15 +296,14 @@ cdef class OnlineTrainer(Trainer):
                 self.restrict(&sent, &total)
         return total
 
-    def crf_loss(self) -> float:
-        """Negative log-likelihood of all data with the current weights."""
-        cdef const float[::1] cells = self.weights()
-        self.ordered.begin(self.sequences, self.data.c.n_seq)
-        return self.nll(&cells[0], 1.0, self.sequences, self.data.c.n_seq)
-
     def measures(self) -> dict:
-        """The loss of a CRF, with --crf-loss."""
-        return {"crf_loss": self.crf_loss()} if getattr(self.options, "crf_loss", False) else {}
+        """With --crf-loss, the negative log-likelihood of all data with the current weights."""
+        cdef const float[::1] cells
+        if not getattr(self.options, "crf_loss", False):
+            return {}
+        cells = self.weights()
+        self.ordered.begin(self.sequences, self.data.c.n_seq)
+        return {"crf_loss": self.nll(&cells[0], 1.0, self.sequences, self.data.c.n_seq)}
 
 
 cdef void carry_row(OnlineTrainer trainer, int64_t r) noexcept nogil:

@@ -75,11 +75,8 @@ class Mixing:
         """No more fields for the log."""
         return {}
 
-    def _seed(self, shard: int) -> int:
-        return xxh3_64_intdigest(f"{self.seed} {shard} {self.passes}".encode())
-
-    def _changed(self, shard: int) -> dict[str, Any]:
-        """Options of this pass over this shard: its part of the penalties, and the first rate, which falls with the number of the pass."""
+    def _job(self, shard: int) -> dict[str, Any]:
+        """This pass over this shard: its seed, and options: its part of the penalties, and the first rate, which falls with the number of the pass."""
         part = self.updates[shard] / sum(self.updates)
         changed = {name: getattr(self.options, name) * part for name in ("l1", "l2") if hasattr(self.options, name)}
         if self.rate is not None:
@@ -88,12 +85,12 @@ class Mixing:
             changed["decay"] = self.decay
             if self.rate is not None and self.decay == 0:  # it falls at every step: what it is after so many
                 changed["rate"] /= 1 + self.rate * self.options.l2 / sum(self.updates) * self.passes * self.updates[shard]
-        return changed
+        return {"shard": shard, "seed": xxh3_64_intdigest(f"{self.seed} {shard} {self.passes}".encode()), "changed": changed}
 
     def _find_rate(self) -> None:
         """Choose the first rate by trials on the largest shard."""
         shard = max(range(self.n), key=lambda shard: (self.corpus.data.sequences[shard], -shard))
-        request = {"shard": shard, "weights": self.current, "seed": self._seed(shard), "changed": self._changed(shard)}
+        request = {**self._job(shard), "weights": self.current}
 
         def accept(_: list[int], answer: list[Any]) -> None:
             rate, shares = answer
@@ -122,11 +119,8 @@ class Mixing:
         records: dict[int, dict[str, float]] = {}
 
         def steps(memory: set[Any], own: list[int]) -> list[Any]:
-            told = {
-                "shards": own, "passes": self.passes, "weights": self.current, "rates": self.rates, "shares": self.shares, "seeds": [self._seed(shard) for shard in own],
-                "changed": [self._changed(shard) for shard in own], "limits": limits,
-            }  # fmt: skip
-            return [*self.corpus.catching_up(memory, own), ["learn", told]]
+            common = {"passes": self.passes, "weights": self.current, "rates": self.rates, "shares": self.shares, "limits": limits}
+            return [*self.corpus.catching_up(memory, own), ["learn", {"jobs": [self._job(shard) for shard in own], **common}]]
 
         def accept(own: list[int], answer: dict[str, Any]) -> None:
             if answer["shards"] != own or set(answer["sums"]) != set(sums) or len(answer["records"]) != len(own):

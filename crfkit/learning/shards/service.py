@@ -208,7 +208,7 @@ class Service:
         """Set how shards are trained on."""
         self.algorithm, self.options, self.shared = algorithm, OPTIONS[algorithm](**options), shared
 
-    def _trainer(self, shard: int, weights: Any, rates: Any, seed: int, changed: dict[str, Any], shares: bool) -> Any:
+    def _trainer(self, weights: Any, rates: Any, shares: bool, shard: int, seed: int, changed: dict[str, Any]) -> Any:
         options = replace(self.options, **changed)
         more = {} if rates is None else {"rates": rates}
         if hasattr(self.options, "rate"):
@@ -219,31 +219,21 @@ class Service:
 
     def find_rate(self, shard: int, weights: Any, seed: int, changed: dict[str, Any]) -> list[Any]:
         """Find the first rate for all shards by trials on this one, and whether large values get lower rates."""
-        trainer = self._trainer(shard, weights, None, seed, changed, shares=True)
+        trainer = self._trainer(weights, None, True, shard, seed, changed)
         return [float(trainer.state()["rate0"]), trainer.has_shares]
 
-    def learn(
-        self,
-        shards: list[int],
-        passes: int,
-        weights: Any,
-        rates: Any,
-        shares: bool,
-        seeds: list[int],
-        changed: list[dict[str, Any]],
-        limits: dict[str, list[float]],
-    ) -> Any:
+    def learn(self, jobs: list[dict[str, Any]], passes: int, weights: Any, rates: Any, shares: bool, limits: dict[str, list[float]]) -> Any:
         """One pass over each of some shards, all from these weights, after `passes` passes: sums of the results that have `limits`, and a record
         of each pass."""
         sums: dict[str, array.array] = {}
         records = []
-        for shard, seed, options in zip(shards, seeds, changed, strict=True):
-            trainer = self._trainer(shard, weights, rates, seed, options, shares)
+        for job in jobs:
+            trainer = self._trainer(weights, rates, shares, **job)
             trainer.passes = passes
             try:
                 record = {**trainer.run_pass(), **trainer.measures()}
             except TrainingError as error:  # its sequences are counted from the start of the shard
-                raise TrainingError(f"shard {shard + 1}: {error.message}") from None
+                raise TrainingError(f"shard {job['shard'] + 1}: {error.message}") from None
             found = {"last": trainer.weights()}
             if "average" in limits:
                 found = {"average": found["last"], "last": trainer.state()["weights"]}
@@ -252,7 +242,7 @@ class Service:
             for name, numbers in found.items():
                 add_rounded(sums.setdefault(name, array.array("d", [0.0]) * len(numbers)), numbers, *limits[name])
             records.append(record)
-        return {"shards": shards, "sums": sums, "records": records}
+        return {"shards": [job["shard"] for job in jobs], "sums": sums, "records": records}
 
     def _group(self, shards: Sequence[int]) -> Any:
         if list(shards) not in self.groups:

@@ -27,7 +27,7 @@ cdef class Blocks(Arena):
     cdef Occurrences nodes, pairs
     cdef int32_t* every                 # [n_tok] the numbers of all tokens, in order
     cdef weight_t* w
-    cdef const uint8_t* awake           # [n_cells] features whose weight is not zero, or is about to leave zero
+    cdef uint8_t* awake                 # [n_cells] features whose weight is not zero, or is about to leave zero
     cdef double l1, l2
     cdef bint sweeps                    # in a full sweep, which needs no second derivatives
     cdef int32_t n                      # unigram attributes, rich bigram attributes, plain label pairs

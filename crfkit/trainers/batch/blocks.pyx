@@ -111,6 +111,7 @@ cdef class Blocks:
         self.every = <int32_t*>arena_zeros(self, data.c.n_tok, sizeof(int32_t))
         for a in range(data.c.n_tok):
             self.every[a] = <int32_t>a
+        self.awake = <uint8_t*>arena_zeros(self, layout.c.n_cells, 1)
         self.cell = <int64_t*>arena_zeros(self, most, sizeof(int64_t))
         self.at = <int32_t*>arena_zeros(self, most, sizeof(int32_t))
         self.prev = <uint16_t*>arena_zeros(self, 2 * most, sizeof(uint16_t))

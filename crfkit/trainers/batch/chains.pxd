@@ -6,7 +6,6 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport Lattice
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport Arena
-from crfkit.loops.structs cimport weight_t
 
 from .edges cimport Edges
 
@@ -16,7 +15,6 @@ cdef class Chains(Arena):
     cdef Layout layout
     cdef Edges edges
     cdef Lattice lattice                # for sequences whose scores lie too far apart
-    cdef const weight_t* w
     cdef int32_t P
     cdef int32_t* sequence              # [n_tok] of each token
     cdef int64_t row                    # stride from one token to the next in the following three, which are interleaved

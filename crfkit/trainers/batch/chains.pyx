@@ -14,7 +14,7 @@ weight serves all its positions: potentials are multiplied, not recomputed.
 
 from crfkit.loops.numbers cimport fabs, fmax, fmin, isfinite
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport Lattice, lattice_expect, lattice_load_weights
+from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights
 from crfkit.memory cimport arena_zeros, memcpy
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.structs cimport SentenceC, dataset_sentence
@@ -38,7 +38,7 @@ cdef inline void fold(double* product, double* logarithm) noexcept nogil:
 
 
 cdef class Chains:
-    """For the weights at `w`."""
+    """For the weights of the edges."""
 
     def __cinit__(self, Dataset data not None, Layout layout not None, Edges edges not None):
         cdef int64_t n = data.c.n_tok, n_seq = data.c.n_seq, s, t
@@ -67,7 +67,6 @@ cdef class Chains:
     cdef int load_edges(self) except -1 nogil:
         """All edge potentials from the weights."""
         cdef int32_t b
-        self.edges.w = self.w
         self.edges.load_all()
         for b in range(self.layout.c.B):
             measure_rich(self, b)
@@ -91,7 +90,7 @@ cdef class Chains:
         self.lattice.c.shared.range = 0
         sent.b_ptr = NULL
         self.lattice.reserve(&self.layout.c, &sent)
-        K.score(&self.layout.c, self.w, 1.0, &sent, &self.lattice.c)
+        K.score(&self.layout.c, self.edges.w, 1.0, &sent, &self.lattice.c)
         self.width[s] = K.potentials(&self.lattice.c)
         self.offset[s] = 0
         for t in range(sent.T):
@@ -153,9 +152,9 @@ cdef class Chains:
         cdef:
             SentenceC sent = dataset_sentence(&self.data.c, s)
             int64_t first = self.data.c.seq_ptr[s], t
-        lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, 1.0)
+        lattice_load_weights(&self.lattice.c, &self.layout.c, self.edges.w, 1.0)
         self.lattice.reserve(&self.layout.c, &sent)
-        K.score(&self.layout.c, self.w, 1.0, &sent, &self.lattice.c)
+        K.score(&self.layout.c, self.edges.w, 1.0, &sent, &self.lattice.c)
         lattice_expect(&self.lattice.c)
         if not isfinite(self.lattice.c.logz):
             raise not_finite("--l1 or --l2")
@@ -233,7 +232,7 @@ cdef void measure_rich(Chains chains, int32_t b) noexcept nogil:
     cdef int64_t f
     cdef double most = 0
     for f in range(chains.layout.c.b_ptr[b], chains.layout.c.b_ptr[b + 1]):
-        most = fmax(most, fabs(chains.w[chains.layout.c.rich0 + f]))
+        most = fmax(most, fabs(chains.edges.w[chains.layout.c.rich0 + f]))
     chains.edge_size[b] = most
 
 

@@ -27,8 +27,6 @@ distributions agree with the model for all sequences, the gradient of the likeli
 likelihood has many optima; but it is a start.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
-
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fmax, fmin
 from crfkit.loops.atomic cimport crfkit_prefetch_bytes
@@ -37,7 +35,7 @@ from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattic
 from crfkit.weights.layout cimport Layout
 from crfkit.weights.cells cimport feature_cell, rich_features
 from crfkit.memory cimport Arena, arena_reserve, arena_zeros, data_zeros, memcpy
-from crfkit.loops.structs cimport DatasetC, DualC, LatticeC, LayoutC, SentenceC, WayC, dataset_sentence
+from crfkit.loops.structs cimport DatasetC, LatticeC, LayoutC, WayC, dataset_sentence
 from crfkit.trainers.base cimport accuracies, wrong_labels
 
 cdef enum:

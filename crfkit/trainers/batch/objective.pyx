@@ -15,8 +15,6 @@ import array
 
 from crfkit import constants
 
-from libc.stdint cimport uint16_t
-
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_load_weights, lattice_path_score, recursions_of

@@ -8,8 +8,8 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fabs, fmax, isfinite, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_zeros, vector
-from crfkit.trainers.base cimport Trainer, accuracies, not_finite
-from .objective cimport PARTS, Objective
+from crfkit.trainers.base cimport accuracies, not_finite
+from .objective cimport PARTS
 
 from collections import deque
 

@@ -13,7 +13,7 @@ So after its blocks a pass extrapolates along the line from the end of the previ
 doubling the step as long as F falls.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
@@ -59,7 +59,6 @@ cdef class Sbcd(Trainer):
         weight_t* end                   # [n_cells] the weights after the blocks of a pass
         weight_t* before                # [n_cells] and after those of the pass before
         double* count                   # [n_cells] observed values of the features
-        uint8_t* awake                  # [n_cells] features whose weight is not zero, or is about to leave zero
         public double stride            # how far the last pass extrapolated
         double f
         public double bound             # a lower bound of F
@@ -82,13 +81,12 @@ cdef class Sbcd(Trainer):
     def __init__(self, Dataset data, Layout layout, options, initial=None, **unused):
         self.chains = Chains(data, layout, Edges(data, layout, options.recursions))
         self.blocks = Blocks(data, layout, self.chains, options.kappa)
-        self.chains.w = self.blocks.w = self.w
+        self.chains.edges.w = self.blocks.w = self.w
         self.blocks.l1, self.blocks.l2 = options.l1, options.l2
         self.active = <int32_t*>arena_zeros(self, self.blocks.n, sizeof(int32_t))
         self.count = <double*>arena_zeros(self, layout.c.n_cells, sizeof(double))
         self.end = <weight_t*>arena_zeros(self, layout.c.n_cells, sizeof(weight_t))
         self.before = <weight_t*>arena_zeros(self, layout.c.n_cells, sizeof(weight_t))
-        self.blocks.awake = self.awake = <uint8_t*>arena_zeros(self, layout.c.n_cells, 1)
         self.stride = 1
         self.recent = deque(maxlen=options.period + 1)
         self.started = False
@@ -121,7 +119,7 @@ cdef class Sbcd(Trainer):
             double f, g, w, l1 = blocks.l1, l2 = blocks.l2, squares = 0, weights = 0, entropy, most = 0, excess = 0
             bint is_active
         self.n_active = 0
-        memset(self.awake, 1, self.layout.c.n_cells)
+        memset(blocks.awake, 1, self.layout.c.n_cells)
         blocks.sweeps = True
         with nogil:
             entropy = f = self.sum_of_log_z(True)
@@ -139,8 +137,8 @@ cdef class Sbcd(Trainer):
                     g += l2 * w
                     g = soft(g, l1) if w == 0 else g + l1 if w > 0 else g - l1
                     squares += g * g
-                    self.awake[blocks.cell[k]] = w != 0 or g != 0
-                    is_active |= self.awake[blocks.cell[k]]
+                    blocks.awake[blocks.cell[k]] = w != 0 or g != 0
+                    is_active |= blocks.awake[blocks.cell[k]]
                 if is_active:
                     self.active[self.n_active] = block
                     self.n_active += 1

@@ -18,10 +18,9 @@ a warm-up, values are all that is known (scale_by_values). The scales take the p
 
 from crfkit.loops.numbers cimport fmax, fmin, sqrt
 from crfkit.loops.kernels cimport K
-from crfkit.loops.structs cimport LayoutC, weight_t
+from crfkit.loops.structs cimport LayoutC
 from crfkit.memory cimport arena_zeros, memset, restore_vectors, vector
 from crfkit.weights.cells cimport layout_row
-from crfkit.weights.layout cimport Layout
 from .objective cimport PARTS
 
 cdef enum:

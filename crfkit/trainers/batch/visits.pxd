@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 from crfkit.memory cimport Arena
-from crfkit.loops.structs cimport DatasetC, LayoutC, VisitsC
+from crfkit.loops.structs cimport VisitsC
 from .nests cimport Nests
 
 

@@ -11,8 +11,8 @@ from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport data_zeros
-from crfkit.loops.structs cimport CRFKIT_AHEAD, DatasetC, LayoutC, VisitsC
-from .nests cimport Nests, Survey
+from crfkit.loops.structs cimport CRFKIT_AHEAD, DatasetC, LayoutC
+from .nests cimport Survey
 
 cdef enum:
     OFTEN = 4               # occurrences from which a nest mostly saves work
