@@ -68,7 +68,6 @@ cdef class Adf(CalibratedTrainer):
     cdef IdleC[TOGETHER + 1] idle
     cdef double alpha, beta
     cdef double part            # factor on all rates: less than 1 in the last pass of a trial whose windows are long
-    cdef double tried           # the first rate of the trial
     cdef bint long_window       # as long as a trial, or longer
     cdef int64_t given_window, q    # updates after which rates fall: an option, and what is in force
     cdef int32_t window
@@ -109,29 +108,29 @@ cdef class Adf(CalibratedTrainer):
         if leader is not None:
             self.locks, self.q = (<Adf>leader).locks, (<Adf>leader).q
             return
-        self.begin_trial(self.rate0, self.updates_of(data.c.n_seq))
+        self.begin_trial(self.updates_of(data.c.n_seq))
         if sequences is not None:
             self.q = self.updates_of(data.c.n_seq)
         if rates is not None:
             for k in range(n):
-                self.rows[k].rate = min(<double>rates[k], self.first_rate(k, self.rate0))
+                self.rows[k].rate = min(<double>rates[k], self.first_rate(k))
 
-    cdef int begin_trial(self, double rate, int64_t updates) except -1:
+    cdef int begin_trial(self, int64_t updates) except -1:
         cdef int64_t k
         self.q = max(1, self.given_window // self.batch if self.given_window else updates // WINDOWS_A_PASS)
-        self.part, self.tried = 1, rate
+        self.part = 1
         for k in range(pairs_row(&self.layout.c) + 1):
-            self.rows[k].rate, self.rows[k].scale = self.first_rate(k, rate), 1
+            self.rows[k].rate, self.rows[k].scale = self.first_rate(k), 1
             self.rows[k].step = self.rows[k].window = self.rows[k].count = 0
         return 0
 
-    cdef double first_rate(self, int64_t r, double rate) noexcept:
-        """The first rate of row r; `rate` is for values up to 1."""
-        return rate if self.shares == NULL else self.shares[r] * rate
+    cdef double first_rate(self, int64_t r) noexcept:
+        """The first rate of row r; `rate0` is for values up to 1."""
+        return self.rate0 if self.shares == NULL else self.shares[r] * self.rate0
 
     cdef void fall_to(self, double rate) noexcept nogil:
         if self.long_window:
-            self.part = rate / self.tried
+            self.part = rate / self.rate0
 
     cdef double end_trial(self) noexcept:
         self.carry_scales_out(self.w)

@@ -16,7 +16,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef int row_size           # its bytes a row
     cdef BufferC u_values, b_values
 
-    cdef int begin_trial(self, double rate, int64_t updates) except -1
+    cdef int begin_trial(self, int64_t updates) except -1
     cdef void fall_to(self, double rate) noexcept nogil
     cdef double end_trial(self) noexcept
     cdef double penalties(self, double scale) noexcept nogil

@@ -71,8 +71,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
 
     # ------------------------------------------------------------------------------------------ of each trainer
 
-    cdef int begin_trial(self, double rate, int64_t updates) except -1:
-        """Start training at this rate, with so many updates a pass; the weights are set already."""
+    cdef int begin_trial(self, int64_t updates) except -1:
+        """Start training at `rate0`, with so many updates a pass; the weights are set already."""
         raise TypeError("a calibrated trainer without trials")
 
     cdef void fall_to(self, double rate) noexcept nogil:
@@ -170,15 +170,13 @@ cdef class CalibratedTrainer(OnlineTrainer):
             rate = search(self, start, highest, False)
         elif held_out and self.looks_for_paths and self.penalised and self.data.c.n_seq <= FEW and self.data.largest_value <= 1:
             rate = max(rate, min(1, highest))
-        rate = rate or min(1e-3, highest)
-        self.start_trial(start, rate, updates)
-        self.rate0 = rate
-        return 0
+        return self.start_trial(start, rate or min(1e-3, highest), updates)
 
     cdef int start_trial(self, start, double rate, int64_t n) except -1:
         """Start anew from these weights, at this rate, with n updates a pass."""
         self.begin_anew(start)
-        return self.begin_trial(rate, n)
+        self.rate0 = rate
+        return self.begin_trial(n)
 
 
 cdef int load_kind(CalibratedTrainer trainer, BufferC* buffer, const int64_t* ptr, int32_t T, const int32_t* ids, const float* val,
@@ -247,40 +245,35 @@ cdef double search(CalibratedTrainer trainer, start, double highest, bint held_o
 
 
 cdef double trial_loss(CalibratedTrainer trainer, start, double rate, bint held_out) except? -1:
-    """The loss of a trial; infinite where training diverges."""
-    try:
-        return loss_after(trainer, start, rate, held_out)
-    except TrainingError:
-        return INFINITY
-
-
-cdef double loss_after(CalibratedTrainer trainer, start, double rate, bint held_out) except? -1:
-    """The mean loss of a sequence after training on a sample at this rate. Held out: on one quarter, after training on the others;
-    on further quarters until there are enough tokens. Not held out: on the sample itself, with its share of the penalties. Without
-    `penalised` training makes a single pass: in several, a rate that forgets the initial weights would look best."""
+    """The mean loss of a sequence after training on a sample at this rate; infinite where training diverges. Held out: on one quarter,
+    after training on the others; on further quarters until there are enough tokens. Not held out: on the sample itself, with its share of
+    the penalties. Without `penalised` training makes a single pass: in several, a rate that forgets the initial weights would look best."""
     cdef:
         int64_t n = min(trainer.data.c.n_seq, SAMPLES if held_out else TRAINING_SAMPLES), quarter, first, last, k, judged = 0, tokens = 0
         int32_t[2 * SAMPLES] sample
         double loss = 0, scale
         int rounds
     trainer.draw_sample(sample, n)
-    if not held_out:
-        rounds = ROUNDS if trainer.penalised else 0
-        scale = train_at(trainer, start, sample, n, rate, rounds, max(1, (rounds + 1) * n // trainer.data.c.n_seq))
-        loss = trainer.nll(trainer.w, scale, sample, n)
-        return (loss + (trainer.updates_of(n) * trainer.penalties(scale) if trainer.penalised else 0)) / n
-    for quarter in range(4):
-        first, last = n * quarter // 4, n * (quarter + 1) // 4
-        if first == last:
-            continue
-        scale = train_at(trainer, start, sample + last, n - last + first, rate, ROUNDS, 1)
-        loss += trainer.nll(trainer.w, scale, sample + first, last - first)
-        judged += last - first
-        for k in range(first, last):
-            tokens += trainer.data.c.seq_ptr[sample[k] + 1] - trainer.data.c.seq_ptr[sample[k]]
-        if tokens >= ENOUGH:
-            break
-    return loss / judged
+    try:
+        if not held_out:
+            rounds = ROUNDS if trainer.penalised else 0
+            scale = train_at(trainer, start, sample, n, rate, rounds, max(1, (rounds + 1) * n // trainer.data.c.n_seq))
+            loss = trainer.nll(trainer.w, scale, sample, n)
+            return (loss + (trainer.updates_of(n) * trainer.penalties(scale) if trainer.penalised else 0)) / n
+        for quarter in range(4):
+            first, last = n * quarter // 4, n * (quarter + 1) // 4
+            if first == last:
+                continue
+            scale = train_at(trainer, start, sample + last, n - last + first, rate, ROUNDS, 1)
+            loss += trainer.nll(trainer.w, scale, sample + first, last - first)
+            judged += last - first
+            for k in range(first, last):
+                tokens += trainer.data.c.seq_ptr[sample[k] + 1] - trainer.data.c.seq_ptr[sample[k]]
+            if tokens >= ENOUGH:
+                break
+        return loss / judged
+    except TrainingError:
+        return INFINITY
 
 
 cdef double train_at(CalibratedTrainer trainer, start, const int32_t* which, int64_t n, double rate, int rounds, int falling) except? -1:

@@ -175,9 +175,8 @@ cdef class ScaledTrainer(CalibratedTrainer):
 
     # ------------------------------------------------------------------------------------------ the first rate
 
-    cdef int begin_trial(self, double rate, int64_t updates) except -1:
-        self.rate0 = self.rate = rate
-        self.scale, self.age = 1, 0
+    cdef int begin_trial(self, int64_t updates) except -1:
+        self.rate, self.scale, self.age = self.rate0, 1, 0
         return 0
 
     cdef void fall_to(self, double rate) noexcept nogil:
@@ -275,8 +274,8 @@ cdef class Sgd(ScaledTrainer):
             sizes += fabs(self.w[k])
         return ScaledTrainer.penalties(self, scale) + self.l1 * fabs(scale) * sizes
 
-    cdef int begin_trial(self, double rate, int64_t updates) except -1:
-        ScaledTrainer.begin_trial(self, rate, updates)
+    cdef int begin_trial(self, int64_t updates) except -1:
+        ScaledTrainer.begin_trial(self, updates)
         self.due = 0
         if self.l1 > 0:
             memset(self.received, 0, self.layout.c.n_cells * sizeof(double))
