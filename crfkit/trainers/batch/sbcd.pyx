@@ -37,20 +37,6 @@ cdef enum:
 cdef double LEAST_STRIDE = 0.5, MOST_STRIDE = 64
 
 
-def bytes_of_data(Dataset data not None, Layout layout not None) -> int:
-    """Memory besides the weights: recursions of all tokens, matrices of edges, occurrences of attributes."""
-    cdef:
-        int64_t in_u, in_b, matrix = <int64_t>layout.c.L * layout.c.P, kinds = 1, values = 1
-    in_u, in_b = data.n_incidences
-    # With one rich attribute a step there are as many kinds as attributes; with more, nearly as many as steps.
-    if in_b <= data.c.n_tok and (layout.c.B + 1) * <int64_t>layout.c.L <= data.c.n_tok:
-        kinds = layout.c.B + 1
-    if data.c.u_val != NULL:
-        values = 2
-    return (data.c.n_tok * (3 * 8 * <int64_t>layout.c.P + 28) + 3 * 8 * kinds * matrix + 4 * values * (in_u + in_b)
-            + 16 * (<int64_t>layout.c.A + layout.c.B) + 9 * 8 * matrix)
-
-
 cdef class Sbcd(Trainer):
     """Options: l1, l2, max_iter, kappa, epsilon, delta, period, recursions (crfkit.options.Sbcd)."""
     cdef:
@@ -72,7 +58,14 @@ cdef class Sbcd(Trainer):
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
-        return layout.c.n_cells * cls.bytes_per_cell(options, threads) + bytes_of_data(data, layout)
+        # Besides the weights: recursions of all tokens, matrices of edges, occurrences of attributes.
+        cdef int64_t in_u, in_b, matrix = <int64_t>layout.c.L * layout.c.P, kinds = 1, values = 1 if data.c.u_val == NULL else 2
+        in_u, in_b = data.n_incidences
+        # With one rich attribute a step there are as many kinds as attributes; with more, nearly as many as steps.
+        if in_b <= data.c.n_tok and (layout.c.B + 1) * <int64_t>layout.c.L <= data.c.n_tok:
+            kinds = layout.c.B + 1
+        return (layout.c.n_cells * cls.bytes_per_cell(options, threads) + data.c.n_tok * (3 * 8 * <int64_t>layout.c.P + 28)
+                + 3 * 8 * kinds * matrix + 4 * values * (in_u + in_b) + 16 * (<int64_t>layout.c.A + layout.c.B) + 9 * 8 * matrix)
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
