@@ -20,8 +20,10 @@ from crfkit.template.patterns cimport Patterns
 from crfkit.template.regex cimport Regex
 from crfkit.text.rows cimport Rows
 from crfkit.text.writing cimport Output, write_tagged
+from crfkit.trainers.batch.blocks cimport Occurrences
 from crfkit.trainers.batch.dual cimport DualAscent
 from crfkit.trainers.batch.edges cimport Edges
+from crfkit.trainers.batch.nests cimport Nests
 from crfkit.trainers.batch.objective cimport Objective
 
 from array import array
@@ -248,6 +250,21 @@ def curvature_of(DualAscent ascent not None) -> array:
     if cells.shape[0]:
         ascent.add_curvature(&cells[0])
     return found
+
+
+def occurrences_of(Occurrences found not None, int32_t a) -> list[tuple[int, float]]:
+    """The tokens with an attribute, and the values it has there."""
+    return [(found.token[k], found.value[k] if found.value != NULL else 1.0) for k in range(found.ptr[a], found.ptr[a + 1])]
+
+
+def rows_of(Nests nests not None) -> list[list[int]]:
+    """The attributes and nests of each token; -1 - k is nest k."""
+    return [[nests.c.u_id[u] for u in range(nests.c.u_ptr[t], nests.c.u_ptr[t + 1])] for t in range(nests.c.n_tok)]
+
+
+def parts_of(Nests nests not None, int32_t k) -> list[int]:
+    """What nest k adds up."""
+    return [nests.part[i] for i in range(nests.start[k], nests.start[k + 1])]
 
 
 def value_at(Objective objective not None, const double[::1] cells not None, double bound=INFINITY) -> tuple[float, array]:

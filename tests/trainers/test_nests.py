@@ -14,7 +14,7 @@ from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.options import Run
 from crfkit.template.parsing import Template
-from crfkit.testing import value_at
+from crfkit.testing import parts_of, rows_of, value_at
 from crfkit.trainers.batch.nests import Nests, Survey
 from crfkit.trainers.batch.objective import Objective
 
@@ -47,14 +47,14 @@ def expanded(nests, row):
     """The attributes that a row of attributes and nests stands for."""
     found = []
     for a in row:
-        found += expanded(nests, nests.sum(-1 - a)) if a < 0 else [a]
+        found += expanded(nests, parts_of(nests, -1 - a)) if a < 0 else [a]
     return sorted(found)
 
 
 def assert_the_same_attributes(corpus):
     """With nests and without, at each token."""
     nests = Nests(corpus.dataset, corpus.layout)
-    with_nests, without = nests.rows(), Nests(plain(corpus).dataset, corpus.layout).rows()
+    with_nests, without = rows_of(nests), rows_of(Nests(plain(corpus).dataset, corpus.layout))
     assert [expanded(nests, row) for row in with_nests] == [sorted(row) for row in without]
 
 
@@ -99,11 +99,11 @@ def evaluated(data, layout, cells, threads):
 def test_pairs_bring_their_words_along_and_words_their_prefixes():
     corpus = corpus_of(SENTENCES, CHUNKING)
     nests = Nests(corpus.dataset, corpus.layout)
-    rows = nests.rows()
+    rows = rows_of(nests)
     assert nests.n
     assert max(map(len, rows)) < len(LINES) - 3
     names = list(Names(corpus.builder, False))
-    sums = [{names[a].decode() for a in expanded(nests, nests.sum(k))} for k in range(nests.n)]
+    sums = [{names[a].decode() for a in expanded(nests, parts_of(nests, k))} for k in range(nests.n)]
     assert {"U03:a/b", "U01:b", "U00:a", "U04:b", "U05:x"} in sums
 
 
@@ -113,7 +113,7 @@ def test_what_different_cells_spell_alike_is_no_nest():
     corpus = corpus_of(sentences, lines)
     nests = Nests(corpus.dataset, corpus.layout)
     names = list(Names(corpus.builder, False))
-    assert "U02:a/b/c" not in {names[nests.sum(k)[0]].decode() for k in range(nests.n)}
+    assert "U02:a/b/c" not in {names[parts_of(nests, k)[0]].decode() for k in range(nests.n)}
 
 
 @pytest.mark.parametrize("last", [("c", "d", "2:a/b", "P"), ("a", "b", "2:c/d", "P"), ("c", "d", "0:a", "P"), ("a", "b", "0:c", "P")])

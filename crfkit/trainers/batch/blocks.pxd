@@ -14,7 +14,6 @@ cdef inline double soft(double z, double r) noexcept nogil:
 
 
 cdef class Occurrences(Arena):
-    cdef readonly int32_t n
     cdef const int64_t* ptr         # [n+1] occurrences of an attribute: ptr[a] .. ptr[a+1]
     cdef const int32_t* token       # tokens, ascending, each once an attribute
     cdef const float* value         # or NULL: all 1

@@ -51,7 +51,6 @@ cdef class Occurrences:
             raise TrainingError("sbcd takes at most 2,147,483,647 tokens")
         if not rich:
             given = data.c.u_val
-        self.n = n
         self.ptr = ptr = <int64_t*>arena_zeros(self, <int64_t>n + 2, sizeof(int64_t))
         if row == NULL or n == 0:
             return
@@ -81,14 +80,6 @@ cdef class Occurrences:
                     if value != NULL:
                         value[k] = given[u] if given != NULL else 1
                     ptr[id[u]] += 1
-
-    def of(self, int32_t attribute) -> list[tuple[int, float]]:
-        """The tokens with this attribute, and the values it has there."""
-        cdef int64_t k
-        if not 0 <= attribute < self.n:
-            raise IndexError(f"attribute {attribute} of {self.n}")
-        return [(self.token[k], self.value[k] if self.value != NULL else 1.0)
-                for k in range(self.ptr[attribute], self.ptr[attribute + 1])]
 
 
 cdef class Blocks:

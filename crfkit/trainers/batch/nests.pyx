@@ -143,21 +143,11 @@ cdef class Nests:
                 rewrite(self, &data.c, survey)
         self.sums = <double*>arena_zeros(self, <int64_t>self.n * layout.c.P, sizeof(double))
 
-    def sum(self, int32_t nest):
-        """What a nest adds up: attributes, and -1 - k for nest k."""
-        if not 0 <= nest < self.n:
-            raise IndexError(f"nest {nest}")
-        return [self.part[k] for k in range(self.start[nest], self.start[nest + 1])]
-
     cdef void release(self) noexcept:
         """Give back the rewritten data."""
         buffer_free(&self.u_ptr)
         buffer_free(&self.u_id)
         memset(&self.c, 0, sizeof(DatasetC))
-
-    def rows(self):
-        """The attributes and nests of each token."""
-        return [[self.c.u_id[u] for u in range(self.c.u_ptr[t], self.c.u_ptr[t + 1])] for t in range(self.c.n_tok)]
 
     cdef void add_up(self, const LayoutC* layout, const weight_t* w, int64_t from_label, int64_t to_label) noexcept nogil:
         """Compute the sums of weights, for labels from .. to - 1."""
