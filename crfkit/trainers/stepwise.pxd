@@ -1,6 +1,6 @@
 """What all online trainers share."""
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 from crfkit.data.ordered cimport Ordered
 from crfkit.lattice.lattice cimport Lattice
@@ -19,6 +19,7 @@ cdef class OnlineTrainer(Trainer):
     cdef public int64_t steps       # updates made so far
     cdef readonly int threads
     cdef int64_t batch              # sequences an update is made from
+    cdef uint16_t* path             # room for that of a sequence
     cdef weight_t* out              # where changes go: w, or a buffer that is added to w at the end of a batch
     cdef bint pairs_known           # the lattice holds the current weights of label pairs
     cdef Dropout dropout            # what leaves out attributes, or None

@@ -1,6 +1,6 @@
 """Dual coordinate ascent, for the trainer that begins with it."""
 
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport BufferC
 from crfkit.loops.structs cimport DualC, SentenceC
@@ -16,7 +16,6 @@ cdef class DualAscent(OnlineTrainer):
         double enough                       # the smallest one that is not left out
         public int64_t visited
         BufferC way
-        uint16_t* best                      # room for a path, where wrong labels are counted
         float* left                         # by sequence: its squared distance at its last visit,
         float* told                         # its negative log-likelihood then,
         int32_t* wrong                      # and its wrong labels, where these are counted, else NULL

@@ -85,7 +85,6 @@ cdef class DualAscent(OnlineTrainer):
         self.find_overlaps(data.c.u_ptr, data.c.u_id, data.c.u_val)
         if options.train_accuracy:
             self.wrong = <int32_t*>data_zeros(self, n, sizeof(int32_t))
-            self.best = <uint16_t*>arena_zeros(self, data.c.longest, sizeof(uint16_t))
         self.left, self.told = self.zeros(n), self.zeros(n)
         self.rich_start = <int64_t*>data_zeros(self, n, sizeof(int64_t))
         for s in range(n if data.c.b_ptr != NULL else 0):
@@ -197,7 +196,7 @@ cdef class DualAscent(OnlineTrainer):
             return 0
         score(self, sent)
         if self.wrong != NULL:
-            self.wrong[s] = <int32_t>wrong_labels(lat, sent, self.best)
+            self.wrong[s] = <int32_t>wrong_labels(lat, sent, self.path)
         lattice_expect(lat)
         self.told[s] = <float>(sent.weight * (lat.logz - lattice_path_score(lat, sent.label)))
         K.add_pairs(lat, 1.0)

@@ -14,7 +14,7 @@ Sequences are visited in CRFsuite's order with the rand() of glibc, since the or
 
 import array
 
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fmin, log, sqrt
@@ -93,7 +93,6 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
     """Options: `rule`, CRFsuite's name of the algorithm; average; and its parameters type, c, error_sensitive, variance and gamma.
     The loss is the sum of l (passive), of b + e (arow), or of the part of wrong labels."""
     cdef Differences differences
-    cdef uint16_t* best
     cdef Orders orders
     cdef Rule rule
     cdef int kind
@@ -106,7 +105,6 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
         cdef int64_t k
         self.rule, self.kind, self.sensitive = RULES[options.rule], options.type, options.error_sensitive
         self.c, self.gamma, self.differences = options.c, options.gamma, Differences()
-        self.best = <uint16_t*>arena_zeros(self, data.c.longest, sizeof(uint16_t))
         if self.rule == AROW:
             self.s = <double*>arena_zeros(self, layout.c.n_cells, sizeof(double))
             for k in range(layout.c.n_cells):
@@ -123,15 +121,14 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:
             LatticeC* lat = &self.lattice.c
-            uint16_t* best = self.best
             double more, short, by = 1
             int64_t wrong
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
-        wrong = wrong_labels(lat, sent, best)
+        wrong = wrong_labels(lat, sent, self.path)
         if not wrong:
             return 0
-        self.differences.compare(&self.layout.c, sent, best, 1)
-        more = lattice_path_score(lat, best) - lattice_path_score(lat, sent.label)
+        self.differences.compare(&self.layout.c, sent, self.path, 1)
+        more = lattice_path_score(lat, self.path) - lattice_path_score(lat, sent.label)
         if self.rule == PERCEPTRON:
             short = <double>wrong / sent.T
         elif self.rule == PASSIVE:

@@ -3,12 +3,11 @@
 Where the best path differs from the true one, features of the true path gain 1 and those of the other lose 1.
 """
 
-from libc.stdint cimport int64_t, uint16_t
+from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_zeros
 from crfkit.loops.structs cimport LatticeC, SentenceC
 from crfkit.trainers.base cimport wrong_labels
 from .paths cimport AveragedTrainer, Paths
@@ -16,13 +15,11 @@ from .paths cimport AveragedTrainer, Paths
 
 cdef class Perceptron(AveragedTrainer):
     """The loss is the number of wrong labels."""
-    cdef uint16_t* best
     cdef Paths paths
 
     measured_steps = False
 
     def __init__(self, Dataset data, Layout layout, options, **unused):
-        self.best = <uint16_t*>arena_zeros(self, data.c.longest, sizeof(uint16_t))
         self.paths = Paths(layout)
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
@@ -31,8 +28,8 @@ cdef class Perceptron(AveragedTrainer):
             int64_t wrong
             double certain = 1
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
-        wrong = wrong_labels(lat, sent, self.best)
+        wrong = wrong_labels(lat, sent, self.path)
         if wrong:
-            self.paths.follow(self, sent, self.best, &certain, 1, sent.weight, self.u)
+            self.paths.follow(self, sent, self.path, &certain, 1, sent.weight, self.u)
         loss[0] += wrong
         return 0

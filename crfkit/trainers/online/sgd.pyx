@@ -78,7 +78,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
         return 0
 
     cdef void shrink(self) noexcept nogil:
-        """The weight decay of one update."""
+        """The penalties of one update."""
         self.scale *= 1 - self.rate * self.penalty
         if self.scale < SMALLEST:
             self.fold_scale()
@@ -222,13 +222,10 @@ cdef class Sgd(ScaledTrainer):
         lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, self.scale)
         loss[0] += self.expect(self.w, self.scale, self.scored(sent, &own))
         gain = self.gain(sent.weight)
-        self.learn(self.learned(sent, &own), gain, gain, loss)
-        if self.batch == 1:
-            self.due += self.rate * self.l1 / self.scale
-        return 0
+        return self.learn(self.learned(sent, &own), gain, gain, loss)
 
-    cdef void close_batch(self) noexcept nogil:
-        ScaledTrainer.close_batch(self)
+    cdef void shrink(self) noexcept nogil:
+        ScaledTrainer.shrink(self)
         self.due += self.rate * self.l1 / self.scale
 
     cdef void clip_used(self, const SentenceC* sent) noexcept nogil:
