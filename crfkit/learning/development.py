@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 class _InMemory(io.BytesIO):
     """A file in memory, so that it may change during training."""
 
-    def __init__(self, entry: Any):
-        data, self.name = contents(entry)
+    def __init__(self, data: bytes, name: str):
         super().__init__(data)
+        self.name = name
 
 
 def _parsed(sentences: Any, header: dict[str, Any]) -> Rows:
@@ -51,7 +51,7 @@ class DevSet:
     def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int, comments: bool = False):
         data = listed(data)
         entries = data if isinstance(data, (list, tuple)) else [data]
-        self.data: list[Any] = [_parsed(data, header)] if is_rows(data) else [_InMemory(entry) for entry in entries]
+        self.data: list[Any] = [_parsed(data, header)] if is_rows(data) else [contents(entry) for entry in entries]
         self.corpus, self.header, self.threads, self.comments = corpus, header, threads, comments
         self.scheme = "auto" if marks_chunks(header["labels"]) else "none"
 
@@ -74,11 +74,11 @@ class DevSet:
 
     def contents(self) -> Iterator[bytes]:
         """All of it as bytes."""
-        for entry in self.data:
-            if isinstance(entry, _InMemory):
-                yield entry.getvalue()
+        for one in self.data:
+            if isinstance(one, Rows):
+                yield repr((one.sentences(), one.attributes() if self.header["format"] == "crfsuite" else None)).encode()
             else:
-                yield repr((entry.sentences(), entry.attributes() if self.header["format"] == "crfsuite" else None)).encode()
+                yield one[0]
 
     def size(self) -> int:
         """How many sequences there are."""
@@ -86,16 +86,13 @@ class DevSet:
 
     def _rows(self) -> Iterator[Rows]:
         """The rows of one block after the other."""
-        self._rewind()
         label = self.header["label_column"]
         name = None if label is None else self.header["column_names"][label]
-        for rows, _ in parsed_blocks(self.data, self.header["format"], name, comments=self.comments, loose=self.header.get("dialect") is not None):
+        for rows, _ in parsed_blocks(self._opened(), self.header["format"], name, comments=self.comments, loose=self.header.get("dialect") is not None):
             yield rows
 
-    def _rewind(self) -> None:
-        for entry in self.data:
-            if isinstance(entry, _InMemory):
-                entry.seek(0)
+    def _opened(self) -> list[Any]:
+        return [one if isinstance(one, Rows) else _InMemory(*one) for one in self.data]
 
     def scores(self, weights: array.array) -> dict[str, float]:
         """Scores of the weights, and under "score" the one to compare: the F-measure if labels form chunks, else the accuracy."""
@@ -112,8 +109,7 @@ class DevSet:
 
     def _labelled(self, tagger: Tagger) -> Any:
         """The labels of the data, and those that the tagger gives."""
-        self._rewind()
-        return tagger.tag_with_gold(self.data, threads=self.threads, comments=self.comments)
+        return tagger.tag_with_gold(self._opened(), threads=self.threads, comments=self.comments)
 
     def _compared(self, tagger: Tagger, gold: list[list[str]], predicted: list[list[str]]) -> dict[str, float]:
         from crfkit.evaluation.evaluate import evaluate

@@ -32,31 +32,27 @@ class DistributedObjective(Sharded):
                 survey.add(*answer["survey"])
             merge(terms, answer["terms"], not plain)
 
-        self._ask("look_around", {"survey": survey is not None, "sums": plain}, accept)
+        self._ask("look_around", lambda *_: {"survey": survey is not None, "sums": plain}, accept)
         sums = terms
         if not plain:
             sums = array.array("d", [0.0]) * len(terms)
-            self._ask("sums", {"largest": terms}, lambda _, answer: merge(sums, answer))
+            self._ask("sums", lambda *_: {"largest": terms}, lambda _, answer: merge(sums, answer))
         merged = None if survey is None else list(survey.found())
         corpus.common.append(("share_whole", {"survey": merged, "sums": sums, "threads": each, "counts": counts}))
         super().__init__(layout, l2, threads, data.n_tokens, data.n_sequences, (terms, sums) if data.has_values else None)
 
-    def _ask(self, verb: str, arguments: dict[str, Any], accept: Callable[..., Any]) -> None:
+    def _ask(self, verb: str, arguments: Callable[[set[Any], list[int]], dict[str, Any]], accept: Callable[..., Any]) -> None:
         """Have a step done for all shards, group by group."""
-        self.crew.run(
-            self.jobs,
-            lambda memory, own: [*self._grouped(memory, own), [verb, {"shards": own, **arguments}]],
-            accept,
-            grouped=True,
-        )
 
-    def _grouped(self, memory: set[Any], own: list[int]) -> list[Any]:
-        steps = self.corpus.catching_up(memory, own)
-        new = [shard for shard in own if ("group", shard) not in memory]
-        if new:
-            memory.update(("group", shard) for shard in new)
-            steps.append(["group", {"shards": new}])
-        return steps
+        def steps(memory: set[Any], own: list[int]) -> list[Any]:
+            before = self.corpus.catching_up(memory, own)
+            new = [shard for shard in own if ("group", shard) not in memory]
+            if new:
+                memory.update(("group", shard) for shard in new)
+                before.append(["group", {"shards": new}])
+            return [*before, [verb, {"shards": own, **arguments(memory, own)}]]
+
+        self.crew.run(self.jobs, steps, accept, grouped=True)
 
     def collect(self, weights: Any, bound: float) -> Any:
         losses: dict[int, Any] = {}
@@ -86,16 +82,13 @@ class DistributedObjective(Sharded):
                 losses[shard] = found[at : at + size]
                 at += size
 
-        def steps(memory: set[Any], own: list[int]) -> list[Any]:
+        def arguments(memory: set[Any], own: list[int]) -> dict[str, Any]:
             cells = self.cells.get(tuple(own)) if ("cells", tuple(own)) in memory else None
             memory.add(("cells", tuple(own)))
-            sent = {"weights": weights if cells is None else picked(weights, cells), "sparse": cells is not None}
-            return [
-                *self._grouped(memory, own),
-                ["evaluate", {"shards": own, "bound": None if bound == float("inf") else bound, **sent}],
-            ]
+            sent = weights if cells is None else picked(weights, cells)
+            return {"bound": None if bound == float("inf") else bound, "weights": sent, "sparse": cells is not None}
 
-        self.crew.run(self.jobs, steps, accept, grouped=True)
+        self._ask("evaluate", arguments, accept)
         self.cells = {own: cells for own, cells in self.cells.items() if own in met}  # whoever died had other groups
         if given_up:
             return None
