@@ -88,7 +88,6 @@ class Run:
         None, "Refuse to train if it would take more memory than this, such as 2G.", parse=size, metavar="SIZE",
         words="a size such as 800M or 2G",
     )  # fmt: skip
-
     weights: str = option(
         "float32",
         "Number format of the weights in the model file: float16 takes half the space, int8 a quarter. With --dev, the loss in score "

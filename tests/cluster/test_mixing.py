@@ -203,7 +203,7 @@ def test_the_largest_shard_has_no_large_values(tmp_path, monkeypatch):
         lines.append(f"{label}\tx{label if rng.random() < 0.9 else 'A'}:{1 if s < 300 else 300}\ty:1\n\n")
     (tmp_path / "train.txt").write_text("".join(lines))
     asked = []
-    monkeypatch.setattr(Mixing, "_changed", lambda self, shard, own=Mixing._changed: asked.append(self.shares) or own(self, shard))
+    monkeypatch.setattr(Mixing, "_job", lambda self, shard, own=Mixing._job: asked.append(self.shares) or own(self, shard))
     monkeypatch.setattr(driver, "CHUNK_TOKENS", 1)
     with_workers(monkeypatch, str(tmp_path / "train.txt"), None, "adf", 1, format="crfsuite", passes=2, shards=2)
     assert all(asked)
