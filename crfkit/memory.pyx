@@ -129,10 +129,11 @@ cdef int buffer_grow(BufferC* b, int64_t n, int64_t size) except -1 nogil:
 
 cdef void buffer_free(BufferC* b) noexcept nogil:
     """Give the memory back at once; the buffer is empty and usable again, owned or not."""
-    if b.folder != NULL:
-        file_free(b)
-    else:
+    if b.folder == NULL:
         free(b.block)
+    elif b.block != NULL:
+        munmap(b.block, <size_t>b.capacity)
+        close(b.file)
     b.block, b.data, b.capacity = NULL, NULL, 0
 
 
@@ -206,12 +207,6 @@ cdef int file_grow(BufferC* b, int64_t wanted) except -1 nogil:
             raise FileError(f"{os.fsdecode(<bytes>b.folder)}: no room for {wanted:,} bytes of data: {reason}")
     b.capacity = wanted
     return 0
-
-
-cdef void file_free(BufferC* b) noexcept nogil:
-    if b.block != NULL:
-        munmap(b.block, <size_t>b.capacity)
-        close(b.file)
 
 
 cdef int transfer(BufferC* b, bint writing, char* data, int64_t n, int64_t at) except -1 nogil:

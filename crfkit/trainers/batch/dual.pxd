@@ -27,7 +27,6 @@ cdef class DualAscent(OnlineTrainer):
         double* entropy                     # lower bound of each sequence's entropy; NULL: not wanted
 
     cdef float* zeros(self, int64_t n) except NULL
-    cdef double penalty(self) noexcept nogil
     cdef DualC dual_of(self, int64_t s, bint observed=*) noexcept nogil
     cdef int find_overlaps(self, const int64_t* u_ptr, const int32_t* u_id, const float* u_val) except -1
     cdef void advance(self, const SentenceC* sent, const DualC* dual, double part) noexcept nogil

@@ -104,10 +104,6 @@ cdef class DualAscent(OnlineTrainer):
     cdef float* zeros(self, int64_t n) except NULL:
         return <float*>data_zeros(self, n, sizeof(float))
 
-    cdef double penalty(self) noexcept nogil:
-        """l2/2 |w|^2"""
-        return 0.5 * self.l2 * K.dot_floats(self.layout.c.n_cells, self.w, self.w)
-
     cdef DualC dual_of(self, int64_t s, bint observed=False) noexcept nogil:
         cdef DualC dual = self.observed if observed else self.first
         dual.node += self.data.c.seq_ptr[s] * self.layout.c.P

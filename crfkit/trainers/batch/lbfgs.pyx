@@ -77,7 +77,7 @@ cdef class Lbfgs(QuasiNewton):
         for _ in range(self.options.warm_up):
             memcpy(self.w_old, ascent.w, self.n * sizeof(weight_t))
             try:
-                objective = ascent.run_pass(should_stop)["loss"] + ascent.penalty()
+                objective = ascent.run_pass(should_stop)["loss"] + 0.5 * ascent.l2 * K.dot_floats(self.n, ascent.w, ascent.w)
             except TrainingError:
                 return          # the weights diverge
             yield {"loss": objective, **ascent.measures()}

@@ -87,9 +87,11 @@ cdef class Owlqn(QuasiNewton):
 
     def set_l1(self, double l1) -> None:
         """Go on with another penalty, from the weights as they are (warm start)."""
-        self.l1 = l1
-        self.restart()
-        self.ascended = 0
+        if self.history is None:
+            raise TypeError("another beginning after the end")
+        self.history.forget()
+        self.recent.clear()
+        self.l1, self.converged, self.started, self.bound, self.ascended = l1, None, False, 0, 0
         if self.ascent is not None:
             self.ascent.set_l1(l1)
 

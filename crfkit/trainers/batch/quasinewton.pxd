@@ -52,7 +52,6 @@ cdef class QuasiNewton(Trainer):
         object recent
 
     cdef int start(self) except -1
-    cdef int restart(self) except -1
     cdef void exchange(self) noexcept nogil
     cdef report(self)
     cdef int check(self) except -1

@@ -181,15 +181,6 @@ cdef class QuasiNewton(Trainer):
     def finish(self):
         self.history = None
 
-    cdef int restart(self) except -1:
-        """Begin again at w, after what is minimised has changed."""
-        if self.history is None:
-            raise TypeError("another beginning after the end")
-        self.history.forget()
-        self.recent.clear()
-        self.converged, self.started, self.bound = None, False, 0
-        return 0
-
     cdef void exchange(self) noexcept nogil:
         """Swap the point and the old point."""
         cdef weight_t* w = self.w

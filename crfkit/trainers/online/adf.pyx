@@ -72,16 +72,11 @@ cdef class Adf(CalibratedTrainer):
     cdef int64_t given_window, q    # updates after which rates fall: an option, and what is in force
     cdef int32_t window
 
-    lock_free = True
     rates_of_rows = True
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
         return super(Adf, cls).expected_bytes(data, layout, options, threads) + sizeof(AdfRowC) * (<int64_t>layout.c.A + layout.c.B)
-
-    @staticmethod
-    def bytes_per_cell(options, int threads) -> int:
-        return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for the model
 
     def __init__(self, Dataset data, Layout layout, options, leader=None, rates=None, sequences=None, found=None, shares=True, **unused):
         """For a window of a stream: `sequences` up to its end, `rates` of all rows at its start. `found` and `shares` as in ScaledTrainer."""

@@ -57,12 +57,17 @@ cdef bint has_usual_values(double largest) noexcept:
 cdef class CalibratedTrainer(OnlineTrainer):
     """`rate0` is the first learning rate."""
 
+    lock_free = True
     numbers = OnlineTrainer.numbers + ("rate0",)
     looks_for_paths = False     # learns from the best paths, not from expectations over all paths
     seeks_optimum = False       # minimises the penalised negative log-likelihood
 
     def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
         self.lattice.list_features(&layout.c, recursions_of(recursions), not self.looks_for_paths)
+
+    @staticmethod
+    def bytes_per_cell(options, int threads) -> int:
+        return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for trials of rates and for the model
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:

@@ -76,9 +76,10 @@ cdef class Orders(Arena):
             j = self.random() % self.n
             self.last[j], self.last[k] = self.last[k], self.last[j]
 
-    cdef void next_pass(self, OnlineTrainer trainer) noexcept:
+    cdef int next_pass(self, OnlineTrainer trainer) except -1:
         self.draw()
         memcpy(trainer.sequences, self.last, self.n * sizeof(int32_t))
+        return 0
 
 
 def shuffled(int32_t n):
@@ -115,8 +116,7 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
         return self.steps + 1
 
     cdef int begin_pass(self) except -1:
-        self.orders.next_pass(self)
-        return 0
+        return self.orders.next_pass(self)
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:
@@ -206,8 +206,7 @@ cdef class CrfsuiteSgd(ScaledTrainer):
         return loss + 0.5 * self.penalty * n * norm
 
     cdef int begin_pass(self) except -1:
-        self.orders.next_pass(self)
-        return 0
+        return self.orders.next_pass(self)
 
     cdef int begin_update(self) except -1 nogil:
         ScaledTrainer.begin_update(self)

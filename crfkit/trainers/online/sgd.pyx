@@ -46,12 +46,7 @@ cdef inline double falling_rate(ScaledTrainer trainer) noexcept nogil:
 cdef class ScaledTrainer(CalibratedTrainer):
     """A subclass implements `step`, which calls `gain` once it is done with the scores."""
 
-    lock_free = True
     numbers = CalibratedTrainer.numbers + ("scale", "age", "decay")
-
-    @staticmethod
-    def bytes_per_cell(options, int threads) -> int:
-        return OnlineTrainer.bytes_per_cell(options, threads) + 6      # copies for trials of rates and for the model
 
     def __init__(self, Dataset data, Layout layout, options, leader=None, found=None, shares=True, **unused):
         """`found`: a trial chose the rate in the options, not the user; `shares`: attributes with values above 1 may then have a lower one."""
