@@ -46,6 +46,12 @@ def test_a_data_set_without_data():
     assert one.n_tokens == 1
 
 
+@pytest.mark.parametrize("offsets", [([], [0]), ([0, 1], None)])
+def test_a_data_set_without_offsets(offsets):
+    with pytest.raises(ValueError, match="no offsets"):
+        Dataset(*offsets)
+
+
 @pytest.mark.parametrize(
     "asked",
     [

@@ -109,7 +109,8 @@ cdef class Dataset:
         n_tok = (<int64_t*>self.seq_ptr.data)[n_seq]
         check_rows(<int64_t*>self.seq_ptr.data, n_seq, NULL, n_tok, 0)
         n_u_id, n_b_id = load(self, &self.u_id, u_id, "i"), load(self, &self.b_id, b_id, "i")
-        load(self, &self.u_ptr, u_ptr, "q", n_tok + 1)
+        if not load(self, &self.u_ptr, u_ptr, "q", n_tok + 1):
+            raise ValueError("no offsets of attributes")
         check_rows(<int64_t*>self.u_ptr.data, n_tok, <int32_t*>self.u_id.data, n_u_id, n_u)
         if load(self, &self.b_ptr, b_ptr, "q", n_tok + 1):
             check_rows(<int64_t*>self.b_ptr.data, n_tok, <int32_t*>self.b_id.data, n_b_id, n_b)
