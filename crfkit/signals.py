@@ -6,7 +6,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
@@ -27,3 +27,13 @@ def taken(wanted: Callable[[Any], bool], handle: Callable[[int, Any], Any]) -> I
     finally:
         for number, handler in own.items():
             signal.signal(number, handler)
+
+
+class _Ended(KeyboardInterrupt):
+    """From another signal than Ctrl-C. Where KeyboardInterrupt itself comes within `exec`, as while dataclasses are made, `python -m` ends by
+    SIGINT in the end, whatever exit code was chosen."""
+
+
+def interrupt(number: int) -> NoReturn:
+    """End what is being done, since this signal came."""
+    raise KeyboardInterrupt if number == signal.SIGINT else _Ended

@@ -306,6 +306,16 @@ def test_ctrl_c_between_what_commands_do(handler):
     assert (done.returncode, done.stderr) == ((0, b"") if handler == "SIG_IGN" else (-signal.SIGINT, b""))
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_a_signal_while_code_is_made_of_text(tmp_path, number, code):
+    """As in the making of dataclasses. Python ends by SIGINT whoever was interrupted there, where it was started with -m."""
+    text = f"import click, os\nmade = click.Group.invoke\ndef invoke(*given):\n    exec('os.kill(os.getpid(), {number:d})')\n    return made(*given)\n"
+    (tmp_path / "hit.py").write_text(f"{text}click.Group.invoke = invoke\nfrom crfkit.programs import crfkit\ncrfkit()\n")
+    path = os.pathsep.join(filter(None, [str(tmp_path), *sys.path]))
+    done = subprocess.run([sys.executable, "-m", "hit", "templates"], env=os.environ | {"PYTHONPATH": path}, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (code, b"", b"")
+
+
 @pytest.mark.steady
 @pytest.mark.parametrize(
     ("number", "code", "algorithm"),

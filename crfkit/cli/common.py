@@ -16,7 +16,7 @@ import click
 
 from crfkit.errors import CrfkitError, FileError, OptionError, one_line
 from crfkit.replacing import flush_all, replacing, write_all
-from crfkit.signals import taken
+from crfkit.signals import interrupt, taken
 
 DEBUG = "crfkit.debug"
 
@@ -174,7 +174,7 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
 
     def end(number: int, _frame: Any) -> None:
         heard.append(number)
-        raise KeyboardInterrupt
+        interrupt(number)
 
     try:
         with taken(lambda handler: handler is signal.SIG_DFL, end):  # as Ctrl-C does, so that no half-written files are left behind

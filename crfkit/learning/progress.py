@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from crfkit.bars import bar_on
 from crfkit.errors import CrfkitWarning, OptionError, in_python, one_line, warn_caller
 from crfkit.options import PROGRESS_MODES
-from crfkit.signals import taken
+from crfkit.signals import interrupt, taken
 from crfkit.values import shown
 
 _UNWRITABLE = (OSError, ValueError)  # the latter from a stream that was closed
@@ -53,7 +53,7 @@ class StopRequest:
         again = self.signal is not None
         self.signal = number
         if again or not self.armed:
-            raise KeyboardInterrupt
+            interrupt(number)
 
 
 class Progress:
