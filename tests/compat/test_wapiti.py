@@ -344,6 +344,11 @@ def test_patches_that_are_none(line, message):
     assert done.stderr.splitlines()[-1] == f"crfkit: error: <stdin>:1: {message}"
 
 
+def test_a_model_from_a_pipe_is_named():
+    said = run("dump", code=1, stdin="B I\n").stderr.splitlines()[-1]
+    assert said == "crfkit: error: <stdin>: not a crfkit model: a text file; the model is what crfkit learn writes"
+
+
 def test_usage_errors():
     assert "--foo" in run("train", "--foo", code=2).stderr
     assert "No such command 'x'" in run("x", code=2).stderr

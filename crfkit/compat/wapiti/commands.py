@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS, PATH, ErrorsAsLines, is_given, is_live, note, opened
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import OptionError, UnsupportedError
+from crfkit.modelbytes import held
 from crfkit.replacing import check_writable, refuse_overwriting, write_all, write_lines, write_texts
 from crfkit.text.opening import contents
 from crfkit.values import as_bytes
@@ -192,7 +192,7 @@ def _as_wapiti(path: str) -> Parts:
     data, name = contents(path)
     if not data.startswith(wapiti.START):
         try:
-            data = foreign.model_bytes(foreign.read(name if os.path.isfile(name) else data), wapiti.NAME)
+            data = foreign.model_bytes(foreign.read(held(data)._replace(name=name)), wapiti.NAME)
         except UnsupportedError as error:
             raise UnsupportedError(f"{name}: {error.message}") from None
     return wapiti.read_file(data, name)
