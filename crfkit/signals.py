@@ -29,11 +29,15 @@ def taken(wanted: Callable[[Any], bool], handle: Callable[[int, Any], Any]) -> I
             signal.signal(number, handler)
 
 
-class _Ended(KeyboardInterrupt):
+class Ended(KeyboardInterrupt):
     """From another signal than Ctrl-C. Where KeyboardInterrupt itself comes within `exec`, as while dataclasses are made, `python -m` ends by
     SIGINT in the end, whatever exit code was chosen."""
+
+    def __init__(self, number: int):
+        super().__init__(number)
+        self.number = number
 
 
 def interrupt(number: int) -> NoReturn:
     """End what is being done, since this signal came."""
-    raise KeyboardInterrupt if number == signal.SIGINT else _Ended
+    raise KeyboardInterrupt if number == signal.SIGINT else Ended(number)

@@ -306,6 +306,7 @@ def test_ctrl_c_between_what_commands_do(handler):
     assert (done.returncode, done.stderr) == ((0, b"") if handler == "SIG_IGN" else (-signal.SIGINT, b""))
 
 
+@pytest.mark.steady
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
 def test_a_signal_while_code_is_made_of_text(tmp_path, number, code):
     """As in the making of dataclasses. Python ends by SIGINT whoever was interrupted there, where it was started with -m."""

@@ -16,7 +16,7 @@ import click
 
 from crfkit.errors import CrfkitError, FileError, OptionError, one_line
 from crfkit.replacing import flush_all, replacing, write_all
-from crfkit.signals import interrupt, taken
+from crfkit.signals import Ended, interrupt, taken
 
 DEBUG = "crfkit.debug"
 
@@ -170,14 +170,9 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
     0: the reader of our output went away; 1: any error; 128 and the number of the signal that ended it, 130 for Ctrl-C. Usage
     errors are left to click, which ends with 2.
     """
-    heard: list[int] = []
-
-    def end(number: int, _frame: Any) -> None:
-        heard.append(number)
-        interrupt(number)
-
     try:
-        with taken(lambda handler: handler is signal.SIG_DFL, end):  # as Ctrl-C does, so that no half-written files are left behind
+        # as Ctrl-C does, so that no half-written files are left behind
+        with taken(lambda handler: handler is signal.SIG_DFL, lambda number, _: interrupt(number)):
             yield
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -191,8 +186,9 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
             import traceback
 
             traceback.print_exc()
-        if _interrupted(error):
-            raise click.exceptions.Exit(128 + (heard or [signal.SIGINT])[0]) from None
+        interruption = _interruption(error)
+        if interruption is not None:
+            raise click.exceptions.Exit(128 + (interruption.number if isinstance(interruption, Ended) else signal.SIGINT)) from None
         note(f"error: {_describe(error)}")
         _abandon(sys.stdout)
         raise click.exceptions.Exit(1) from None
@@ -200,9 +196,11 @@ def errors_as_lines(ctx: click.Context) -> Iterator[None]:
         _abandon(sys.stderr)
 
 
-def _interrupted(error: BaseException | None) -> bool:
-    """Whether it comes from Ctrl-C: an import or the making of a class that is interrupted may end in another error."""
-    return error is not None and (isinstance(error, KeyboardInterrupt) or _interrupted(error.__cause__ or error.__context__))
+def _interruption(error: BaseException | None) -> KeyboardInterrupt | None:
+    """What it comes from, if that is a signal: an import or the making of a class that is interrupted may end in another error."""
+    if error is None or isinstance(error, KeyboardInterrupt):
+        return error
+    return _interruption(error.__cause__ or error.__context__)
 
 
 class ErrorsAsLines:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -342,6 +343,18 @@ def test_patches_that_are_none(line, message):
     trained("-i", "1", name="good")
     done = run("update", "-m", "good", code=1, stdin=line + "\n")
     assert done.stderr.splitlines()[-1] == f"crfkit: error: <stdin>:1: {message}"
+
+
+@pytest.mark.steady
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_while_data_are_read(number, code):
+    """There is nothing to save yet, and the exit code is that of the signal."""
+    command = [sys.executable, "-c", "from crfkit.programs import wapiti; wapiti()", "train", "-p", "patterns", "-", "model"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0) as process:
+        process.stdin.write(b"the D O\n" * (1 << 17))  # more than a pipe holds: it reads
+        process.send_signal(number)
+        assert process.wait(timeout=60) == code
+    assert not Path("model").exists()
 
 
 def test_a_model_from_a_pipe_is_named():
