@@ -52,6 +52,24 @@ def test_a_first_line_that_seems_to_name_the_columns(tmp_path, monkeypatch, file
         assert found in said if found else "names the columns" not in said
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "hinted"),
+    [
+        ("Ada/NNP runs/VBZ", "Ada/NNP runs/VBZ 1/2/CD ./.", True),
+        ("Ada_NNP runs_VBZ ._.", "Ada_NNP runs_VBZ home_RB ._.", True),
+        ("Ada NNP", "Ada/NNP runs VBZ", False),
+        ("Ada NNP", "runs / VBZ", False),
+        ("1/2 CD X", "km/h B_NP", False),  # a cell is missing
+    ],
+)
+def test_a_sentence_in_a_line_is_told_from_a_row(tmp_path, first, second, hinted):
+    (tmp_path / "template").write_text("U:%x[0,0]\n")
+    (tmp_path / "train").write_text(f"{first}\n{second}\n")
+    hint = " (expected one token per line, and its tag in another column, not a sentence of word/TAG)" * hinted
+    expected = f"train:2: found {len(second.split())} columns, expected {len(first.split())} as in train:1{hint}"
+    assert error("learn", "template", "train", "m") == expected
+
+
 def test_conllu_without_words(tmp_path):
     (tmp_path / "train").write_text("# text = a\n1-2\ta" + "\t_" * 8 + "\n\n")
     (tmp_path / "template").write_text("U:%x[0,form]\n")

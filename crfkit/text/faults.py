@@ -43,13 +43,21 @@ class Found(NamedTuple):
 NO_TOKENS = "no tokens: expected one token per line and a blank line after each sentence"
 COMMENTS_HINT = " (--comments passes over lines before a sentence that begin with '#')"
 CONLLU_HINT = " (CoNLL-U is read with --format conllu)"
+SENTENCE_HINT = " (expected one token per line, and its tag in another column, not a sentence of word/TAG)"
 
 _CONLLU = re.compile(rb"\d+(?:[-.]\d+)?(?:\t[^\t]*){9,}")  # a line of it
+_TAGGED = re.compile(rb"\S+[/_]\S+")  # a word with its tag
 
 
 def kind_of(line: bytes) -> str:
     """What a line may be rather than a row: "conllu", "#" for a comment, or "" for nothing else."""
     return "conllu" if _CONLLU.match(line) else "#" if line.startswith(b"#") else ""
+
+
+def _tagged(line: bytes) -> bool:
+    """Whether it may be a sentence of words with their tags: word/TAG word/TAG word/TAG."""
+    cells = line.split()
+    return len(cells) > 2 and all(_TAGGED.fullmatch(cell) for cell in cells)
 
 
 def _ragged(fault: Found) -> str:
@@ -63,6 +71,8 @@ def _ragged(fault: Found) -> str:
         message += CONLLU_HINT
     elif line.startswith(b"#") or (first == "#" and not block.comments):
         message += COMMENTS_HINT
+    elif _tagged(line):
+        message += SENTENCE_HINT
     if b"\r" in line.rstrip(b"\r"):
         message += " (a carriage return is within the line: lines end with \\n or \\r\\n)"
     if block.loose and b"\t" in block.data:
