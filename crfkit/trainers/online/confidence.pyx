@@ -33,7 +33,8 @@ from crfkit.errors import ImpossibleError, TrainingError
 
 cdef enum:
     SAMPLES = 2000          # sequences on which candidates for r are tried
-    ROUNDS = 6              # passes over one half; the other half is held out
+    FEWEST_ROUNDS = 6       # passes over one half, as many as in training; the other half is held out
+    MOST_ROUNDS = 20
 
 cdef double LEAST = 1e-30       # a variance of zero would never change
 cdef double USUAL = 30          # r
@@ -156,9 +157,10 @@ cdef class Arow(ConfidenceTrainer):
         return best
 
     cdef double wrong_labels(self, double r, initial, const int32_t* sample, int64_t n) except -1:
-        """Wrong labels on one half of a sample after training on the other, both ways."""
+        """Wrong labels on one half of a sample after training on the other, both ways. With fewer passes than training will
+        make, another r may be the best one."""
         cdef:
-            int64_t half, first, last, wrong = 0
+            int64_t half, first, last, wrong = 0, rounds = max(FEWEST_ROUNDS, min(self.options.passes, MOST_ROUNDS))
             double loss = 0
             const float[::1] learned
         self.r = r
@@ -166,7 +168,7 @@ cdef class Arow(ConfidenceTrainer):
             first, last = n * half // 2, n * (half + 1) // 2
             self.begin_anew(initial)
             try:
-                for _ in range(ROUNDS):
+                for _ in range(rounds):
                     PyErr_CheckSignals()
                     with nogil:
                         self.learn_from(sample + last, n - last + first, &loss)
