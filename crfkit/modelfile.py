@@ -23,6 +23,8 @@ from . import canonical
 from .errors import FileError, ModelFileError, UnsupportedError
 from .modelbytes import held, named_in_faults
 from .replacing import replacing, write_all, written_to
+from .text.compression import Compression
+from .text.opening import other_form
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -67,9 +69,6 @@ _FOREIGN = (
     (b"#mdl#", "a Wapiti model; crfkit convert makes one of crfkit's of it"),
     (b"d\0\0\0", "a CRF++ binary model; crfkit convert makes one of crfkit's of it"),
     (b"\0\0\0d", "a CRF++ binary model of a machine with another byte order; its text model, which crf_learn -t writes, opens"),
-    (b"\x1f\x8b", "compressed with gzip; gunzip it first"),
-    (b"BZh", "compressed with bzip2; bunzip2 it first"),
-    (b"\xfd7zXZ", "compressed with xz; unxz it first"),
     (b"\x80", "a Python pickle, which crfkit never loads"),
     (b"version https://git-lfs", "a Git LFS pointer instead of the file itself; run git lfs pull"),
 )
@@ -240,6 +239,9 @@ def _foreign(start: bytes) -> str:
     for magic, hint in _FOREIGN:
         if start.startswith(magic):
             return f"not a crfkit model: {hint}"
+    form = other_form(start)
+    if isinstance(form, Compression):
+        return f"not a crfkit model: compressed with {form.name}; {form.undone_by} it first"
     text = start.decode("utf-8", "ignore")
     if "\0" not in text and len(start) - len(text.encode()) <= 3:  # the end may cut a character
         return "not a crfkit model: a text file; the model is what crfkit learn writes"

@@ -236,6 +236,8 @@ def test_random_bytes_are_refused(data):
         (struct.pack("<IidIII", 100, 0, 1.0, 20, 3, 8), "a CRF++ binary model"),
         (b"\x1f\x8b\x08\0", "compressed with gzip; gunzip it first"),
         (bz2.compress(b""), "compressed with bzip2; bunzip2 it first"),
+        (bz2.compress(b"text"), "compressed with bzip2; bunzip2 it first"),
+        (b"BZh a word\n", "a text file"),
         (lzma.compress(b""), "compressed with xz; unxz it first"),
         (b"\x80\x04\x95", "a Python pickle"),
         (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),

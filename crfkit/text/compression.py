@@ -15,6 +15,7 @@ class Compression(NamedTuple):
 
     name: str
     suffix: str  # of file names
+    undone_by: str  # the command that decompresses a file
     starts: tuple[bytes, ...]  # the first bytes of a stream: a pattern for each byte, with blanks between
     reader: Callable[[], tuple[Any, type[Exception]]]  # of a stream; and what it raises if that is damaged
 
@@ -64,9 +65,9 @@ def _xz() -> tuple[Any, type[Exception]]:
 
 
 COMPRESSIONS = (
-    Compression("gzip", ".gz", (rb"\x1f \x8b",), _gzip),
-    Compression("bzip2", ".bz2", (rb"B Z h [1-9] 1 A Y & S Y", rb"B Z h [1-9] \x17 r E 8 P \x90"), _bzip2),  # the second one is empty
-    Compression("xz", ".xz", (rb"\xfd 7 z X Z \x00",), _xz),
+    Compression("gzip", ".gz", "gunzip", (rb"\x1f \x8b",), _gzip),
+    Compression("bzip2", ".bz2", "bunzip2", (rb"B Z h [1-9] 1 A Y & S Y", rb"B Z h [1-9] \x17 r E 8 P \x90"), _bzip2),  # the second one is empty
+    Compression("xz", ".xz", "unxz", (rb"\xfd 7 z X Z \x00",), _xz),
 )
 
 

@@ -142,14 +142,14 @@ _OTHER_FORMS = {tuple(pattern.split(b" ")): form for form, patterns in _STARTS.i
 _LONGEST_START = max(map(len, _OTHER_FORMS))
 
 
-def _other_form(head: bytes) -> Compression | str | None:
+def other_form(head: bytes) -> Compression | str | None:
     """The format of data that begin with `head`, unless it is text."""
     return next((form for start, form in _OTHER_FORMS.items() if re.match(b"".join(start), head)), None)
 
 
 def is_compressed(path: str) -> bool:
     """Whether a file can be read only from its beginning."""
-    return isinstance(_other_form(beginning(path, _LONGEST_START)), Compression)
+    return isinstance(other_form(beginning(path, _LONGEST_START)), Compression)
 
 
 def texts(file: BinaryIO, path: str, size: int, starts: bool = True) -> Iterator[bytes]:
@@ -159,11 +159,11 @@ def texts(file: BinaryIO, path: str, size: int, starts: bool = True) -> Iterator
         return
     pieces = _with_head(_pieces(file, path, size))
     head = next(pieces, b"")
-    form = _other_form(head)
+    form = other_form(head)
     if isinstance(form, Compression):
         pieces = _with_head(form.texts(chain([head], pieces), path, size))
         head = next(pieces, b"")
-        form = _other_form(head)
+        form = other_form(head)
     if form is not None:
         what = "the data are compressed twice" if isinstance(form, Compression) else form
         raise DataError(f"{what}: expected UTF-8{', plain or compressed by gzip, bzip2 or xz' if 'data' in what else ''}", path, 1)
