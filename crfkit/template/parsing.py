@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from crfkit.errors import FileError, OptionError, TemplateError, unreadable
+from crfkit.text.compression import Compression
+from crfkit.text.opening import other_form
 from crfkit.values import as_text, named, shown
 
 from .macros import PLACE, Line, Macro
@@ -89,8 +91,10 @@ def read_text(path: str, loose: bool = False) -> str:
         raise FileError(f"{shown(path)}: not a file name") from None
     if len(data) > _LONGEST:
         raise TemplateError(f"more than {_LONGEST:,} bytes: expected a template, the argument before the data", path)
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise TemplateError("the text is in UTF-16: convert the template to UTF-8", path, 1)
+    form = other_form(data)
+    if form is not None:
+        what = f"the data are compressed by {form.name}" if isinstance(form, Compression) else form
+        raise TemplateError(f"{what}: {'expected a template, plain text given before the training data' if 'data' in what else 'convert the template to UTF-8'}", path, 1)
     if b"\n" not in data and b"\r" in data.rstrip(b"\r") and not loose:  # it would be one feature, or one comment
         raise TemplateError("lines that end with carriage returns alone: expected \\n or \\r\\n", path)
     try:

@@ -9,7 +9,8 @@ import sys
 import pytest
 from inputs import SENTENCES, TEXT, OneByOne, fault, read
 
-from crfkit.errors import FileError
+from crfkit.errors import FileError, TemplateError
+from crfkit.template.parsing import Template
 
 
 def deflated(data):
@@ -76,3 +77,19 @@ FORMS = {
 def test_a_format_is_known_however_its_bytes_arrive(what, data, size):
     for given_as in (data, *([compress(data) for compress in COMPRESSIONS.values()] if "twice" not in what else [])):
         assert fault(OneByOne(given_as, size), block_size=size).startswith(f"<stream>:1: {what}: expected UTF-8")
+
+
+@pytest.mark.parametrize(("name", "compress"), [*COMPRESSIONS.items(), ("zstd", lambda data: FORMS["the data are compressed by zstd"][0])])
+@pytest.mark.parametrize("text", [b"U:%x[0,0]\nB\n", TEXT])
+def test_templates_are_not_compressed(tmp_path, compress, name, text):
+    """A template, or training data in its place."""
+    (tmp_path / "t").write_bytes(compress(text))
+    with pytest.raises(TemplateError, match=rf"/t:1: the data are compressed by {name}: expected a template, plain text given before the training data$"):
+        Template.load(str(tmp_path / "t"))
+
+
+@pytest.mark.parametrize("data", FORMS["the text is in UTF-32"])
+def test_templates_are_in_utf_8(tmp_path, data):
+    (tmp_path / "t").write_bytes(data)
+    with pytest.raises(TemplateError, match=r"/t:1: the text is in UTF-32: convert the template to UTF-8$"):
+        Template.load(str(tmp_path / "t"))
