@@ -139,9 +139,9 @@ SYNONYMS = {"iob2": "bio", "bioes": "iobes", "biluo": "bilou", "bioul": "bilou"}
 
 
 def scheme_called(name: str) -> str:
-    """The scheme that a name stands for, which may be a synonym, or in capitals. What is no name of a scheme stays as it is."""
+    """The scheme, or `auto`, that a name stands for, which may be a synonym, or in capitals. What is no name of a scheme stays as it is."""
     low = name.lower()
-    return SYNONYMS.get(low, low if low in SCHEMES else name)
+    return SYNONYMS.get(low, low if low in ("auto", *SCHEMES) else name)
 
 
 def candidates(scheme: str, strict: bool) -> list[str]:
