@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,11 +57,12 @@ def held(source: Any) -> Held:
 
 @contextmanager
 def named_in_faults(name: str) -> Iterator[None]:
-    """Errors in a model begin with the name of its file."""
+    """Errors in a model begin with the name of its file, and the line if they begin with that."""
     try:
         yield
     except ModelFileError as error:
-        raise ModelFileError(f"{name}: {error}") from None
+        line = re.match(r"\d+: ", error.message)
+        raise ModelFileError(f"{name}:{'' if line else ' '}{error}") from None
 
 
 def _read(file: Any, name: str) -> Any:

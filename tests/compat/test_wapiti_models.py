@@ -49,7 +49,7 @@ def test_damaged_models_are_named(words, name):
     trained("-i", "1")
     Path("damaged").write_bytes(Path("model").read_bytes()[:60])
     error = run(*words.split(), code=1, stdin=Path("damaged").read_bytes()).stderr
-    assert f"\ncrfkit: error: {name}: 5: damaged: expected " in error
+    assert f"\ncrfkit: error: {name}:5: damaged: expected " in error
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="pipes have no names")
