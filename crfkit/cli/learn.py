@@ -20,7 +20,7 @@ from crfkit.learning.progress import Progress, StopRequest
 from crfkit.learning.training import Training
 from crfkit.options import Declared
 from crfkit.replacing import check_writable
-from crfkit.text.faults import plural
+from crfkit.text.faults import counted, plural
 from crfkit.text.opening import input_file, texts
 from crfkit.values import flag
 
@@ -115,7 +115,7 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
                 size = model.save(name)
                 saved += 1
                 progress.note(
-                    f"{model.header['features']:,} weights in {size / 1e6:.1f} MB: {name}; {time.perf_counter() - started:.1f} s in all"
+                    f"{counted(model.header['features'], 'weight')} in {size / 1e6:.1f} MB: {name}; {time.perf_counter() - started:.1f} s in all"
                 )
     except KeyboardInterrupt:
         progress.note(f"crfkit: interrupted, no {'further ' if saved else ''}model was written")

@@ -19,7 +19,7 @@ from crfkit.parser.places import VALUE, features_of
 from crfkit.parser.statetables import StateTables
 from crfkit.parser.trees import TokenValues, Treebank, TreeColumns
 from crfkit.template.parsing import line_fault
-from crfkit.text.faults import plural
+from crfkit.text.faults import counted, plural
 from crfkit.text.reading import CONLLU
 from crfkit.text.sources import listed, parsed_blocks
 from crfkit.values import shown
@@ -162,7 +162,7 @@ class ParserTraining:
         check_header(trees.header())
         progress.close()
         relations = [plural(len(trees.relations), "relation")] if options.labels else []
-        counts = [f"{bank.n_sequences:,} trees", f"{bank.n_tokens:,} tokens", *relations, plural(len(trees.template.lines), "line")]
+        counts = [counted(bank.n_sequences, "tree"), counted(bank.n_tokens, "token"), *relations, plural(len(trees.template.lines), "line")]
         progress.note(f"{', '.join(counts)}; read in {trees.seconds:.2f} s")
         if bank.n_crossing:
             progress.note(

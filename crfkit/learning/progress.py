@@ -16,6 +16,7 @@ from crfkit.bars import bar_on
 from crfkit.errors import CrfkitWarning, OptionError, in_python, one_line, warn_caller
 from crfkit.options import PROGRESS_MODES
 from crfkit.signals import interrupt, taken
+from crfkit.text.faults import counted
 from crfkit.values import shown
 
 _UNWRITABLE = (OSError, ValueError)  # the latter from a stream that was closed
@@ -116,7 +117,7 @@ class Progress:
     def summary(self, counts: dict[str, Any]) -> None:
         """What was read, before training starts."""
         self.close()
-        words = ", ".join(f"{counts[name]:,} {name}" for name in ("sequences", "tokens", "labels", "attributes", "weights"))
+        words = ", ".join(counted(counts[f"{noun}s"], noun) for noun in ("sequence", "token", "label", "attribute", "weight"))
         self.note(f"{words}; read in {counts['seconds']:.2f} s")
         if counts["memory"]:
             self.note(f"training will take about {counts['memory'] / 2**20:,.0f} MB of memory")

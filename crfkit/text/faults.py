@@ -173,6 +173,11 @@ def plural(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
+def counted(n: int, noun: str) -> str:
+    """1 noun, 2,000 nouns: for counts that are large."""
+    return f"{n:,}{plural(n, noun).removeprefix(str(n))}"
+
+
 def too_large(number: bytes) -> bool:
     """Whether it is a number too large for a float."""
     try:

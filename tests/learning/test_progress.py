@@ -72,6 +72,12 @@ def test_lines_on_the_progress_of_training():
     ]
 
 
+def test_one_of_a_kind():
+    stream = io.StringIO()
+    Progress(stream=stream).summary({**COUNTS, "sequences": 1, "labels": 1, "attributes": 1, "weights": 1})
+    assert stream.getvalue().startswith("1 sequence, 34,567 tokens, 1 label, 1 attribute, 1 weight; read in 1.23 s\n")
+
+
 def test_scores_on_development_data():
     scores = {"dev_accuracy": 0.98765, "dev_f1": 0.87654}
     assert "  dev accuracy 98.77%  F1 87.65  " in said(**scores)
