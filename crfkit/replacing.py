@@ -60,7 +60,7 @@ def _target(path: str | bytes | os.PathLike[Any]) -> str:
         raise OptionError(f"found {shown(path)}, expected a path or an open file")
     name = os.fsdecode(path)
     if not _nameable(name):
-        raise FileError(f"{name!r}: not a file name")
+        raise FileError(f"{shown(name)}: not a file name")
     if not name:
         raise FileError("the path to write to is empty; give the name of a file")
     if not os.path.basename(name) or os.path.isdir(name):

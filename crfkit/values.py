@@ -80,6 +80,11 @@ def shown(value: Any) -> str:
     return bounded.repr(value).replace("\n", " ")
 
 
+def bounded(name: str) -> str:
+    """The name of an option in a message, quoted and shortened if it is long, or no name."""
+    return name if len(name) <= 200 and name.isprintable() else shown(name)
+
+
 def named(path: str) -> str:
     """A path in a message. What is none, such as nothing, or a text that was given in its place, is quoted and shortened."""
     return path if path and path.isprintable() and len(path) < LONGEST_PATH else shown(path)

@@ -23,6 +23,13 @@ def test_attribute_lines(tmp_path):
     assert names == {"a", "b", "c", "*"}
 
 
+def test_names_in_config_files_are_shortened(tmp_path):
+    name = "x" * 100_000
+    for config in (f"{name}: 1\n", f"l2: *{name}\n", f"? {name}\n: 1\n? {name}\n: 1\n"):
+        (tmp_path / "config").write_text(config)
+        assert len(error("learn", "--config", "config", "template", "train", "model")) < 500
+
+
 NAMES = "word\ttag\n"
 TOKENS = "a\tX\nb\tY\n\n"
 

@@ -145,6 +145,27 @@ def test_unknown_names():
             options.make("sgd", {name: 1})
 
 
+def test_messages_are_short_however_long_the_names_are():
+    from crfkit import foreign
+    from crfkit.compat import pycrfsuite, wapiti
+
+    long = "x" * 100_000
+    for call in (
+        lambda: options.make("sgd", {long: 1}),
+        lambda: crfkit.CRF().set_params(**{long: 1}),
+        lambda: foreign.model_bytes(None, long),
+        lambda: crfkit.learn([[["a", "X"]]], template="U:%x[0,0]\n", data_dir=long + "\0"),
+        lambda: pycrfsuite.Trainer("lbfgs", {"epsilon": long}, verbose=False).train("model"),
+        lambda: pycrfsuite.Trainer("lbfgs", {"linesearch": long}, verbose=False).train("model"),
+        lambda: wapiti.Model(encoding=long),
+        lambda: wapiti.Model(**{long: 1}),
+        lambda: wapiti.Model(algo=long).train(["a X"]),
+    ):
+        with pytest.raises((ValueError, FileError), match="xxx") as caught:
+            call()
+        assert len(str(caught.value)) < 1000
+
+
 def test_options_of_other_trainers_are_refused():
     with pytest.raises(OptionError, match=r"^memory is not used by sgd \(it belongs to lbfgs.*\)$"):
         options.make("sgd", {"memory": 3})

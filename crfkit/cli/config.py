@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from crfkit import options as declarations
 from crfkit.errors import CrfkitError, OptionError
-from crfkit.values import Expected, named, shown
+from crfkit.values import Expected, bounded, named, shown
 
 
 class Config(NamedTuple):
@@ -68,7 +68,7 @@ def _parsed(path: str) -> tuple[Any, dict[str, int]]:
         def compose_node(self, parent: Any, index: Any) -> Any:
             if self.check_event(yaml.AliasEvent):
                 event = self.peek_event()
-                raise CrfkitError(f"{path}:{event.start_mark.line + 1}: *{event.anchor}: expected a value, not the name of another one")
+                raise CrfkitError(f"{path}:{event.start_mark.line + 1}: {bounded('*' + event.anchor)}: expected a value, not the name of another one")
             return super().compose_node(parent, index)
 
         def number(self, node: Any) -> Any:
@@ -125,6 +125,6 @@ def _lines(path: str, node: Any) -> dict[str, int]:
     for key, _ in node.value if getattr(node, "id", None) == "mapping" else ():
         name, line = _named(str(key.value)), key.start_mark.line + 1
         if name in lines:
-            raise CrfkitError(f"{path}:{line}: {key.value}: given twice, first in line {lines[name]}")
+            raise CrfkitError(f"{path}:{line}: {bounded(str(key.value))}: given twice, first in line {lines[name]}")
         lines[name] = line
     return lines

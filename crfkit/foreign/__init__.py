@@ -22,6 +22,7 @@ from crfkit.header import check_columns
 from crfkit.modelbytes import Held, held, named_in_faults
 from crfkit.replacing import replacing
 from crfkit.template.parsing import Template
+from crfkit.values import exactly
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -149,7 +150,7 @@ def model_bytes(of: Parts, to: str) -> bytes:
     from .parts import model_of
 
     if not isinstance(to, str) or to not in FORMATS:
-        raise OptionError(f"to: expected one of {', '.join(FORMATS)}, found {to!r}")
+        raise OptionError(f"to: expected one of {', '.join(FORMATS)}, found {exactly(to)}")
     if to not in (CRFKIT, "crfsuite"):
         check_columns(of.labels)
         _check_lines(of)

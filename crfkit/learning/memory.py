@@ -13,7 +13,7 @@ from crfkit.errors import FileError, TrainingError
 from crfkit.options import Run
 from crfkit.replacing import empty_folders_removed
 from crfkit.trainers import trainer_class
-from crfkit.values import named, size
+from crfkit.values import named, shown, size
 
 if TYPE_CHECKING:
     from .corpus import Corpus
@@ -60,7 +60,7 @@ def check_data_dir(path: str | None) -> None:
     except OSError as error:
         raise FileError(f"{named(path)}: cannot keep data there: {error.strerror}") from None
     except ValueError:  # a zero byte
-        raise FileError(f"{path!r}: not a file name") from None
+        raise FileError(f"{shown(path)}: not a file name") from None
 
 
 def lattice_bytes(corpus: Corpus) -> int:

@@ -9,7 +9,7 @@ from dataclasses import fields
 from typing import Any, NamedTuple
 
 from crfkit.errors import OptionError, in_python
-from crfkit.values import Expected, flag, nearest, plain, shown
+from crfkit.values import Expected, bounded, flag, nearest, plain, shown
 
 from .run import Run, Speech
 from .trainers import ALIASES, TRAINERS
@@ -133,7 +133,7 @@ def unknown(name: str) -> OptionError:
     """The error for an option that does not exist, with a hint."""
     near = nearest(name, [*declared(), "algorithm"])
     hint = elsewhere(name) or (f"did you mean {flag(near)}?" if near else None)
-    return OptionError(f"unknown option {flag(name)}" + (f"; {hint}" if hint else ""))
+    return OptionError(f"unknown option {bounded(flag(name))}" + (f"; {hint}" if hint else ""))
 
 
 def named(algorithm: Any) -> str:

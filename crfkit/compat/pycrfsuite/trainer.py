@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from crfkit.errors import CrfkitError, DataError
-from crfkit.values import digits_of
+from crfkit.values import digits_of, exactly
 
 from ._logparser import TrainLogParser
 from .errors import NoSequence, as_crfsuite_error
@@ -162,9 +162,9 @@ def _converted(name: str, parameter: Parameter, value: Any) -> Any:
         if converted != converted:
             raise ValueError
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name}: expected {_KINDS[parameter.kind]}, found {value!r}") from None
+        raise ValueError(f"{name}: expected {_KINDS[parameter.kind]}, found {exactly(value)}") from None
     if name == "linesearch" and converted not in LINESEARCHES:
-        raise ValueError(f"{name}: expected one of {', '.join(LINESEARCHES)}, found {value!r}")
+        raise ValueError(f"{name}: expected one of {', '.join(LINESEARCHES)}, found {exactly(value)}")
     return converted
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from crfkit.errors import OptionError
+from crfkit.values import exactly
 
 ALGORITHMS = ("l-bfgs", "sgd-l1", "bcd", "rprop", "rprop+", "rprop-")
 TYPES = ("maxent", "memm", "crf")
@@ -22,7 +23,7 @@ def trainer_of(given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """crfkit's trainer for the options of `wapiti train`, and its own options."""
     algorithm, limit = given["algo"], given["maxiter"] or UNLIMITED
     if algorithm not in ALGORITHMS:
-        raise OptionError(f"--algo: expected one of {', '.join(ALGORITHMS)}, found {algorithm!r}")
+        raise OptionError(f"--algo: expected one of {', '.join(ALGORITHMS)}, found {exactly(algorithm)}")
     if given["clip"]:
         raise OptionError("--clip is not supported: shrink the model with `update -c` and train it again without --clip")
     l1, l2 = given["rho1"], given["rho2"]

@@ -46,7 +46,7 @@ class Model:
         try:
             codecs.lookup(encoding)
         except LookupError:
-            raise OptionError(f"encoding: Python does not know {encoding!r}") from None
+            raise OptionError(f"encoding: Python does not know {shown(encoding)}") from None
         self.encoding, self.patterns, self._sequences = encoding, patterns, list[bytes]()
         self._content: bytes | None = None  # of the file of the model: the one that was opened may change
         self._tagger: Tagger | None = None
@@ -163,7 +163,7 @@ def _all_options(given: dict[str, Any]) -> SimpleNamespace:
         name = _NAMES.get(key, key)
         if name not in found:
             likely = nearest(key, [*found, *_NAMES])
-            raise OptionError(f"Model has no option {key!r}" + (f"; did you mean {likely!r}?" if likely else ""))
+            raise OptionError(f"Model has no option {shown(key)}" + (f"; did you mean {likely!r}?" if likely else ""))
         found[name] = as_text(value) if isinstance(value, bytes) else value
     for table, options in _tables().items():
         understood = _understood(found, table)
