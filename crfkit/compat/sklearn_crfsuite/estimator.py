@@ -64,6 +64,10 @@ class CRF(Estimator, BaseEstimator):
     if BaseEstimator is not object:
         __repr__ = BaseEstimator.__repr__  # which knows of sklearn.set_config
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All parameters with their values, in the order of names."""
+        return dict(sorted(super().get_params(deep).items()))
+
     @property
     def _path(self) -> str | None:
         """The parameter `model_filename`; a subclass may have a property of this name that tells the path of `modelfile`."""
@@ -82,8 +86,12 @@ class CRF(Estimator, BaseEstimator):
             raise ValueError("Pass both X_dev and y_dev to use the holdout data")
         trainer = self._get_trainer()
         _append(trainer, X, y, "X", "y", 0)
+        if self.verbose:
+            print()  # as sklearn-crfsuite does behind its bars, which are on standard error
         if X_dev is not None and y_dev is not None:
             _append(trainer, X_dev, y_dev, "X_dev", "y_dev", 1)
+            if self.verbose:
+                print()
         self._take(None)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(self._path or f"{folder}/model.crfsuite")
