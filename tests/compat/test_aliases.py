@@ -37,3 +37,29 @@ import pycrfsuite
 print(before.__spec__.name, pycrfsuite.__spec__.name)
 """
     assert said_by(code) == "pycrfsuite crfkit.compat.pycrfsuite\n"
+
+
+def offered(module):
+    """What `from MODULE import *` brings."""
+    found = {}
+    exec(f"from {module} import *", found)
+    return {name: value for name, value in found.items() if name != "__builtins__"}
+
+
+MODULES = ["CRFPP", "pycrfsuite", "pycrfsuite._pycrfsuite", "pycrfsuite._dumpparser", "pycrfsuite._logparser", "sklearn_crfsuite._fileresource",
+           "sklearn_crfsuite.estimator", "sklearn_crfsuite.metrics", "sklearn_crfsuite.scorers", "sklearn_crfsuite.trainer", "sklearn_crfsuite.utils",
+           "sklearn_crfsuite", "wapiti.api", "wapiti"]  # fmt: skip
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_what_a_star_imports_is_what_the_peer_offers(module):
+    """No names of other modules that crfkit's own code needs."""
+    pytest.importorskip(module)
+    if module.startswith("sklearn_crfsuite"):
+        pytest.importorskip("sklearn_crfsuite.metrics")
+        pytest.importorskip("sklearn_crfsuite.scorers")
+    ours, theirs = offered(f"crfkit.compat.{module}"), offered(module)
+    assert ours.keys() <= theirs.keys()
+    package = module.partition(".")[0]
+    own = {name for name, value in theirs.items() if getattr(value, "__module__", "").partition(".")[0] == package}
+    assert own <= ours.keys() or package == "wapiti"  # which also offers structures of C

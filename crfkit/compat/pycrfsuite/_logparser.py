@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+__all__ = ["LabelScore", "TrainLogParser"]
+
 
 class LabelScore(NamedTuple):
     """How well one label was found; None where there is nothing to divide by."""

@@ -27,6 +27,8 @@ try:
 except ImportError:  # it is optional
     BaseEstimator = object
 
+__all__ = ["CRF", "FileResource", "LinePerIterationTrainer"]
+
 # CRFsuite's parameters that have another name here.
 _RENAMED = {
     "min_freq": "feature.minfreq", "all_possible_states": "feature.possible_states", "all_possible_transitions": "feature.possible_transitions",

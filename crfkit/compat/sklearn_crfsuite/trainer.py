@@ -6,6 +6,8 @@ from typing import Any
 
 from crfkit.compat.pycrfsuite import Trainer
 
+__all__ = ["LinePerIterationTrainer"]
+
 
 class LinePerIterationTrainer(Trainer):
     """Prints one line per iteration, and at the end the scores of each label on the development data."""

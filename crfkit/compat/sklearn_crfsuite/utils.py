@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import TypeVar
 
+__all__ = ["flatten"]
+
 T = TypeVar("T")
 
 

@@ -27,6 +27,8 @@ from . import algorithms
 if TYPE_CHECKING:
     from crfkit.tagging import Tagger
 
+__all__ = ["ALGORITHMS", "Model", "logger"]
+
 ALGORITHMS = [*algorithms.ALGORITHMS, "auto"]
 
 logger = logging.getLogger("wapiti")
