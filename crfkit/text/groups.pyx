@@ -67,6 +67,8 @@ def append_sequence(Rows rows not None, Rows source not None, int64_t s, labels=
 
 cdef list checked(Rows rows, Rows source, int64_t s, labels):
     """The labels as ASCII str or bytes, or None if none are given; raises an error if the sequence cannot be appended with them."""
+    if source is None:
+        raise TypeError("expected Rows, found None")
     cdef const RowsC* c = &source.c
     cdef int64_t first, last
     cdef PlaceC place

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import crfkit
 from crfkit.errors import DataError
 from crfkit.text.faults import ordered
-from crfkit.text.groups import append_sequence
+from crfkit.text.groups import Groups, append_sequence
 from crfkit.text.items import fill_rows, read_sentence
 from crfkit.text.rows import Rows
 
@@ -82,6 +82,8 @@ def test_sequences_are_copied_with_their_labels_or_new_ones(sentences, data):
 def test_there_must_be_rows():
     with pytest.raises(TypeError):
         fill_rows(None, [])
+    with pytest.raises(TypeError):
+        Groups().append(None, 0, None, 0)
 
 
 def test_impossible_copies_are_refused():
