@@ -14,7 +14,7 @@ from libc.stdio cimport snprintf
 
 from crfkit.loops.numbers cimport exp, fabs, floor
 from crfkit.text.rows cimport Rows
-from crfkit.text.table cimport FORM_COLUMNS
+from crfkit.text.table cimport FORM_COLUMNS, FORM_CRFSUITE
 from crfkit.text.scanning cimport last_blank_line
 from .nbest cimport search_nbest
 from .rivals cimport Rivals
@@ -80,6 +80,8 @@ cdef class Printer:
         cdef Rivals rivals = Rivals() if self.top > 0 else None
         if rivals is not None and x.decoder.depth >= 0:
             raise ValueError("a model that finds no best paths")
+        if rows.block is None and rows.c.form == FORM_CRFSUITE:
+            raise ValueError("items from Python have no lines")
         with nogil:
             if self.cells:
                 self.print_cells(x, rows, &out.c)

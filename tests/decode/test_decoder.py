@@ -201,6 +201,13 @@ def test_printing_needs_tokens(options):
             printer.text(scratch, filled([[]]))
 
 
+def test_printing_needs_lines():
+    rows = Rows("crfsuite")
+    fill_rows(rows, [[["a"]]])
+    with pytest.raises(ValueError, match="have no lines"):
+        Printer(cells=True).text(OneSentence(decoder()), rows)
+
+
 def test_layouts_that_exclude_each_other():
     for options in (
         {"verbose": 1, "probability": True},
