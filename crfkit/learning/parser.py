@@ -169,7 +169,7 @@ class ParserTraining:
                 f"{bank.n_crossing:,} trees with crossing arcs are left out: no order of shift, left and right builds them"
             )
         check_search(options.depth, len(trees.relations))
-        tables = StateTables(trees.features, max(len(trees.relations), 1))
+        tables = StateTables(trees.template, max(len(trees.relations), 1))
         initial = [] if self.initial is None else list(_taken_over(self.initial, trees, progress))
         resumes = checkpoint is not None and checkpoint.file is not None  # then it has the weights that came of those
         trainer = ParserTrainer(bank, tables, options, run.seed, () if resumes else initial)

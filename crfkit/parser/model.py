@@ -109,7 +109,7 @@ class ParserModel(Stored):
             tables = {name: modelfile.numbers(sections, name, "int32") for name in names}
             tables["actions"] = modelfile.numbers(sections, "actions", "uint16")
             self.weights = modelfile.numbers(self.sections, "weights", "float32")
-            self.tables = StateTables(self.parts, relations, tables, verify, self.sizes)
+            self.tables = StateTables(template, relations, tables, verify, self.sizes)
             if len(self.weights) != len(tables["actions"]):
                 raise ModelFileError("the numbers of weights and of their actions differ")
             if verify and not all_finite(self.weights):

@@ -266,10 +266,12 @@ cdef class Scratch(Arena):
     cdef BufferC values
     cdef Output out, gold
 
-    def __cinit__(self, Features index not None, StateTables tables not None, const float[::1] weights, int32_t depth, columns, compared,
+    def __cinit__(self, Features index not None, StateTables tables not None, const float[::1] weights not None, int32_t depth, columns, compared,
                   relations, int32_t root_relation):
         self.extractor = Extractor(index, columns)
         self.token_values, self.tables, self.weights = TokenValues(index, compared), tables, weights
+        if not self.token_values.fit(tables) or weights.shape[0] != tables.n_cells:
+            raise ValueError("tables of another template, or other weights")
         self.search = Search(tables, depth)
         self.search.w = &weights[0] if weights.shape[0] else NULL
         self.search.root_relation = root_relation

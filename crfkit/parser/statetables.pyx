@@ -82,12 +82,14 @@ cdef packed_table(const LineC* line, int64_t n, const int32_t[::1] new_row, numb
 
 
 cdef class StateTables(Arena):
-    """The tables of these lines (crfkit.parser.places.StateFeatures): empty, or those in the `sections` of a model file."""
+    """The tables of a template's lines: empty, or those in the `sections` of a model file. No more lines, places and cells than
+    features_of finds, which keeps their limits."""
 
-    def __cinit__(self, features, int32_t n_relations, sections=None, bint verify=True, sizes=None):
+    def __cinit__(self, template, int32_t n_relations, sections=None, bint verify=True, sizes=None):
         cdef int32_t i
         cdef PlacedCellC* cell
         cdef LineC* line
+        features = places.features_of(template)
         self.n_views, self.n_relations, self.n_actions = features.views, n_relations, 1 + 2 * n_relations
         self.width, self.n_lines = features.views + len(features.compared), len(features.lines)
         self.n_places = N_ROOTS + len(features.steps)

@@ -9,6 +9,7 @@ from crfkit.features.workspace cimport Workspace
 from crfkit.memory cimport Arena, BufferC
 from crfkit.text.table cimport RowsC
 from .states cimport StateC
+from .statetables cimport StateTables
 
 
 cdef class TokenValues(Arena):
@@ -18,6 +19,7 @@ cdef class TokenValues(Arena):
     cdef int32_t* columns
     cdef StringTable texts
 
+    cdef bint fit(self, StateTables tables) noexcept
     # Fill in the values [T][n_views + n] of the sentence in the workspace, which begins with row `first`.
     cdef int fill(self, Workspace workspace, const RowsC* rows, int64_t first, int32_t* values) except -1 nogil
 

@@ -31,6 +31,10 @@ cdef class TokenValues(Arena):
         for i, column in enumerate(columns):
             self.columns[i] = column
 
+    cdef bint fit(self, StateTables tables) noexcept:
+        """Whether the tables are for these values."""
+        return tables.n_views == self.n_views and tables.width == self.n_views + self.n
+
     cdef int fill(self, Workspace workspace, const RowsC* rows, int64_t first, int32_t* values) except -1 nogil:
         cdef int64_t t, width = self.n_views + self.n
         cdef int32_t i, n

@@ -84,7 +84,7 @@ def trained(data, depth, margin, labels, passes, average, oracle="either"):
     """The trainer after some passes, and its twin."""
     _, options, _ = judge("lookahead", {"depth": depth, "margin": margin, "labels": labels, "passes": passes, "average": average, "oracle": oracle, "dropout": 0.0, "format": "conllu"})
     trees = Trees(data, Template.parse(TEMPLATE), labels, Progress(quiet=True))
-    trainer = ParserTrainer(trees.bank, StateTables(trees.features, max(len(trees.relations), 1)), options)
+    trainer = ParserTrainer(trees.bank, StateTables(trees.template, max(len(trees.relations), 1)), options)
     relations = trees.relations if labels else None
     twin = Twin(resolved(), relations, depth, margin, oracle)
     losses = []
@@ -156,7 +156,7 @@ def test_some_values_and_lines_are_left_out(seed, depth, dropout):
     data, text = corpus(seed, 3, 8), "".join(f"P{k}:%x[s0,form]/%x[s{k % 3},upos]/%d[s0,s1]\n" for k in range(12))
     _, options, _ = judge("lookahead", {"depth": depth, "margin": 24.0, "passes": 3, "average": True, "dropout": dropout, "format": "conllu"})
     trees = Trees(data, Template.parse(text), False, Progress(quiet=True))
-    trainer, twin = ParserTrainer(trees.bank, StateTables(trees.features, 1), options, seed=seed), Twin(resolved(text), None, depth, 24.0)
+    trainer, twin = ParserTrainer(trees.bank, StateTables(trees.template, 1), options, seed=seed), Twin(resolved(text), None, depth, 24.0)
     rng, order = Random(seed), list(range(len(data)))
     count = Counter((column, row[column]) for rows in data for row in rows for column in (1, 3))
     for _ in range(3):
@@ -207,7 +207,7 @@ def test_the_correct_actions_build_every_projective_tree(seed, n):
     _, options, _ = judge("lookahead", {"format": "conllu"})
     trees = Trees([rows], Template.parse(TEMPLATE), True, Progress(quiet=True))
     assert trees.bank.n_crossing == 0 and heads_in(trees.bank, 0) == heads
-    trainer = ParserTrainer(trees.bank, StateTables(trees.features, len(trees.relations)), options)
+    trainer = ParserTrainer(trees.bank, StateTables(trees.template, len(trees.relations)), options)
     trainer.run_pass()
     assert trainer.decisions == 2 * n - 1
 

@@ -9,9 +9,16 @@ import pytest
 from parser.test_parser import TEMPLATE, corpus
 
 import crfkit
-from crfkit.errors import CrfkitWarning, DataError
+from crfkit.errors import CrfkitWarning, DataError, TemplateError
+from crfkit.learning.judging import judge
+from crfkit.learning.parser import Trees
+from crfkit.learning.progress import Progress
 from crfkit.parser.model import Parser, ParserModel
+from crfkit.parser.search import Scratch
+from crfkit.parser.statetables import StateTables
+from crfkit.parser.trainer import ParserTrainer
 from crfkit.parser.trees import check_ids
+from crfkit.template.parsing import Template
 
 
 def learned(**options):
@@ -27,6 +34,33 @@ class OwnModel(ParserModel):
 
 class OwnParser(Parser):
     pass
+
+
+def test_parts_that_do_not_belong_together():
+    trees = Trees(corpus(5, 2), Template.parse(TEMPLATE), False, Progress(quiet=True))
+    other = Trees(corpus(5, 2), Template.parse("P:%=[s0,form,s1,upos]\n"), False, Progress(quiet=True))
+    _, options, _ = judge("lookahead", {"format": "conllu"})
+    for bank, template in ((trees.bank, other.template), (other.bank, trees.template)):
+        with pytest.raises(ValueError, match="tables of another template"):
+            ParserTrainer(bank, StateTables(template, 1), options)
+    index, tables, weights, used = MODEL.index, MODEL.tables, MODEL.weights, MODEL.index.plan.columns
+    compared = MODEL.parts.compared
+    Scratch(index, tables, weights, 0, used, compared, [], 0)
+    for parts in (
+        (index, tables, weights, 0, used, [*compared, 1]), (index, StateTables(other.template, 1), weights, 0, used, compared),
+        (other.builder, tables, weights, 0, None, compared), (index, tables, weights[1:], 0, used, compared),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match="tables of another template, or other weights"):
+            Scratch(*parts, [], 0)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"), [("%x[s0,form]" * 17, "17 macros in a P line"), ("%x[s0.l9.l9.l9.l9,form]%x[s1.r9.r9.r9.r9,form]", "more than 64 places")]
+)
+def test_no_tables_beyond_the_limits_of_templates(line, message):
+    """In which the search would write beyond its arrays."""
+    with pytest.raises(TemplateError, match=message):
+        StateTables(Template.parse(f"P:{line}\n", columns={"form": 1}), 1)
 
 
 def test_copies_keep_the_class_and_what_it_adds():
