@@ -28,9 +28,10 @@ from crfkit.trainers import trainer_class
 from crfkit.values import flag, interval
 from crfkit.version import __version__
 
-# Limits only decide when to stop; all passes before are the same.
+# Limits decide when to stop. What else follows from them, as the r of arow, is in the state, and stays as it was.
 LIMITS = frozenset({"passes", "max_iter"})
 
+_DATA = "training data or template"  # in files, whose names stay; the column of labels decides, too
 _FIELDS = {"identity": dict, "standing": dict, "trainer": dict, "finished": bool}
 
 
@@ -133,7 +134,7 @@ class Checkpoint:
         from xxhash import xxh3_128
 
         parts: dict[str, Iterable[Any] | None] = {"--init model": None if initial is None else [initial], "--dev data": dev}
-        found: dict[str, str | None] = {"training data, template or column of labels": digest}
+        found: dict[str, str | None] = {_DATA: digest}
         for name, pieces in parts.items():
             checksum = xxh3_128()
             for piece in pieces or ():
@@ -143,7 +144,8 @@ class Checkpoint:
         theirs = None if self.file is None else self.file.header["identity"].get("data")
         for name, value in found.items():
             if self.file is not None and (theirs.get(name) if isinstance(theirs, dict) else None) != value:
-                raise OptionError(f"{self.source}: was written by a run with different {name}; resume with what it was written with")
+                what = "training data, template or column of labels" if name == _DATA else name
+                raise OptionError(f"{self.source}: was written by a run with different {what}; resume with what it was written with")
 
     def resume(self, trainer: Any) -> Standing:
         """Restore a new trainer to the state of the run; without a file to resume, the start of a run."""
