@@ -6,7 +6,6 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
 from itertools import pairwise
 from sys import float_info
 from typing import Any, NamedTuple
@@ -198,6 +197,8 @@ def option(
     default: Any, help: str, *, short: str | None = None, metavar: str | None = None, kind: Any = None, **expected: Any
 ) -> Any:
     """A field of a dataclass of options. `short` is its other flag on the command line, `metavar` stands for its value."""
+    from dataclasses import field  # slow to import; `--version` and compat.pycrfsuite do without
+
     takes = Expected(kind or (object if default is None else type(default)), **expected)
     return field(default=default, metadata={"help": help, "short": short, "metavar": metavar, "expected": takes})
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .progress import Progress, StopRequest
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Passes:
     """The passes of a run: scored on the development data, logged, reported and kept in checkpoints one by one."""
 
