@@ -26,7 +26,7 @@ from crfkit.text.rows import Rows
 from crfkit.values import copied, shown
 from crfkit.version import __version__
 
-from .places import COUNT, DISTANCE, EQUAL, StateFeatures, features_of
+from .places import COUNT, DISTANCE, EQUAL, StateFeatures
 from .search import Scratch, packed_values
 from .statetables import StateTables
 from .trees import TreeColumns, check_ids
@@ -86,7 +86,7 @@ def check_search(depth: int, relations: int) -> None:
 class ParserModel(Stored):
     """A trained parser, read-only. `learn` trains one with a template of P lines, `load` opens one."""
 
-    _own = Stored._own | {"depth", "parts", "sizes", "tables"}
+    _own = Stored._own | {"depth", "needs", "parts", "sizes", "tables"}
 
     def _set_up(self, header: dict[str, Any], sections: Mapping[str, Buffer], name: str, verify: bool) -> None:
         from crfkit.features.index import Index
@@ -101,15 +101,17 @@ class ParserModel(Stored):
             self.template = template
             self.depth: int = make("lookahead", {"depth": header["options"].get("depth")}).depth
             check_search(self.depth, len(header["relations"]))
-            self.parts: StateFeatures = features_of(template)
+            self.tables = StateTables(template, max(len(header["relations"]), 1))
+            self.parts: StateFeatures = self.tables.features
             self.index = Index(self.parts.symbols, sections, verify=verify)
+            own = header["column_names"]
+            self.needs = [[own[column] for column in columns] for columns in (self.index.plan.columns, self.parts.compared)]
             self.sizes = [len(view.strings) for view in self.index.views]
-            relations = max(len(header["relations"]), 1)
             names = ("rows", *(f"line.{number}" for number in range(len(self.parts.lines))))
             tables = {name: modelfile.numbers(sections, name, "int32") for name in names}
             tables["actions"] = modelfile.numbers(sections, "actions", "uint16")
             self.weights = modelfile.numbers(self.sections, "weights", "float32")
-            self.tables = StateTables(template, relations, tables, verify, self.sizes)
+            self.tables.map(tables, verify, self.sizes)
             if len(self.weights) != len(tables["actions"]):
                 raise ModelFileError("the numbers of weights and of their actions differ")
             if verify and not all_finite(self.weights):
@@ -272,8 +274,7 @@ class Parser(Described):
 
     def _places(self, names: Sequence[str], columns: Columns | None = None) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The indices of the template's columns among these."""
-        own, model = self._header["column_names"], self.model
-        used, compared = ([own[column] for column in wanted] for wanted in (model.index.plan.columns, model.parts.compared))
+        used, compared = self.model.needs
         return places_of_used(used, names, columns), places_of_used(compared, names, columns)
 
     def _scratch(self, places: tuple[tuple[int, ...], tuple[int, ...]]) -> Scratch:

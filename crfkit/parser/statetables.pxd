@@ -68,6 +68,7 @@ cdef inline int32_t line_find(const LineC* line, const uint32_t* key, int64_t at
 
 
 cdef class StateTables(Arena):
+    cdef readonly object features
     cdef readonly int32_t n_views, n_relations, n_actions
     cdef int32_t width          # number of values of a token: of views, and of columns that are compared
     cdef readonly int32_t n_lines, most_cells
@@ -83,5 +84,4 @@ cdef class StateTables(Arena):
 
     cdef void keys(self, const StateC* state, const int32_t* values, uint32_t* key) noexcept nogil
     cdef int32_t add(self, int32_t line, const uint32_t* key) except -1 nogil
-    cdef int map(self, sections, bint verify, sizes) except -1
     cdef bint exists(self, int32_t number, const int32_t* key, sizes) except -1

@@ -82,14 +82,13 @@ cdef packed_table(const LineC* line, int64_t n, const int32_t[::1] new_row, numb
 
 
 cdef class StateTables(Arena):
-    """The tables of a template's lines: empty, or those in the `sections` of a model file. No more lines, places and cells than
-    features_of finds, which keeps their limits."""
+    """The tables of a template's lines, empty at first. `features` are those of the template (places.py), which keep the limits of a search."""
 
-    def __cinit__(self, template, int32_t n_relations, sections=None, bint verify=True, sizes=None):
+    def __cinit__(self, template, int32_t n_relations):
         cdef int32_t i
         cdef PlacedCellC* cell
         cdef LineC* line
-        features = places.features_of(template)
+        features = self.features = places.features_of(template)
         self.n_views, self.n_relations, self.n_actions = features.views, n_relations, 1 + 2 * n_relations
         self.width, self.n_lines = features.views + len(features.compared), len(features.lines)
         self.n_places = N_ROOTS + len(features.steps)
@@ -106,8 +105,6 @@ cdef class StateTables(Arena):
             for one in cells:
                 cell[0] = PlacedCellC(one.kind, one.view, one.place, one.view2, one.place2)
                 cell += 1
-        if sections is not None:
-            self.map(sections, verify, sizes)
 
     cdef void keys(self, const StateC* state, const int32_t* values, uint32_t* key) noexcept nogil:
         """Compute the keys of all lines, [lines][most_cells], in a state; see has_feature. `values`: of the sentence, [T][width]."""
@@ -210,12 +207,14 @@ cdef class StateTables(Arena):
             sections[f"line.{i}"] = packed_table(&self.line[i], ends[i + 1] - ends[i], new_row, numbers)
         return attributes, sections
 
-    cdef int map(self, sections, bint verify, sizes) except -1:
-        """Use the tables of a model; `sizes`: the number of values of each view. ModelFileError if they are not usable."""
+    def map(self, sections, bint verify, sizes):
+        """Use the tables in the sections of a model; `sizes`: the number of values of each view. ModelFileError if they are not usable."""
         cdef int32_t i
         cdef LineC* line
         cdef const int32_t[::1] rows, table
         cdef const uint16_t[::1] actions
+        if self.mapped is not None or self.n_rows:
+            raise ValueError("tables that are in use")
         rows, actions = sections["rows"], sections["actions"]
         if rows.shape[0] % 2 or rows.shape[0] > 0x7FFFFFF0 or actions.shape[0] > 0x7FFFFFF0:
             raise ModelFileError("section 'rows' is not a list of pairs, or a section is too large")

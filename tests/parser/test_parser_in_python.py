@@ -52,6 +52,8 @@ def test_parts_that_do_not_belong_together():
     ):  # fmt: skip
         with pytest.raises(ValueError, match="tables of another template, or other weights"):
             Scratch(*parts, [], 0)
+    with pytest.raises(ValueError, match="in use"):
+        tables.map({}, True, MODEL.sizes)
 
 
 @pytest.mark.parametrize(
