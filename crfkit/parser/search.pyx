@@ -270,8 +270,8 @@ cdef class Scratch(Arena):
                   relations, int32_t root_relation):
         self.extractor = Extractor(index, columns)
         self.token_values, self.tables, self.weights = TokenValues(index, compared), tables, weights
-        if not self.token_values.fit(tables) or weights.shape[0] != tables.n_cells:
-            raise ValueError("tables of another template, or other weights")
+        if not self.token_values.fit(tables) or not tables.mapped or weights.shape[0] != tables.n_cells:
+            raise ValueError("tables of another template, or not of a model, or other weights")
         self.search = Search(tables, depth)
         self.search.w = &weights[0] if weights.shape[0] else NULL
         self.search.root_relation = root_relation

@@ -80,7 +80,7 @@ cdef class StateTables(Arena):
     cdef RowC* row
     cdef uint16_t* action
     cdef BufferC row_buf, action_buf
-    cdef object mapped
+    cdef object mapped          # the arrays of a model; () of a trainer, whose tables grow; None while they are free
 
     cdef void keys(self, const StateC* state, const int32_t* values, uint32_t* key) noexcept nogil
     cdef int32_t add(self, int32_t line, const uint32_t* key) except -1 nogil

@@ -213,7 +213,7 @@ cdef class StateTables(Arena):
         cdef LineC* line
         cdef const int32_t[::1] rows, table
         cdef const uint16_t[::1] actions
-        if self.mapped is not None or self.n_rows:
+        if self.mapped is not None:
             raise ValueError("tables that are in use")
         rows, actions = sections["rows"], sections["actions"]
         if rows.shape[0] % 2 or rows.shape[0] > 0x7FFFFFF0 or actions.shape[0] > 0x7FFFFFF0:

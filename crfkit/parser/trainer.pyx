@@ -73,8 +73,9 @@ cdef class ParserTrainer(Arena):
 
     def __cinit__(self, Treebank data not None, StateTables tables not None, options, seed=0, initial=()):
         cdef int32_t i
-        if not data.token_values.fit(tables):
-            raise ValueError("tables of another template")
+        if not data.token_values.fit(tables) or tables.mapped is not None:
+            raise ValueError("tables of another template, or in use")
+        tables.mapped = ()
         self.data, self.tables, self.options = data, tables, options
         self.margin = USUAL_MARGIN if options.margin is None else options.margin
         self.dropout = USUAL_DROPOUT if options.dropout is None else options.dropout

@@ -43,17 +43,21 @@ def test_parts_that_do_not_belong_together():
     for bank, template in ((trees.bank, other.template), (other.bank, trees.template)):
         with pytest.raises(ValueError, match="tables of another template"):
             ParserTrainer(bank, StateTables(template, 1), options)
+    growing = ParserTrainer(trees.bank, StateTables(trees.template, 1), options).tables
+    for taken in (growing, MODEL.tables):
+        with pytest.raises(ValueError, match="in use"):
+            ParserTrainer(trees.bank, taken, options)
+        with pytest.raises(ValueError, match="in use"):
+            taken.map({}, True, MODEL.sizes)
     index, tables, weights, used = MODEL.index, MODEL.tables, MODEL.weights, MODEL.index.plan.columns
     compared = MODEL.parts.compared
     Scratch(index, tables, weights, 0, used, compared, [], 0)
     for parts in (
         (index, tables, weights, 0, used, [*compared, 1]), (index, StateTables(other.template, 1), weights, 0, used, compared),
-        (other.builder, tables, weights, 0, None, compared), (index, tables, weights[1:], 0, used, compared),
+        (other.builder, tables, weights, 0, None, compared), (index, tables, weights[1:], 0, used, compared), (index, growing, weights[:0], 0, used, compared),
     ):  # fmt: skip
-        with pytest.raises(ValueError, match="tables of another template, or other weights"):
+        with pytest.raises(ValueError, match="tables of another template, or not of a model, or other weights"):
             Scratch(*parts, [], 0)
-    with pytest.raises(ValueError, match="in use"):
-        tables.map({}, True, MODEL.sizes)
 
 
 @pytest.mark.parametrize(
