@@ -14,8 +14,8 @@ from crfkit.errors import DataError, OptionError
 from crfkit.features.strings import StringTable
 from crfkit.foreign import load_any
 from crfkit.modelfile import check_header
-from crfkit.parser.model import MOST_RELATIONS, ParserModel, actions, build, check_search
-from crfkit.parser.places import VALUE, features_of
+from crfkit.parser.model import ParserModel, actions, build, check_search
+from crfkit.parser.places import MOST_RELATIONS, VALUE, features_of
 from crfkit.parser.statetables import StateTables
 from crfkit.parser.trees import TokenValues, Treebank, TreeColumns
 from crfkit.template.parsing import line_fault

@@ -26,7 +26,7 @@ from crfkit.text.rows import Rows
 from crfkit.values import copied, shown
 from crfkit.version import __version__
 
-from .places import COUNT, DISTANCE, EQUAL, StateFeatures
+from .places import COUNT, DISTANCE, EQUAL, MOST_RELATIONS, StateFeatures
 from .search import Scratch, packed_values
 from .statetables import StateTables
 from .trees import TreeColumns, check_ids
@@ -47,7 +47,6 @@ _FIELDS: dict[str, Any] = {
     "relations": list, "root_relation": int, "template": str,
 }  # fmt: skip
 
-MOST_RELATIONS = 30_000  # two actions for each, whose numbers have 16 bits
 
 Heads = list[int] | list[tuple[int, str]]
 

@@ -17,6 +17,7 @@ from crfkit.template.parsing import Template, line_fault
 
 MOST_CELLS = 16  # in a line
 MOST_PLACES = 64  # in all lines, those on the way to others included
+MOST_RELATIONS = 30_000  # two actions for each, whose numbers have 16 bits
 
 VALUE, DISTANCE, EQUAL, COUNT = range(4)
 FIRST, LAST, INNER = range(3)  # steps from a token: to its leftmost child, its rightmost one, the next one inwards from itself

@@ -88,6 +88,8 @@ cdef class StateTables(Arena):
         cdef int32_t i
         cdef PlacedCellC* cell
         cdef LineC* line
+        if not 0 < n_relations <= places.MOST_RELATIONS:
+            raise ValueError(f"{n_relations} relations")
         features = self.features = places.features_of(template)
         self.n_views, self.n_relations, self.n_actions = features.views, n_relations, 1 + 2 * n_relations
         self.width, self.n_lines = features.views + len(features.compared), len(features.lines)

@@ -69,6 +69,13 @@ def test_no_tables_beyond_the_limits_of_templates(line, message):
         StateTables(Template.parse(f"P:{line}\n", columns={"form": 1}), 1)
 
 
+@pytest.mark.parametrize("relations", [-1, 0, 30_001])
+def test_no_tables_without_actions_or_with_too_many(relations):
+    """By none it would be divided, and more have no number."""
+    with pytest.raises(ValueError, match=f"{relations} relations"):
+        StateTables(Template.parse(TEMPLATE), relations)
+
+
 def test_copies_keep_the_class_and_what_it_adds():
     made = OwnModel(MODEL.header, MODEL.sections, "mine")
     made.note = ["kept"]
