@@ -175,10 +175,12 @@ def _pieces(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
     """The bytes of a file, one read at a time."""
     with _faults_of(path):
         read = getattr(file, "read1", file.read)
-        wait = _wait_for(file)
+        raw: Any = getattr(file, "raw", file)
+        wait = _wait_for(raw)
+    buffered = raw is not file  # whether some of it may have been read already
     while True:
         with _faults_of(path):
-            if wait is not None:
+            if wait is not None and not buffered:
                 wait()
             piece = read(size)
             if not piece and _has_waited(file):
@@ -191,6 +193,7 @@ def _pieces(file: BinaryIO, path: str, size: int) -> Iterator[bytes]:
             raise DataError(f"reading the file gave {type(piece).__name__}, expected bytes", path)
         if not piece:
             return
+        buffered = raw is not file and len(piece) == size
         yield bytes(piece)
 
 
@@ -204,7 +207,7 @@ def _faults_of(path: str) -> Iterator[None]:
 
 
 def _wait_for(file: BinaryIO) -> Callable[[], None] | None:
-    """A function that waits until there is something to read; None for regular and buffered files.
+    """A function that waits until there is something to read; None for regular files and what is no file of the system.
 
     It wakes up twice a second: otherwise a signal that arrives just before a read would be handled only when data come.
     """

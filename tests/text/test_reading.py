@@ -313,18 +313,37 @@ def test_corpora_have_their_known_sizes():
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
-def test_a_signal_just_before_a_read_is_seen(tmp_path):
+@pytest.mark.parametrize("buffered", [False, True])
+def test_a_signal_just_before_a_read_is_seen(tmp_path, buffered):
     """Ctrl-C that does not interrupt the read, because it came between Python's last check of signals and the read."""
     os.mkfifo(tmp_path / "fifo")
-    writer = os.open(tmp_path / "fifo", os.O_RDWR)  # opens without a reader, and gives it nothing
+    writer = os.open(tmp_path / "fifo", os.O_RDWR)  # opens without a reader
+    os.write(writer, b"a B\n\n")
     late = threading.Timer(60, os.write, (writer, b"a B\n\n"))  # so that the test fails instead of waiting for ever
     late.start()
-    blocks = iter(Source(os.fspath(tmp_path / "fifo")))
-    threading.Timer(0.1, _thread.interrupt_main).start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            next(blocks)
-        assert late.is_alive()
-    finally:
+    with open(tmp_path / "fifo", "rb", buffering=-1 if buffered else 0) as file:
+        blocks = iter(Source(file))
+        next(blocks)
+        threading.Timer(0.1, _thread.interrupt_main).start()
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                next(blocks)
+            assert late.is_alive()
+        finally:
+            late.cancel()
+            os.close(writer)
+
+
+def test_what_a_buffer_holds_is_not_waited_for():
+    """The pipe has no more for now; what came before is in the buffer of the file."""
+    reading, writing = os.pipe()
+    os.write(writing, b"0123456789")
+    late = threading.Timer(60, os.close, (writing,))
+    late.start()
+    with open(reading, "rb") as file:
+        assert file.peek() == b"0123456789"
+        pieces = opening.texts(file, "pipe", 4, starts=False)
+        assert [next(pieces) for _ in range(3)] == [b"0123", b"4567", b"89"] and late.is_alive()
         late.cancel()
-        os.close(writer)
+        os.close(writing)
+        assert list(pieces) == []
