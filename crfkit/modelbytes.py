@@ -79,7 +79,7 @@ def _read(file: Any, name: str) -> Any:
 
 def _of_path(path: str) -> memoryview:
     if os.path.isdir(path):
-        raise FileError(f"{path}: is a folder, not a model file")
+        raise FileError(f"{path}: is a folder, not a file")
     with open_file(path) as file:
         try:
             endless = stat.S_ISCHR(os.fstat(file.fileno()).st_mode)  # as /dev/zero

@@ -105,8 +105,8 @@ class ModelFile(NamedTuple):
         return {name: self.section(name) for name in self.sections}
 
 
-def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:
-    """Open a model file and check all of it before any of it is used.
+def read(path_or_bytes: Any, verify: bool = True, what: str = "model") -> ModelFile:
+    """Open a model file, or what else is kept in this container, and check all of it before any of it is used.
 
     verify=False leaves out only the checksums of what is in the sections, so that the time does not depend on the size of the file.
     """
@@ -114,7 +114,7 @@ def read(path_or_bytes: Any, verify: bool = True) -> ModelFile:
 
     name, data = held(path_or_bytes)
     with named_in_faults(name):
-        start, header, sections = _parse(data)
+        start, header, sections = _parse(data, what)
         for section in sections.values() if verify else ():
             body = data[start + section.offset : start + section.offset + section.length]
             if xxh3_64_hexdigest(body) != section.checksum:
@@ -196,12 +196,12 @@ def _encode(header: dict[str, Any], sections: Mapping[str, Buffer]) -> list[byte
     return [prefix, text, bytes(-(len(prefix) + len(text)) % ALIGNMENT), *payload]
 
 
-def _parse(data: memoryview) -> tuple[int, dict[str, Any], dict[str, Section]]:
+def _parse(data: memoryview, what: str) -> tuple[int, dict[str, Any], dict[str, Section]]:
     """Where the payload starts, the metadata and the section table, all checked against the file's length."""
     from xxhash import xxh3_64_intdigest
 
     if data[: len(MAGIC)] != MAGIC:
-        raise ModelFileError(_foreign(bytes(data[:1024])))
+        raise ModelFileError(_foreign(bytes(data[:1024]), what))
     if len(data) < PREFIX.size:
         raise ModelFileError(f"damaged: truncated to {len(data)} bytes")
     _, version, length, checksum = PREFIX.unpack_from(data)
@@ -228,8 +228,8 @@ def _parse(data: memoryview) -> tuple[int, dict[str, Any], dict[str, Section]]:
     return start, metadata, _parse_table(table, data[start:])
 
 
-def _foreign(start: bytes) -> str:
-    """What a file is that does not start with the magic, as far as one can tell."""
+def _foreign(start: bytes, what: str) -> str:
+    """What a file is that does not start with the magic, as far as one can tell, to one who expects a model or a checkpoint."""
     if not start:
         return "is empty"
     if MAGIC.startswith(start):
@@ -238,14 +238,14 @@ def _foreign(start: bytes) -> str:
         return "damaged: it was transferred as text; transfer it as a binary file"
     for magic, hint in _FOREIGN:
         if start.startswith(magic):
-            return f"not a crfkit model: {hint}"
+            return f"not a crfkit {what}: {hint}"
     form = other_form(start)
     if isinstance(form, Compression):
-        return f"not a crfkit model: compressed with {form.name}; {form.undone_by} it first"
+        return f"not a crfkit {what}: compressed with {form.name}; {form.undone_by} it first"
     text = start.decode("utf-8", "ignore")
     if "\0" not in text and len(start) - len(text.encode()) <= 3:  # the end may cut a character
-        return "not a crfkit model: a text file; the model is what crfkit learn writes"
-    return "not a crfkit model"
+        return f"not a crfkit {what}: a text file; the {what} is what crfkit learn writes"
+    return f"not a crfkit {what}"
 
 
 def _parse_table(table: list[Any], payload: memoryview) -> dict[str, Section]:

@@ -259,7 +259,7 @@ def test_foreign_files_are_recognised(tmp_path, data, message):
 
 def test_paths_that_cannot_be_read(tmp_path):
     for path, message in [
-        (tmp_path, "is a folder, not a model file"),
+        (tmp_path, "is a folder, not a file"),
         (tmp_path / "absent", "cannot be read: No such file or directory"),
         (f"{tmp_path}/nul\0byte", "not a file name"),
     ]:

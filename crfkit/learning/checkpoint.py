@@ -102,7 +102,7 @@ class Checkpoint:
         if os.path.exists(self.source) and stat.S_ISFIFO(os.stat(self.source).st_mode):  # to read from it would wait without end
             raise FileError(f"{self.source}: is a pipe; give another name to --checkpoint")
         try:
-            file = modelfile.read(self.source)
+            file = modelfile.read(self.source, what=modelfile.CHECKPOINT)
             if file.header.get("kind") != modelfile.CHECKPOINT or not all(isinstance(file.header.get(name), kind) for name, kind in _FIELDS.items()):
                 raise ModelFileError(f"{self.source}: not a checkpoint")
         except (FileError, ModelFileError) as error:

@@ -218,7 +218,7 @@ def test_files_that_are_no_checkpoints():
     model = learn(small(), rules(), max_iter=2)
     model.save("model")
     Path("text").write_text("mine\n")
-    for name, message in (("model", "not a checkpoint"), ("text", "not a crfkit model: a text file")):
+    for name, message in (("model", "not a checkpoint"), ("text", "not a crfkit checkpoint: a text file")):
         before = Path(name).read_bytes()
         for resume in (False, True):
             with pytest.raises(CrfkitError, match=f"{name}: {message}"):
