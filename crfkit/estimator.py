@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, cast
 
-from .decode.bias import Bias, bias_of
+from .decode.bias import Bias, bias_of, of_labels
 from .errors import CrfkitWarning, DataError, ModelFileError, OptionError, not_fitted
 from .options import TRAINERS, show_options, unknown
 from .text.faults import plural
@@ -125,6 +125,7 @@ class CRF(Estimator):
     Without one, it is a list of items: lists of attributes, or mappings from names to values.
 
     The parameters are those of `learn`; `constraints` and `bias` are those of a Tagger. `threads` also applies to predictions.
+    A label in `bias` that the model lacks is a CrfkitWarning: a part of the data may be without it.
 
     After `fit` there are: `model_`, a Model; `tagger_`, a Tagger of it; `classes_`, its labels.
 
@@ -224,10 +225,10 @@ class CRF(Estimator):
         if "model_" not in self.__dict__:
             raise not_fitted("there is no model yet: call fit first")
         bias = bias_of(self.bias)  # a dict that may have changed
-        constraints, tagger = self.__dict__.get("_tagger", (None, None))
-        if tagger is None or constraints is not self.constraints or bias != tagger.bias:
-            tagger = self.model_.tagger(self.constraints, bias)
-            self._tagger = self.constraints, tagger
+        constraints, before, tagger = self.__dict__.get("_tagger", (None, None, None))
+        if tagger is None or constraints is not self.constraints or bias != before:
+            tagger = self.model_.tagger(self.constraints, bias and of_labels(bias, self.model_.labels))
+            self._tagger = self.constraints, bias, tagger
         return tagger
 
     @property

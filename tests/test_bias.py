@@ -16,7 +16,7 @@ from models import ROOT, SMALL, model, names, problem, sentences, short
 import crfkit
 from crfkit import CRF
 from crfkit.decode.constraints import constraints_of
-from crfkit.errors import OptionError, UnsupportedError
+from crfkit.errors import CrfkitWarning, OptionError, UnsupportedError
 from crfkit.foreign import convert, load
 from crfkit.model import Model, made
 from crfkit.tagging import Tagger
@@ -189,8 +189,10 @@ def test_an_estimator_has_it_as_a_parameter():
     assert crf.predict_single(X[0]) == ["A", "A"] == pickle.loads(pickle.dumps(crf)).predict_single(X[0])
     crf.bias["B"] = 9
     assert crf.predict_single(X[0]) == ["B", "B"]
-    with pytest.raises(OptionError, match="bias: the model has no label 'C'"):
-        crf.set_params(bias={"C": 1}).predict(X)
+    for _ in range(2):  # a label that a fold lacks
+        with pytest.warns(CrfkitWarning, match=r"^bias: the model has no label 'C'; it has \['A', 'B'\]$") as warned:
+            assert crf.set_params(bias={"C": 1, "B": -9}).fit(X, [["A", "B"]] * 3).predict(X)[0] == ["A", "A"] == crf.predict_single(X[0])
+        assert len(warned) == 1 and warned[0].filename == __file__
     with pytest.raises(OptionError, match="bias: found 'A', expected a mapping"):
         CRF(bias="A").fit(None, None)
 

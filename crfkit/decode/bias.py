@@ -10,7 +10,7 @@ import array
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from crfkit.errors import OptionError
+from crfkit.errors import CrfkitWarning, OptionError, warn_caller
 from crfkit.values import nearest, plain, shown
 
 Bias = Mapping[str, float]
@@ -39,8 +39,21 @@ def by_number(bias: Bias, labels: Sequence[str]) -> array.array[float]:
     found = dict.fromkeys(labels, 0.0)
     for label, number in bias.items():
         if label not in found:
-            near = nearest(label, labels) if isinstance(label, str) else None
-            hint = f"did you mean {shown(near)}?" if near else f"it has {shown(list(labels))}"
-            raise OptionError(f"--bias: the model has no label {shown(label)}; {hint}")
+            raise OptionError(f"--bias: {_unknown(label, labels)}")
         found[label] = number
     return array.array("d", found.values())
+
+
+def of_labels(bias: Bias, labels: Sequence[str]) -> Bias:
+    """The numbers of labels that a model has, and a warning if there are others: in a part of the data, as in cross-validation, a label may
+    be missing."""
+    others = [label for label in bias if label not in labels]
+    if others:
+        warn_caller(CrfkitWarning(f"bias: {_unknown(others[0], labels)}"))
+    return {label: number for label, number in bias.items() if label not in others}
+
+
+def _unknown(label: Any, labels: Sequence[str]) -> str:
+    near = nearest(label, labels) if isinstance(label, str) else None
+    hint = f"did you mean {shown(near)}?" if near else f"it has {shown(list(labels))}"
+    return f"the model has no label {shown(label)}; {hint}"
