@@ -54,6 +54,15 @@ def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes) ->
     return steps * (n * sizeof(PairC) + (2 * layout.c.P + n + 3) * sizeof(int32_t))
 
 
+def bytes_of_tables(Layout layout not None, bint summed) -> int:
+    """Memory for the tables of all pairs of labels of one thread, with weights that change all the time (`list_features`). Of lists, only the
+    searches of best paths touch some: single scores, and how often paths have which pairs."""
+    cdef int64_t table = <int64_t>layout.c.L * layout.c.P * sizeof(double)
+    if layout.c.n_pairs > most_pairs(layout.c.L, AUTO, summed and layout.c.B == 0):
+        return 5 * table
+    return 0 if summed or layout.c.n_pairs == 0 else 2 * table
+
+
 cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale) noexcept nogil:
     """Load the shared edge scores and their potentials. To be called again whenever label-pair weights have changed."""
     if lat.counted:
@@ -158,13 +167,14 @@ cdef class Lattice:
         lat.L = lat.shared.L = labels
         lat.P = lat.shared.P = padded(labels)
         matrix = <int64_t>lat.L * lat.P
-        lat.shared.score = <double*>arena_zeros(self, 5 * matrix + lat.P + lat.L * max(lat.P, 64), sizeof(double))
-        lat.shared.E = lat.shared.score + matrix
-        lat.shared.ET = lat.shared.E + matrix
-        lat.outer = lat.shared.ET + matrix
-        lat.pair = lat.outer + matrix
-        lat.tops = lat.pair + matrix
-        lat.unfolded = lat.tops + lat.P
+        # each by itself: with lists, most of these tables are never touched, and a system gives several that are as large as its memory
+        lat.shared.score = <double*>arena_zeros(self, matrix, sizeof(double))
+        lat.shared.E = <double*>arena_zeros(self, matrix, sizeof(double))
+        lat.shared.ET = <double*>arena_zeros(self, matrix, sizeof(double))
+        lat.outer = <double*>arena_zeros(self, matrix, sizeof(double))
+        lat.pair = <double*>arena_zeros(self, matrix, sizeof(double))
+        lat.tops = <double*>arena_zeros(self, lat.P, sizeof(double))
+        lat.unfolded = <double*>arena_zeros(self, <int64_t>lat.L * max(lat.P, 64), sizeof(double))
         for i in range(labels):
             for j in range(labels, lat.P):
                 lat.shared.score[i * lat.P + j] = -INFINITY

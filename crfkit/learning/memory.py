@@ -64,12 +64,13 @@ def check_data_dir(path: str | None) -> None:
 
 
 def lattice_bytes(corpus: Corpus) -> int:
-    """The scratch of one thread for the longest sequence, with matrices or lists where rich features make edges differ."""
+    """The scratch of one thread for the longest sequence, with matrices or lists where rich features make edges differ, but without tables
+    of all pairs of labels."""
     from crfkit.lattice.lattice import bytes_of_steps
 
     width, longest, rich = (len(corpus.dataset.labels) + 7) // 8 * 8, corpus.dataset.longest, corpus.dataset.n_incidences[1]
     steps = bytes_of_steps(corpus.layout, min(longest, rich), -(-rich // max(corpus.dataset.n_tokens - corpus.dataset.n_sequences, 1)))
-    return DOUBLE * width * (6 * longest + 5 * width) + steps
+    return DOUBLE * width * 6 * longest + steps
 
 
 def threads_with_work(corpus: Corpus, options: Any, threads: int) -> int:
@@ -82,6 +83,7 @@ def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, 
     """Estimated peak memory of training with so many threads, and so many that tag development data: what is in use now, and
     what the trainer keeps. 0 if the system does not tell what is in use."""
     from crfkit.data.ordered import WINDOW_BYTES
+    from crfkit.lattice.lattice import bytes_of_tables
 
     in_files = corpus.dataset.folder is not None
     now, peak = in_use()
@@ -94,7 +96,9 @@ def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, 
     own += sum(corpus.layout.n_attributes) * INDEX
     if in_files and not hasattr(options, "max_iter"):  # what is in memory of them, twice while it is put in order
         own += 2 * min(WINDOW_BYTES, corpus.dataset.n_incidences[0] * 8 + corpus.dataset.n_tokens * 16)
-    return max(peak, now + own + (threads + taggers) * lattice_bytes(corpus))
+    tables = bytes_of_tables(corpus.layout, not trainer_class(algorithm).looks_for_paths)
+    of_taggers = 3 * DOUBLE * len(corpus.dataset.labels) ** 2  # scores of all pairs, and their potentials in rows and in columns
+    return max(peak, now + own + (threads + taggers) * lattice_bytes(corpus) + threads * tables + taggers * of_taggers)
 
 
 def check_memory(expected: int, options: Any, run: Run, savings: Callable[[], list[str]]) -> None:

@@ -57,6 +57,7 @@ cdef class Trainer:
     threaded = False            # several threads compute the same weights as one
     lock_free = False           # several threads may change the weights at once
     numbers = ("converged",)    # attributes that belong to the state
+    looks_for_paths = False     # learns from the best paths, not from expectations over all paths
     rates_of_rows = False       # each row has a rate, which passes change (`rates`)
     measured_steps = True       # a step changes a weight by about 1 at most, however large the values or long the sequences
 

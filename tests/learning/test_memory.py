@@ -113,6 +113,20 @@ def test_the_estimate_where_steps_with_features_are_lists(algorithm, tmp_path):
     assert near(*estimate_and_peak(tmp_path / "train", tmp_path / "template", algorithm, threads=1, **limit(algorithm, 2)))
 
 
+@pytest.mark.long
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
+@plain_build
+@pytest.mark.parametrize("template", ["U:%x[0,0]\n", "U:%x[0,0]\nB\n"])
+@pytest.mark.parametrize("algorithm", ["perceptron", "lookahead", "sapo", "sgd", "lbfgs"])
+def test_the_estimate_with_thousands_of_labels(algorithm, template, tmp_path):
+    """Of which no pair is a feature, or few are: hardly any of the tables of all pairs is touched."""
+    text = "".join(f"w{(n * n) % 997} l{n % 2000}\n" + "\n" * (n % 10 == 9) for n in range(4000))
+    (tmp_path / "train").write_text(text)
+    (tmp_path / "template").write_text(template)
+    chosen = {"rate": 0.1} if hasattr(options.TRAINERS[algorithm], "rate") else {}
+    assert near(*estimate_and_peak(tmp_path / "train", tmp_path / "template", algorithm, threads=1, **chosen, **limit(algorithm, 2)))
+
+
 def test_sizes_have_binary_units():
     assert [size(text) for text in ("1", 5000, "1K", "800M", "2G", "2GB", "1.5G", "1T")] == [
         1, 5000, 1 << 10, 800 << 20, 2 << 30, 2 << 30, 3 << 29, 1 << 40,

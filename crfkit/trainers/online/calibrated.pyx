@@ -59,7 +59,6 @@ cdef class CalibratedTrainer(OnlineTrainer):
 
     lock_free = True
     numbers = OnlineTrainer.numbers + ("rate0",)
-    looks_for_paths = False     # learns from the best paths, not from expectations over all paths
     seeks_optimum = False       # minimises the penalised negative log-likelihood
 
     def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):

@@ -32,6 +32,11 @@ cdef class Lookahead(AveragedTrainer):
     measured_steps = False
     numbers = AveragedTrainer.numbers + ("decisions",)
 
+    @classmethod
+    def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
+        cdef int64_t of_search = 2 * <int64_t>layout.c.L * layout.c.P * sizeof(double)      # pairs of labels, turned, and bounds
+        return super(Lookahead, cls).expected_bytes(data, layout, options, threads) + of_search
+
     def __init__(self, Dataset data, Layout layout, options, shared=(), **unused):
         self.search = LookaheadSearch(layout, self.lattice, options.depth, shared)
         self.search.w = self.w

@@ -109,7 +109,7 @@ cdef class Paths:
                     by = sent.u_val[u] if sent.u_val != NULL else 1.0
                     for q in range(m):
                         change(w, late, when, layout_cell(layout, sent.u_id[u], shares[q].label), by * shares[q].amount)
-            if t > 0 and not (here and before):
+            if t > 0 and not (here and before) and (layout.has_tau or sent.b_ptr != NULL):
                 m = 0
                 add_share(self, P, sent.label[t - 1], sent.label[t], gain, &m)
                 for k in range(n):
@@ -135,6 +135,8 @@ cdef class Paths:
 
 cdef class AveragedTrainer(OnlineTrainer):
     """A subclass has a `step` that adds to `u`, if there is one, whatever it adds to `w`, times the number of the step (`instants`)."""
+
+    looks_for_paths = True
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
