@@ -222,10 +222,11 @@ def test_files_that_are_no_models_are_refused(library, tmp_path):
         tagger.open_inmemory("text")
 
 
-def test_a_file_that_is_no_model_is_named_once(tmp_path):
-    (tmp_path / "text").write_text("word\n")
-    with pytest.raises(ValueError, match=f"^Invalid model file '{re.escape(str(tmp_path / 'text'))}': not a crfkit model: a text file"):
-        compat.Tagger().open(tmp_path / "text")
+@pytest.mark.parametrize("name", ["text", "te\nxt"])
+def test_a_file_that_is_no_model_is_named_once(name, tmp_path):
+    (tmp_path / name).write_text("word\n")
+    with pytest.raises(ValueError, match=f"^Invalid model file {re.escape(repr(str(tmp_path / name)))}: not a crfkit model: a text file"):
+        compat.Tagger().open(tmp_path / name)
     with pytest.raises(ValueError, match=r"^Invalid model: not a crfkit model: a text file"):
         compat.Tagger().open_inmemory(b"word\n")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from crfkit.errors import CrfkitError
+from crfkit.errors import CrfkitError, one_line
 from crfkit.modelbytes import Held, held
 from crfkit.replacing import write_lines
 from crfkit.values import as_text
@@ -75,7 +75,7 @@ class Tagger:
         try:
             tagger = OwnTagger(load(source))
         except CrfkitError as error:
-            reason = str(error).removeprefix(f"{source.name}: ")
+            reason = str(error).removeprefix(f"{one_line(source.name)}: ")
             raise ValueError(f"{fault}: {reason}") from error
         self._content, self._numbers = content, {label: number for number, label in enumerate(tagger.labels)}
         self._tagger, self._scratch = tagger, tagger.decoding.new_scratch(spelled=True)
