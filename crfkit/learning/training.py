@@ -163,9 +163,10 @@ class Training:
 
 
 def _labels_warning(corpus: Corpus, run: Run) -> str | None:
-    """A warning if the labels seem to be words: if they are many, and few of their tokens share one."""
+    """A warning if the labels seem to be words: if they are many, and few of their tokens share one. In more text there are more words, about
+    as the square root of its length: their number squared is 1,000 to 3,000 times that, and of labels such as rules for lemmas a few times."""
     labels, tokens = corpus.dataset.labels, corpus.summary["tokens"]
-    if len(labels) <= 200 or 8 * len(labels) <= tokens:
+    if len(labels) <= 200 or (8 * len(labels) <= tokens and len(labels) ** 2 <= 500 * tokens):
         return None
     place = "the first field of a line" if run.format == "crfsuite" else "the last column" if run.label is None else f"column {run.label}"
     return f"{len(labels):,} labels for {tokens:,} tokens, such as {', '.join(map(shown, labels[-3:]))}: is {place} the label?"
