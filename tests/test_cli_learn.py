@@ -49,21 +49,6 @@ def test_sbcd_says_where_it_cannot_win(train, monkeypatch):
     assert "owlqn" not in learn("-a", "sbcd", "--max-iter", 1).stderr
 
 
-@pytest.mark.parametrize(("words", "copies", "told"), [(200, 1, 0), (201, 1, 1), (201, 8, 0), (300, 7, 1), (4010, 8, 1), (3990, 8, 0)])
-def test_labels_that_seem_to_be_words(words, copies, told, tmp_path):
-    """More than 200 labels, and on average fewer than eight tokens with the same one, or than a 500th of their number: a
-    warning asks for the right column."""
-    (tmp_path / "template").write_text("U:%x[0,0]\n")
-    train = tmp_path / "train"
-    train.write_text("".join(f"N word{k:04}\n\n" for _ in range(copies) for k in range(words)))
-    said = crfkit("learn", "-a", "perceptron", "--passes", 1, tmp_path / "template", train, tmp_path / "model").stderr
-    last = ", ".join(f"'word{words - k:04}'" for k in (3, 2, 1))
-    assert said.count(f"{words:,} labels for {words * copies:,} tokens, such as {last}: is the last column the label?") == told
-    train.write_text(train.read_text().replace("N word", "word").replace("\n\n", "\tx\n\n"))
-    said = crfkit("learn", "-a", "perceptron", "--passes", 1, "--format", "crfsuite", train, tmp_path / "model").stderr
-    assert said.count("is the first field of a line the label?") == told
-
-
 @pytest.mark.parametrize(("algorithm", "sequences", "told"), [("sgd", 2, 1), ("perceptron", 9, 1), ("arow", 10, 0), ("lbfgs", 2, 0), ("lookahead", 2, 0)])
 def test_a_handful_of_long_sequences(algorithm, sequences, told, tmp_path):
     """A few long sequences: trainers that make one step per sequence get a warning."""
