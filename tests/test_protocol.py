@@ -210,12 +210,31 @@ def test_what_is_missing_is_said():
     assert TABLE.claims[0].verdict(found, Runs(raw, Path("work"), start=False)) == (MISSING, "")
 
 
+RUN = {"algorithm": "sgd", "options": {}, "seed": 1, "template": ""}
+
+
 def test_runs_of_two_commits_do_not_mix():
     Path("raw").mkdir()
     Path("raw/one.jsonl").write_text('{"kind": "test", "commit": "another"}\n')
-    with pytest.raises(SystemExit, match="another"):
-        Runs(Raw(Path("raw")), Path("work"))
+    runs = Runs(Raw(Path("raw")), Path("work"))      # goes as long as nothing is missing
+    for start in (lambda: runs.test(tasks.NP_PLAIN, "sgd", {}, 1), lambda: runs.compare(tasks.NP_PLAIN, RUN, RUN), lambda: runs.pace(tasks.NP_PLAIN, RUN, RUN)):
+        with pytest.raises(SystemExit, match="another"):
+            start()
     assert Runs(Raw(Path("raw"), fresh=True), Path("work")).raw.lines == {}
+
+
+def test_a_commit_has_a_longer_name_once_there_are_more_of_them(monkeypatch):
+    """Git shortens names to as many digits as tell all objects of the repository apart."""
+    raw = Raw(Path("raw"))
+    raw.add({"kind": "test", "task": "one", "commit": "8362d58"})
+    runs = Runs(raw, Path("work"))
+    monkeypatch.setattr(runs, "_tested", lambda *_: runs._begin({**RUN, "task": "one", "kind": "test"}) or {})
+    runs.commit = "8362d589"
+    assert runs.test(tasks.NP_PLAIN, "sgd", {}, 1)["commit"] == "8362d58" and runs.raw.commits == ["8362d58"]
+    for other in ("8362d589-dirty", "8362e589"):
+        runs.commit = other
+        with pytest.raises(SystemExit, match=other):
+            runs.test(tasks.NP_PLAIN, "sgd", {}, 2)
 
 
 def test_a_line_that_was_cut_short_is_dropped():
@@ -272,3 +291,19 @@ def test_the_index_tells_what_would_become_a_tie():
     rows[0][3] += ", seeds disagree"
     assert together.chance(rows[0]) == 1 and together.chance(["", "", "", "1 and 2, p < 0.001", ""]) == 0.001 and together.chance(costs) is None
     assert together.lines([("a paper", "page", [costs])]) == []
+
+
+def test_a_test_under_two_papers_counts_once():
+    row = ["one", "task", "", "1.00 and 2.00, p = 0.010", REPRODUCED]
+    text = "\n".join(together.lines([("a paper", "page", [row]), ("another", "other", [["the same", *row[1:]], ["one", "another task", *row[2:]]])]))
+    assert "2 tests stand" in text and "2 of the 2 stay" in text and "None becomes a tie" in text
+
+
+def test_the_index_tells_which_verdicts_rest_on_few_seeds():
+    """Five numbers with the standard deviation s have a 95 % interval of 2.776 s / sqrt(5) on each side of their mean."""
+    numbers = {"wide": "92.00 ± 1.00 and 91.00 ± 0.01", "narrow": "92.00 ± 0.70 and 91.00 ± 0.10", "beside one run": "90.00 and 91.20 ± 1.00", "without seeds": "error 1.00 and 2.00"}
+    rows = [[claim, "task", "", f"{one}, p = 0.001", REPRODUCED] for claim, one in numbers.items()]
+    rows.append(["a tie", "task", "", "92.00 ± 9.00 and 91.00 ± 9.00, p = 0.500", TIE])
+    text = "\n".join(together.lines([("a paper", "page", rows)]))
+    assert re.findall(r"\n\| (.*?) \| task \|", text)[1:] == ["wide", "beside one run"] and "zero in 2." in text
+    assert together.interval(rows[0]) == (pytest.approx(1), pytest.approx(2.776 * (1.0001 / 5) ** 0.5))

@@ -276,14 +276,14 @@ def beside(found: Runs) -> list[str]:
     for other in ("lstm-crf", "sapo"):
         if "lstm-sapo" in found and other in found:
             numbers, p, above = compared(found["lstm-sapo"], found[other])
-            lines.append(f"* {MODELS['lstm-sapo'].title} is {'no different from' if p >= SIGNIFICANT else 'better than' if above else 'worse than'} {MODELS[other].title} ({numbers}).")
+            lines.append(f"* {MODELS['lstm-sapo'].title} is {'not significantly different from' if p >= SIGNIFICANT else 'better than' if above else 'worse than'} {MODELS[other].title} ({numbers}).")
     return lines
 
 
 def compared(one: list[dict[str, Any]], other: list[dict[str, Any]]) -> tuple[str, float, bool]:
-    p, means = chance([run["counts"] for run in one], [run["counts"] for run in other]), [fmean(run["test"] for run in runs) for runs in (one, other)]
+    p, scores = chance([run["counts"] for run in one], [run["counts"] for run in other]), [[run["test"] for run in runs] for runs in (one, other)]
     seeds = min(len(one), len(other))
-    return f"{means[0]:.2f} and {means[1]:.2f}, p = {p:.4f}, {seeds} seed{'s' * (seeds > 1)}", p, means[0] > means[1]
+    return f"{spread(scores[0])} and {spread(scores[1])}, p = {p:.4f}, {seeds} seed{'s' * (seeds > 1)}", p, fmean(scores[0]) > fmean(scores[1])
 
 
 def index_rows(folder: Path) -> list[list[str]]:

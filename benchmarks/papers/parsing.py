@@ -258,12 +258,33 @@ def verdicts(found: Found) -> list[Verdict]:
     return said
 
 
+def default_runs(records: list[dict[str, Any]], kind: str, features: str, oracle: str) -> list[dict[str, Any]]:
+    """The runs of a row of the table of default options."""
+    return [record for record in of_setting(records, features, oracle) if record["kind"] == kind and record["margin"] is None]
+
+
+def origins(runs: list[dict[str, Any]]) -> str:
+    """The commits of runs, each with what was run at it."""
+    depths: dict[str, dict[str, set[int]]] = {}
+    for run in runs:
+        what = "default options with dropout" if run["kind"] == "default" else f"left arcs {_WHEN[run['oracle']]}"
+        depths.setdefault(run["commit"], {}).setdefault(what, set()).add(run["depth"])
+    return "; ".join(f"{commit} ({', '.join(f'{what}, depth {_span(of)}' for what, of in found.items())})" for commit, found in depths.items())
+
+
+def _span(depths: set[int]) -> str:
+    return " to ".join(str(depth) for depth in sorted({min(depths), max(depths)}))
+
+
+_WHEN = {"first": "at once", "either": "that may wait"}
+
+
 def by_default(records: list[dict[str, Any]]) -> list[str]:
     """What a user gains by looking ahead who leaves all options alone."""
     heads = ["template", "left arcs", "dropout", "depth 0", "depth 1", "gain", "p", "depth 0, without punctuation", "depth 1, without"]
     rows = []
     for kind, features, oracle in BY_DEFAULT:
-        finals = [record for record in of_setting(records, features, oracle) if record["kind"] == kind and record["margin"] is None]
+        finals = default_runs(records, kind, features, oracle)
         runs = {depth: [record for record in finals if record["depth"] == depth] for depth in PLAIN}
         if all(runs.values()):
             p = chance(*([run["counts"] for run in runs[depth]] for depth in PLAIN))
@@ -298,8 +319,8 @@ def page(records: list[dict[str, Any]], quick: bool) -> str:
     count = sum(line.startswith("P") for line in TEMPLATES["package"].read_text(encoding="utf-8").splitlines())
     lines = ["# Parsing with lookahead", "", *warning, ABOUT.format(count=count), *(line for title, found in sets for line in section(title, found)), *by_default(records)]
     lines.append("*Paper's training* and *paper's test* are how many times as long as depth 0 its naive search trains and parses.\n\n## How these numbers were made\n")
-    runs = [run for _, found in sets for trial, finals in found.values() for run in (trial, *finals)]
-    about = f"* `benchmarks/papers/parsing.py` wrote this page. {', '.join(sorted({run['machine'] for run in runs}))}. Commit: {', '.join(sorted({run['commit'] for run in runs}))}."
+    runs = [run for _, found in sets for trial, finals in found.values() for run in (trial, *finals)] + [run for case in BY_DEFAULT for run in default_runs(records, *case)]
+    about = f"* `benchmarks/papers/parsing.py` wrote this page. {', '.join(sorted({run['machine'] for run in runs}))}. Commits: {origins(runs)}."
     return "\n".join([*lines, METHOD.strip(), about, ""])
 
 

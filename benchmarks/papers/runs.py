@@ -79,11 +79,6 @@ class Runs:
         self.raw, self.work, self.start, self.quick = raw, work, start, quick
         self.prepared: dict[str, list[Data]] = {}
         self.commit = commit() if start else ""
-        if start and raw.commits not in ([], [self.commit]):
-            sys.exit(
-                f"{raw.folder} has runs of commit {', '.join(raw.commits)}, this is {self.commit}: "
-                "let PYTHONPATH (make results PACKAGE=...) name a built tree of that commit, or begin again with --fresh"
-            )
         self.began, self.done, self.wanted = time.monotonic(), 0, 0
 
     def trial(self, task: Task, algorithm: str, options: Record) -> Record:
@@ -168,8 +163,7 @@ class Runs:
         asked = {"kind": "compare", "task": task.name, "first": _name(first), "second": _name(second)}
         if (record := self.raw.find(**asked)) is not None:
             return record
-        if not self.start:
-            raise Incomplete
+        self._check()
         paths = [self.work / "outputs" / f"{_digest(record)}.txt" for record in (first, second)]
         for path, record in zip(paths, (first, second), strict=True):
             if not path.exists():       # only the output is made again: the scores and seconds that count are those of the line
@@ -185,8 +179,7 @@ class Runs:
         asked = {"kind": "pace", "task": task.name, "first": _name(first), "second": _name(second)}
         if (record := self.raw.find(**asked)) is not None:
             return record
-        if not self.start:
-            raise Incomplete
+        self._check()
         self.since = time.monotonic()
         found: list[list[float]] = [[], []]
         for _ in range(3):
@@ -219,9 +212,19 @@ class Runs:
         path.write_text(text, encoding="utf-8")
         return path
 
-    def _begin(self, asked: Record) -> None:
+    def _check(self) -> None:
+        """Whether a run may be started: not beside runs of another commit."""
         if not self.start:
             raise Incomplete
+        self.commit = next((one for one in self.raw.commits if same_commit(one, self.commit)), self.commit)
+        if self.raw.commits not in ([], [self.commit]):
+            sys.exit(
+                f"{self.raw.folder} has runs of commit {', '.join(self.raw.commits)}, this is {self.commit}: "
+                "let PYTHONPATH (make results PACKAGE=...) name a built tree of that commit, or begin again with --fresh"
+            )
+
+    def _begin(self, asked: Record) -> None:
+        self._check()
         self.since = time.monotonic()
         self.done += 1
         left = (self.since - self.began) / self.done * (self.wanted - self.done)
@@ -300,6 +303,11 @@ def _scheme(task: Task) -> str:
 def machine() -> str:
     """The kind of machine, not its name."""
     return f"{platform.machine()}, {os.cpu_count()} processors, loops for {variant()}"
+
+
+def same_commit(one: str, other: str) -> bool:
+    """Whether two names are of the same commit: git shortens them to more digits as a repository grows."""
+    return (one.startswith(other) or other.startswith(one)) and one.isalnum() == other.isalnum()     # "-dirty" is another one
 
 
 def commit() -> str:
