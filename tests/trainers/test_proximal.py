@@ -1,6 +1,7 @@
 """The dual ascent with an L1 penalty: its bound against optima found otherwise, and owlqn with it against owlqn without."""
 
 from itertools import pairwise
+from math import log
 from random import Random
 
 import pytest
@@ -137,6 +138,22 @@ def test_owlqn_takes_over_where_the_ascent_is_stuck():
     (start,), first = trainer.prepare(), trainer.run_pass()
     assert trainer.ascends and first == start  # zero weights are the best so far
     assert end(trainer)[-1] < 9000 and not trainer.ascends  # the optimum is near 8070; the ascent ends at 121,019
+
+
+@pytest.mark.parametrize("sequences", [1, 5])
+def test_an_ascent_that_leads_nowhere_leaves_no_trace(sequences):
+    """Where its steps are so much too long that zero weights stay the best, OWL-QN begins with them, as it does alone. It began at a thousand
+    times their objective, and ended far above the optimum."""
+    random, samples = Random(5), []
+    for _ in range(sequences):
+        labels = [t // 3 % 3 for t in range(30_000 // sequences)]
+        samples.append(Sample(labels, [[(random.randrange(50), 1.0)] for _ in labels], [[] for _ in labels]))
+    built = Built(Corpus(samples, 3, 50, u_all=set(range(50)), tau_all=True))
+    trainer, alone = trainer_of("owlqn", built, l1=0.4), trainer_of("owlqn", built, l1=0.4, warm_up=0)
+    assert trainer.run_pass()["objective"] == pytest.approx(30_000 * log(3)) and trainer.ascends
+    for _ in range(2):
+        assert trainer.run_pass()["objective"] == alone.run_pass()["objective"]
+    assert trainer.weights() == alone.weights()
 
 
 def words_of_stems_and_endings(letters, seed):

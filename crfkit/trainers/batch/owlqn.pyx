@@ -14,14 +14,15 @@ Without an L1 penalty there are no orthants, and this is L-BFGS with that line s
 
 On all but small data a proximal dual ascent finds the optimum many times as fast (proximal.pyx), and its dual variables
 bound the objective from below. Then an iteration is a few passes of the ascent and an evaluation of its
-weights. OWL-QN takes over if the gap is still too large after --warm-up passes, or if the ascent gets stuck.
+weights, of which the best are kept. OWL-QN takes over if the gap is still too large after --warm-up passes, if the ascent gets stuck,
+or if after two such iterations zero weights are still the best: in a few long sequences with few attributes a step changes far too much.
 """
 
 from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
-from crfkit.loops.numbers cimport INFINITY, fabs, fmax, isfinite, sqrt
+from crfkit.loops.numbers cimport INFINITY, fabs, fmax, isfinite, log, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_zeros, memcpy
 from crfkit.loops.structs cimport weight_t
@@ -105,11 +106,16 @@ cdef class Owlqn(QuasiNewton):
     cdef ascend(self, should_stop):
         """Some passes of the ascent. Keeps the best weights it finds."""
         cdef:
-            double best = self.f if self.started else INFINITY
+            double best
             bint away, returning
-            int64_t wrong = self.objective.wrong, flawed = self.objective.flawed    # of the best weights
+            int64_t wrong, flawed   # of the best weights
         if self.ascent is None:
             self.make_ascent()
+        if not self.started:
+            self.evaluate()
+            self.find_gradient()
+            self.started = True
+        best, wrong, flawed = self.f, self.objective.wrong, self.objective.flawed
         self.interrupted = False
         for _ in range(min(PASSES, self.options.warm_up - self.ascended)):
             if should_stop is not None and should_stop():
@@ -134,7 +140,8 @@ cdef class Owlqn(QuasiNewton):
             self.exchange()
             self.f, self.objective.wrong, self.objective.flawed = best, wrong, flawed
         self.check()
-        self.started = True
+        if self.ascended > PASSES and not self.f < self.data.weight * log(<double>self.layout.c.L):     # the objective at zero weights
+            return self.give_up(should_stop)
         if self.ascent.screened or self.f - self.ascent.entropy_of_all() <= NEAR * self.f:
             self.bound = fmax(self.bound, self.ascent.bound())
         if not returning:
