@@ -172,7 +172,7 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
     elif isinstance(item, str) and (rows.spelled or len(item) == 1):    # sentences of characters
         for name in item:
             add_name(rows, name, place)
-    elif isinstance(item, (str, bytes)) or not hasattr(item, "__iter__") or not lists(item):
+    elif isinstance(item, (str, bytes)) or not lists(item):
         raise fault(place, shown(item), "a list of attributes, or a mapping from names to values")
     else:
         for name in repeatable(item):

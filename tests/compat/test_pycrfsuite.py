@@ -45,6 +45,32 @@ def test_bytes_and_whatever_is_iterable():
     ]  # fmt: skip
 
 
+class Indexed:
+    """Parts that are found by index alone, as in map-style data sets."""
+
+    def __init__(self, *parts):
+        self.parts = parts
+
+    def __len__(self):
+        return len(self.parts)
+
+    def __getitem__(self, k):
+        return self.parts[k]
+
+
+def test_sequences_items_and_labels_may_have_indexes_only():
+    sequence, labels = Indexed(["a"], {"b": 2.0}, Indexed("c", "a")), Indexed("X", "Y", "X")
+    assert compat.ItemSequence(sequence).items() == pycrfsuite.ItemSequence(sequence).items() == [{"a": 1.0}, {"b": 2.0}, {"c": 1.0, "a": 1.0}]
+    found = []
+    for module in (compat, pycrfsuite):
+        trainer = module.Trainer(verbose=False)
+        trainer.append(sequence, labels)
+        trainer.train("model")
+        tagger = opened(module, "model")
+        found.append((sorted(tagger.info().state_features), tagger.tag(sequence)))
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("sequence", ["ab", "", ["ab", ["c"], "é中"], [""]])
 def test_a_str_is_its_characters(sequence, tmp_path):
     found = []
