@@ -1,6 +1,8 @@
 """crfkit.compat.sklearn_crfsuite: the estimator, alone and in scikit-learn's hands."""
 
 import contextlib
+import gc
+import os
 import pickle
 import re
 import subprocess
@@ -95,6 +97,30 @@ def test_the_temporary_file_may_go_before_the_model(tmp_path):
     assert Path(path).read_bytes() == content and kept.name == path
     Path(path).unlink()
     CRF().modelfile.cleanup()
+
+
+BOTH = pytest.mark.parametrize("library", ["crfkit.compat.sklearn_crfsuite", "sklearn_crfsuite"])
+
+
+@BOTH
+def test_a_file_whose_descriptor_was_closed_stays(library):
+    """Programs close it, as each model of sklearn-crfsuite keeps one open, and go on with the file."""
+    module = pytest.importorskip(library)
+    crf = module.CRF().fit([ITEMS], [LABELS])
+    path = crf.modelfile.name
+    os.close(crf.modelfile.fd)
+    del crf
+    gc.collect()
+    assert list(module.CRF(model_filename=path).predict([ITEMS])[0]) == LABELS
+    Path(path).unlink()
+
+
+@BOTH
+def test_only_a_temporary_file_has_a_descriptor(library, tmp_path):
+    module = pytest.importorskip(library)
+    for crf in (module.CRF(), module.CRF(model_filename=str(tmp_path / "m")).fit([ITEMS], [LABELS])):
+        with pytest.raises(AttributeError):
+            _ = crf.modelfile.fd
 
 
 def test_pickles_that_are_damaged():

@@ -36,6 +36,16 @@ class FileResource:
                 self._deletion = weakref.finalize(self, _delete, self._path)
         return self._path
 
+    @property
+    def fd(self) -> int:
+        """A descriptor of the temporary file, for the caller to close. The file then stays: sklearn-crfsuite does not delete it
+        either, once its descriptor is closed."""
+        if not self.auto or self.name is None:
+            raise AttributeError("only a temporary file has a descriptor")
+        if self._deletion is not None:
+            self._deletion.detach()
+        return os.open(self.name, os.O_RDWR)
+
     def ensure_name(self) -> None:
         """Write the file now."""
         _ = self.name
