@@ -167,11 +167,13 @@ def test_the_report_on_tokens():
         "        1 B-NP I-NP",
         "        1 I-NP B-NP",
     ]
+    assert len(run("--tokens", stdin=b"a O O\n").stdout.splitlines()) == 3  # nothing is confused
 
 
 def test_many_confusions_are_summed_up():
     text = "".join(f"w O B-{i}\n" for i in range(25)).encode()
-    assert run("--tokens", stdin=text).stdout.endswith("        5 in 5 other pairs; --json lists them all\n")
+    report = run("--tokens", stdin=text).stdout
+    assert report.endswith("        1 O B-4\n        5 in 5 other pairs; --json lists them all\n") and report.count(" O B-") == 20
     assert len(json.loads(run("--json", stdin=text).stdout)["confusion"]) == 25
 
 

@@ -108,4 +108,5 @@ def test_labels_of_words_may_be_lower_case():
     text = b"a B B\nb E E\nc S B\nd S E\n\na B S\nb E S\n"
     lower = b"".join(line[:2] + line[2:].lower() for line in text.splitlines(keepends=True))
     assert run("--segments", stdin=lower).stdout == run("--segments", stdin=text).stdout
-    assert "the label 'be' is not one of a word segmentation" in run("--segments", stdin=b"a be B\n", code=1).stderr
+    for label in ("be", "-"):
+        assert f"the label '{label}' is not one of a word segmentation" in run("--segments", stdin=f"a {label} B\n", code=1).stderr

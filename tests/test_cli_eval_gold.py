@@ -122,6 +122,21 @@ def test_names_that_are_not_there(tmp_path, monkeypatch, gold, answers, message)
     assert run("--label", "label", "--gold", "gold", "answers", code=1).stderr.startswith(f"crfkit: error: {message}")
 
 
+@pytest.mark.parametrize(
+    ("options", "gold", "answers"),
+    [
+        (["--format", "conllu", "--label", "xpos"], conllu(2), conllu(3)),
+        (["--label", "label"], rows("{0} {1} {2}", HEADER), rows("{1} {0} {3}", "# columns = pos word\n")),
+        (["--label", "label"], rows("{2} {0} {1}", "# columns = label word pos\n"), rows("{3} {0} {1}", "# columns = label word pos\n")),
+    ],
+)
+def test_words_are_compared_in_the_column_of_their_name(tmp_path, options, gold, answers):
+    """The first one whose name is not that of the labels."""
+    (tmp_path / "gold").write_bytes(gold)
+    done = run(*options, "--gold", tmp_path / "gold", stdin=answers.replace(b"1/2", b"1/3"), code=1)
+    assert "word 2 of the sentence is '1/3', expected '1/2' as in" in done.stderr
+
+
 def test_gold_labels_that_nobody_predicted_are_told_of(tmp_path):
     """A file that was tagged in another column than the one that is scored."""
     (tmp_path / "gold").write_bytes(conllu(2))

@@ -90,7 +90,7 @@ def test_a_warning_where_every_such_line_stands_before_a_sentence(name):
 
     assert said("learn", "-a", "sgd", "template", name, "m") == said("tag", "model", name) == wanted
     assert said("tag", "--threads", 3, "model", name) == wanted
-    assert said("eval", name) == said("eval", name, "plain") == wanted
+    assert said("eval", name) == said("eval", name, "plain") == said("eval", "--gold", name, name) == wanted
     assert said("learn", "-q", "-a", "sgd", "template", name, "m") == said("tag", "-q", "model", name) == []
     assert said("learn", "-a", "sgd", "--comments", "template", name, "m") == said("tag", "--comments", "model", name) == []
     assert said("eval", "--comments", name) == []

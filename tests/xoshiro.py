@@ -13,6 +13,7 @@ class Random:
             z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
             z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
             self.s.append(z ^ z >> 31)
+        self.seeds = list(self.s)
 
     def next(self):
         a, b, c, d = self.s

@@ -50,11 +50,11 @@ def spelling(text: bytes, outside: bytes, raw: bool, words: bool = False) -> Spe
         prefix, kind = "B", label
     else:
         prefix, _, kind = label.partition("-")
-    if words and len(label) == 1 and label.upper() in SEGMENT_PREFIXES:
+    if words and len(label) == 1:
         prefix = label.upper()
     if text and text == outside and text != b"O":
         same = b"O"
-    elif prefix and not raw and not kind and text.endswith(b"-"):
+    elif prefix and not kind and text.endswith(b"-"):
         same = prefix.encode()
     return Spelling(label, _CODES.get(prefix, OTHER), kind, same)
 

@@ -7,10 +7,12 @@ from itertools import product
 import numpy
 import pytest
 from liars import liar
+from xoshiro import Random
 
 from crfkit.errors import DataError, FileError, OptionError
 from crfkit.evaluation.evaluate import Count, Outputs, evaluate, read_lexicon
 from crfkit.evaluation.schemes import marks_chunks
+from crfkit.evaluation.significance import _random
 
 
 def chunks(labels, scheme="auto", strict=False):
@@ -149,6 +151,7 @@ def test_the_scheme_is_found(labels, lenient, strict):
 def test_the_gold_labels_decide_the_scheme():
     scores = evaluate([["S-A", "S-A"]], [["S-A", "what-A"]])
     assert (scores.scheme, scores.chunks) == ("iobes", Count(2, 1, 1))
+    assert evaluate([["B-A", "I-A", "O"]], [["S-A", "I-A", "O"]]).scheme == "iobes"  # unless they say nothing
     assert scores.merged == Count(1, 1, 1) and scores.as_dict()["conlleval"] == scores.merged.as_dict()
 
 
@@ -184,7 +187,7 @@ def test_no_sentences_give_zeros():
 def test_without_chunks_each_token_is_one():
     scores = evaluate([["NN", "NN", "-"]], [["NN", "VB", "-"]], "none", outside="-")
     assert scores.chunks == Count(2, 2, 1)
-    assert scores.outside == {"O"}
+    assert (scores.outside, scores.malformed_chunks) == ({"O"}, 0)
 
 
 @pytest.mark.parametrize(
@@ -305,10 +308,16 @@ def test_delimiters_that_cannot_be(delimiter):
         outputs("a B B\n", delimiter=delimiter)
 
 
-def test_significance_is_that_of_all_exchanges():
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (["B-A I-A", "B-A O", "B-A O", "O O", "O O", "B-A B-B"], ["O O", "B-A B-B", "B-A O", "O B-A", "B-A B-A", "B-B B-B"]),
+        (["O O"] * 6, ["O O", "B-A O", "O O", "O B-A", "O B-B", "O O"]),
+    ],
+)
+def test_significance_is_that_of_all_exchanges(first, second):
+    """Also where no chunks are left to one of them."""
     gold = ["B-A I-A", "B-A B-B", "B-A O", "O B-A", "B-A O", "B-B B-B"]
-    first = ["B-A I-A", "B-A O", "B-A O", "O O", "O O", "B-A B-B"]
-    second = ["O O", "B-A B-B", "B-A O", "O B-A", "B-A B-A", "B-B B-B"]
 
     def text(columns):
         return "\n".join(
@@ -331,7 +340,16 @@ def test_significance_is_that_of_all_exchanges():
     assert list(comparison.p.values()) == pytest.approx([n / 64 for n in extreme], abs=0.01)
     assert comparison.differences["f1"] == pytest.approx(scores(second)[2] - scores(first)[2])
     assert files.compare(0, 1, shuffles=100, seed=3) == files.compare(0, 1, shuffles=100, seed=3)
-    assert files.compare(0, 0, shuffles=100).p["f1"] == 1
+    assert files.compare(0, 0, shuffles=1).p["f1"] == 1
+
+
+@pytest.mark.parametrize("seed", [0, 1234567, 2**64 - 1])
+def test_sentences_are_exchanged_by_the_bits_of_splitmix64(seed):
+    """In any pieces. The same numbers seed the generator of the trainers."""
+    twin = []
+    for first in range(3):
+        twin += Random((seed + 4 * first * 0x9E3779B97F4A7C15) % 2**64).seeds
+    assert twin == [*_random(seed, 0, 5).tolist(), *_random(seed, 5, 7).tolist()]
 
 
 @pytest.mark.parametrize(
@@ -375,6 +393,8 @@ def test_sentences_that_tell_another_length_than_they_have(told):
         (lambda: outputs("a B B\n", keep=True).compare(0, 1), OptionError, "^second: expected a whole number from 0 to 0, found 1$"),
         (lambda: outputs("a B B\n", keep=True).compare(-1, 0), OptionError, "^first: expected"),
         (lambda: outputs("a B B\n", keep=True).compare(0, 0, shuffles=0), OptionError, "^shuffles: expected a whole number from 1"),
+        (lambda: outputs("a B B\n", keep=True).compare(0, 0, seed=-1), OptionError, "^seed: expected a whole number from 0 to 18446744073709551615"),
+        (lambda: outputs("a B B\n", keep=True).compare(0, 0, seed=2**64), OptionError, "^seed: expected a whole number from 0 to 18446744073709551615"),
         (lambda: outputs("a B B\n", keep=True).compare(0, 0, seed=1.5), OptionError, "^seed: expected .* found 1.5$"),
         (lambda: outputs("a B B\n", format="csv"), OptionError, "^format: expected columns, conllu, crfsuite, found 'csv'$"),
         (lambda: outputs("X\ta\tX\n", format="crfsuite", label="upos"), OptionError, "^label is of no use with format='crfsuite', whose columns"),

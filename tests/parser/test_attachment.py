@@ -59,6 +59,8 @@ def test_a_wrong_head_with_the_right_relation(tmp_path):
     done = scored(tmp_path, [changed(3, head="4")], [GOLD])
     assert json.loads(done.stdout)["labelled"] == 0.75
     assert done.stderr.endswith("found: all relations are those of the gold file: if the parser gives none, it left them, and the labelled score says nothing\n")
+    nothing = [(*word[:3], "_") for word in GOLD]
+    assert "all relations are" not in scored(tmp_path, [[(*word[:3], "_") for word in changed(3, head="4")]], [nothing]).stderr
     for found in (GOLD, changed(3, relation="x"), changed(3, head="4", relation="x")):
         assert scored(tmp_path, [found], [GOLD]).stderr == ""
 
@@ -96,9 +98,11 @@ RIGHT = "# gold 2:nsubj\t0:root\t2:advmod\t2:punct"
 
 
 def test_gold_trees_behind_the_last_sentence():
-    """Not of every sentence; with comments around them; of sentences of more than nine words; with a blank at the end of a relation."""
-    found = evaluate_heads(carrying([GOLD, changed(3, head="4")], "# x", "# gold", RIGHT, "# end")).as_dict()
+    """Not of every sentence; with comments and blank lines around them; of sentences of more than nine words; with a blank at the end of a
+    relation. The text says what punctuation is."""
+    found = evaluate_heads(carrying([GOLD, changed(3, head="4")], "# x", "# gold", "", RIGHT, "# end", "", " ")).as_dict()
     assert (found["sentences"], found["words"], found["unlabelled"], found["labelled"]) == (1, 4, 0.75, 0.75)
+    assert found["without_punctuation"] == {"words": 3, "unlabelled": 2 / 3, "labelled": 2 / 3}
     blank = [*GOLD[:3], (".", "PUNCT", "2", "punct ")]
     assert evaluate_heads(carrying([blank], RIGHT + " ")).as_dict()["labelled"] == 1
     chain = [("a", "X", str(k), "dep") for k in range(12)]

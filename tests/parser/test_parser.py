@@ -299,6 +299,8 @@ def test_gold_trees_that_come_in_pieces():
     gold.add(b"# gold 0\n", b"")
     gold.add(b"1\tc\n\n", b"\n")
     assert gold.comments() == b""
+    gold.add(b"1\td\n\n", b" 0:u\n")  # not all sentences have a tree
+    assert gold.comments() == b"# gold\n# gold 0:u\n"
 
 
 @pytest.mark.parametrize("comment", [b"# golden rule", b"# gold = 1", b"# gold standard"])
