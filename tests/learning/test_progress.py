@@ -109,6 +109,32 @@ def test_where_a_bar_is_shown(mode, terminal, bar):
     assert "by the way\n" in text
 
 
+def test_a_bar_counts_the_tokens_that_are_read(monkeypatch):
+    """It is shown after a second, which no test waits for."""
+
+    class Bar:
+        def __init__(self, stream, **options):
+            self.n, self.closed, self.unit, self.delay = 0, False, options["unit"], options.get("delay", 0)
+            bars.append(self)
+
+        def update(self, n):
+            self.n += n
+
+        def close(self):
+            self.closed = True
+
+    bars = []
+    monkeypatch.setattr("crfkit.learning.progress.bar_on", Bar)
+    progress = Progress("always", stream=io.StringIO())
+    for tokens in (5, 7):
+        progress.reading(tokens, 1)
+    progress.summary(COUNTS)
+    progress.start(10)
+    assert [(bar.n, bar.closed, bar.unit, bar.delay) for bar in bars] == [(12, True, " tokens", 1), (0, False, "pass", 0)]
+    Progress("never", stream=io.StringIO()).reading(5, 1)
+    assert len(bars) == 2
+
+
 @pytest.mark.parametrize("mode", ["auto", "always", "never"])
 def test_quiet_is_quiet(mode):
     assert said(mode, quiet=True, stream=Terminal()) == ""
