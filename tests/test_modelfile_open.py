@@ -247,6 +247,7 @@ def test_a_map_of_a_file_is_bytes(tmp_path):
         ("U:%x[0,0]\nB\n", {"column_names": ["w", "w"]}, "names of columns are not different names"),
         ("U:const\nB\n", {"column_names": [], "columns": 0}, "names of columns are not different names"),
         ("U:%x[0,0]\nB\n", {"labels": ["X", "Y\t"]}, "a label in the header is empty, or contains a tab"),
+        ("U:%x[0,0]\nB\n", {"format": "csv"}, "names an unknown format, 'csv'"),
         ("U:%x[0,0]\nB\n", {"label_column": 2}, "a column of labels that does not exist"),
         ("U:%x[0,0]\nU:%x[0,1]\n", {"column_names": ["w"]}, "uses a column without a name"),
         ("U:%x[0,0]\nU:%x[0,1]\n", {"column_names": ["w"], "dialect": "crf++"}, "uses a column without a name"),
