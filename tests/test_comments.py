@@ -110,6 +110,18 @@ def test_other_numbers_of_columns_suggest_the_option(arguments):
     assert "(--comments passes over lines before a sentence that begin with '#')" in command(*arguments, code=1).output
 
 
+@pytest.mark.parametrize("gap", ["", "\n"])
+def test_a_comment_further_on_suggests_the_option(gap):
+    Path("later").write_text(f"a D\nb N\n{gap}# text = c\nc D\n\n")
+    assert "later:" in (said := command("learn", "template", "later", "m", code=1).stderr) and "(--comments passes over lines" in said
+
+
+def test_who_has_the_option_needs_no_suggestion():
+    Path("ragged").write_text("# text = a\na D\n\n# text = b\nb N x\n\n")
+    said = command("learn", "--comments", "template", "ragged", "m", code=1).stderr
+    assert said.endswith("ragged:5: found 3 columns, expected 2 as in ragged:2\n")
+
+
 def test_columns_with_names_and_a_line_beside_them():
     Path("named").write_text("# columns = word pos label\n# one\n" + PLAIN)
     message = "named:2: found 2 columns, expected 3: word pos label (--comments passes over lines before a sentence"

@@ -155,6 +155,7 @@ def test_files_that_cannot_be_read(tmp_path, monkeypatch):
         assert re.fullmatch(f"{os.devnull}: cannot be read: .*closed file", fault(closed))
     for piece in ([b"a b\n"], 5, [], {}):
         assert fault(SimpleNamespace(read=lambda n, piece=piece: piece)) == f"<stream>: reading the file gave {type(piece).__name__}, expected bytes"
+    assert fault(SimpleNamespace(read=lambda n: None)) == "<stream>: has no data yet: open it in blocking mode"
     monkeypatch.setattr(sys, "stdin", None)
     assert fault("-") == "standard input is closed"
     monkeypatch.setattr(sys, "stdin", io.StringIO("a b\n"))
