@@ -110,9 +110,10 @@ def test_other_numbers_of_columns_suggest_the_option(arguments):
     assert "(--comments passes over lines before a sentence that begin with '#')" in command(*arguments, code=1).output
 
 
-@pytest.mark.parametrize("gap", ["", "\n"])
-def test_a_comment_further_on_suggests_the_option(gap):
-    Path("later").write_text(f"a D\nb N\n{gap}# text = c\nc D\n\n")
+@pytest.mark.parametrize("text", ["a D\nb N\n# text = c\nc D\n\n", "a D\nb N\n\n# text = c\nc D\n\n", "# text\na D x\n\n"])
+def test_a_comment_suggests_the_option(text):
+    """Be it the line with another number of columns, or the first one, whose number is expected."""
+    Path("later").write_text(text)
     assert "later:" in (said := command("learn", "template", "later", "m", code=1).stderr) and "(--comments passes over lines" in said
 
 

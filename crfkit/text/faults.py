@@ -69,7 +69,7 @@ def _ragged(fault: Found) -> str:
     first = columns.kind if columns.path == block.path else ""
     if columns.names is None and "conllu" in (kind_of(line), first):
         message += CONLLU_HINT
-    elif line.startswith(b"#") or (first == "#" and not block.comments):
+    elif "#" in (kind_of(line), first):
         message += COMMENTS_HINT
     elif _tagged(line):
         message += SENTENCE_HINT
