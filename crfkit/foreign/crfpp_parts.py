@@ -9,7 +9,7 @@ from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
 from crfkit.template import dialects
 from crfkit.template.macros import Line
 from crfkit.template.parsing import Template
-from crfkit.values import as_text
+from crfkit.values import as_bytes, as_text
 
 from .parts import FeatureRows, Parts, Places, labels_of, of_kind
 from .translating import translated, written
@@ -90,7 +90,7 @@ def taken_apart(parts: Parts) -> Taken:
     if of_wapiti:
         parts = translated(parts, dialects.CRFPP)
     assert parts.template is not None
-    lines = sorted(map(line_of, parts.template.lines), key=lambda line: line[:1] == b"B")
+    lines = sorted((line_of(line, parts.template.dialect) for line in parts.template.lines), key=lambda line: line[:1] == b"B")
     plain, lines_of_plain = plain_line(parts.template)
     if plain is None and parts.pairs is not None and any(parts.pairs):
         raise UnsupportedError("the model has weights of pairs of labels, but its template has no line for them (B without macros)")
@@ -128,8 +128,8 @@ def columns_in_use(parts: Parts) -> int:
     return parts.columns - 1 if parts.program == "crf++" or not columns else max(columns) + 1
 
 
-def line_of(line: Line) -> bytes:
-    """A line of the template in CRF++'s language."""
+def line_of(line: Line, dialect: str | None = None) -> bytes:
+    """A line of the template in CRF++'s language; as it is, if that is its dialect."""
     if line.kinds not in ("U", "B") or line.text[0] not in "UB":
         raise UnsupportedError(f"line {line.number} of the template: CRF++ has only U and B lines, found {line.text[:1]}")
     for macro in line.macros:
@@ -137,4 +137,4 @@ def line_of(line: Line) -> bytes:
             raise UnsupportedError(f"line {line.number} of the template: CRF++ has only %x[row,column], with rows from -8 to 8; found {macro.text}")
     if b"%" in b"".join(line.literals):
         raise UnsupportedError(f"line {line.number} of the template: CRF++ has no way to write a percent sign")
-    return written(line)
+    return as_bytes(line.text) if dialect == dialects.CRFPP else written(line)

@@ -47,6 +47,17 @@ def test_lines_of_no_kind_in_templates_are_named_and_passed_over():
     assert run(crf_learn, "stray", "train", "none", code=1).stderr.endswith("error: stray: the template is empty\n")
 
 
+@pytest.mark.parametrize("cell", ["%x[,0]", "%x[0,]", "%x[-,]", "%x[,]", "%x[00,000]"])
+def test_zeros_may_be_left_out_of_templates(cell):
+    """Models keep them as they are written."""
+    run(crf_learn, "-t", "template", "train", "model")
+    Path("short").write_text(Path("template").read_text().replace("%x[0,0]", cell))
+    run(crf_learn, "-t", "short", "train", "same")
+    assert Path("same.txt").read_text() == Path("model.txt").read_text().replace("%x[0,0]", cell)
+    run(crf_learn, "-C", "same.txt", "converted")
+    assert cell.encode() in Path("converted").read_bytes()
+
+
 @pytest.mark.parametrize("content", ["", "\n\n"])
 def test_data_without_tokens(content):
     Path("none").write_text(content)

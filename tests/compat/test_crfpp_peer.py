@@ -31,10 +31,11 @@ def sentence(source, columns, labels):
 
 
 def template(source, columns):
-    """Lines of all kinds, no two alike; many begin as others do."""
+    """Lines of all kinds, no two alike; many begin as others do. Zeros may be left out."""
     lines = ["U9:%x[0,0]"] + ["B"] * source.randint(0, 1)
     for number in range(source.randint(1, 5)):
-        cells = [f"%x[{source.randint(-3, 3)},{source.randrange(columns)}]" for _ in range(source.choice([0, 1, 1, 2, 3]))]
+        places = [(source.randint(-3, 3), source.randrange(columns)) for _ in range(source.choice([0, 1, 1, 2, 3]))]
+        cells = [f"%x[{row or ('0', '', '-')[number % 3]},{column or ('', '0')[number % 2]}]" for row, column in places]
         lines.append(source.choice("UUUB") + source.choice([f"{number:02d}:", "", ":", "x_"]) + "/".join(cells) + source.choice(["", "", "lit"]))
     return "\n".join(dict.fromkeys(source.sample(lines, len(lines)))) + "\n"
 

@@ -234,6 +234,7 @@ def test_a_model_without_template_needs_one():
         ("u:%t[0,0]", "is not a macro of Wapiti"),
         ("u:%t[0,0,\"a**\"]", "nothing precedes its \\*"),
         ("u:%t[0,0,\"?\"]", "nothing precedes its \\?"),
+        ("u:%t[0,0,\"" + 201 * "a?" + "\"]", "a regex with 201 operators \\* and \\?, at most 200 are supported"),
         ("u:%x[09,0]", "is not a number"),
         ("b:%x[0", "is not a macro of Wapiti"),
     ],
@@ -256,6 +257,7 @@ def test_plain_pairs_are_what_no_other_pattern_can_say(constant, other, plain):
 def test_a_pattern_that_takes_for_ever():
     rows = Rows("columns")
     fill_rows(rows, [[["a" * 40]]])
+    assert said_by(Patterns(["u:%t[0,0,\"^" + 200 * "b?" + "a\"]"]), rows) == [[b"u:true"]]
     with pytest.raises(CrfkitError, match="takes too many steps"):
         said_by(Patterns(["u:%t[0,0,\"" + "a?" * 40 + "b\"]"]), rows)
 
