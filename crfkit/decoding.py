@@ -11,8 +11,8 @@ from crfkit.decode.sentence import OneSentence
 
 from .errors import DataError, TemplateError
 from .header import template_of
-from .text.faults import list_of, plural
-from .values import shown
+from .text.faults import list_of
+from .values import plural, shown
 
 if TYPE_CHECKING:
     from crfkit.text.block import Columns

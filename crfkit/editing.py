@@ -14,7 +14,7 @@ from .errors import DataError
 from .model import build
 from .spelling import NO_LABEL, attribute_of, earlier_of, escaped, unescaped
 from .text.opening import contents
-from .values import as_bytes, as_text, nearest, shown
+from .values import as_bytes, as_text, nearest, plural, shown
 from .weights.layout import Layout
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class _Editor:
         """The edit in the fields of a line; ValueError says what is wrong with them."""
         if len(fields) != 4:
             raise ValueError(
-                f"found {len(fields)} field{'s' * (len(fields) != 1)}, expected four with tabs between, as crfkit dump --layout crfkit prints them: "
+                f"found {plural(len(fields), 'field')}, expected four with tabs between, as crfkit dump --layout crfkit prints them: "
                 "attribute, previous label or #, label, weight"
             )
         attribute = attribute_of(fields[0])

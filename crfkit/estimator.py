@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .decode.bias import Bias, bias_of, of_labels
 from .errors import CrfkitWarning, DataError, ModelFileError, OptionError, not_fitted
 from .options import TRAINERS, show_options, unknown
-from .text.faults import plural
-from .values import lists, shown
+from .values import lists, plural, shown
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack

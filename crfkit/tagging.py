@@ -23,8 +23,8 @@ from .decoding import Decoding
 from .errors import DataError, OptionError, UnsupportedError
 from .header import Described, SearchOptions, check_columns
 from .parallel import in_order, threads_of
-from .text.faults import list_of, plural
-from .values import Expected, copied, shown
+from .text.faults import list_of
+from .values import Expected, copied, plural, shown
 
 if TYPE_CHECKING:
     import numpy

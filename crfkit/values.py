@@ -1,4 +1,4 @@
-"""Values that users give: what an option takes, and how a value is shown in a message."""
+"""Values that users give: what an option takes, and how values and counts are shown in a message."""
 
 from __future__ import annotations
 
@@ -94,6 +94,16 @@ def name_of(file: Any, otherwise: str) -> str:
     """The name of an open file in messages. It may have none, or a number, or None as temporary files do."""
     name = getattr(file, "name", None)
     return os.fsdecode(name) if isinstance(name, (str, bytes, os.PathLike)) else otherwise
+
+
+def plural(n: int, noun: str) -> str:
+    """1 noun, 2 nouns."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def counted(n: int, noun: str) -> str:
+    """1 noun, 2,000 nouns: for counts that are large."""
+    return f"{n:,}{plural(n, noun).removeprefix(str(n))}"
 
 
 def exactly(value: Any) -> str:

@@ -15,7 +15,7 @@ from models import ROOT, model, sentences
 import crfkit
 from crfkit import tagfiles
 from crfkit.tagging import Tagger
-from crfkit.text.faults import plural
+from crfkit.values import plural
 
 WORDS = 'the DT\nold JJ\ndog NN\n\nher PRP$\nwork VB\n\n'
 TOKENS = [[["the", "DT"], ["old", "JJ"], ["dog", "NN"]], [["her", "PRP$"], ["work", "VB"]]]

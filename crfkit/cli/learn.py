@@ -20,9 +20,8 @@ from crfkit.learning.progress import Progress, StopRequest
 from crfkit.learning.training import Training
 from crfkit.options import Declared
 from crfkit.replacing import check_writable
-from crfkit.text.faults import counted, plural
 from crfkit.text.opening import input_file, texts
-from crfkit.values import flag
+from crfkit.values import counted, flag, plural
 
 from .common import HELP_FLAGS, PATH, Hinting, debug_option, offer, refuse_dash, usage_errors, write_output
 from .config import Config, read_config

@@ -30,8 +30,7 @@ from crfkit.evaluation.schemes import (
     SYNONYMS,
     detect,
 )
-from crfkit.text.faults import plural
-from crfkit.values import lists, named, plain, shown
+from crfkit.values import lists, named, plain, plural, shown
 
 START_MARK, END_MARK = "<start>", "<end>"
 STRICT_SCHEMES = tuple(name for name, scheme in SCHEMES.items() if scheme.strict)

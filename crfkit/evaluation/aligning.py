@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from crfkit.errors import DataError
-from crfkit.text.faults import plural
+from crfkit.values import plural
 
 
 class Sentence(NamedTuple):

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from crfkit.errors import DataError
 from crfkit.text.block import places_of
-from crfkit.text.faults import plural
 from crfkit.text.reading import CONLLU, Source
 from crfkit.text.rows import Rows
+from crfkit.values import plural
 
 from .aligning import Sentence, aligned
 

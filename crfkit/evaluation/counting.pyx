@@ -21,9 +21,8 @@ from .chunks cimport START, Counter, LabelC, reserve_zeroed, transition
 from .lines cimport BLANK, TOKEN, CutC, Lines
 
 from crfkit.evaluation import schemes
-from crfkit.text.faults import plural
 from crfkit.errors import DataError
-from crfkit.values import shown
+from crfkit.values import plural, shown
 
 
 ESCAPE = re.compile(rb"\\([:\\])")     # a colon or a backslash, in CRFsuite's format

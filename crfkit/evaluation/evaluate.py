@@ -17,9 +17,8 @@ from typing import Any
 from crfkit.constants import COMMENTS_OF_CONLLU, FORMATS
 from crfkit.errors import DataError, OptionError
 from crfkit.text.block import Columns, Marks
-from crfkit.text.faults import plural
 from crfkit.text.reading import Source
-from crfkit.values import LARGEST, Expected, lists, plain, shown
+from crfkit.values import LARGEST, Expected, lists, plain, plural, shown
 
 from .aligning import Sentence, aligned
 from .counting import Tally

@@ -10,7 +10,8 @@ from crfkit.text.table cimport FORM_CONLLU, FORM_CRFSUITE
 from crfkit.text.scanning cimport is_digit, mark_at
 
 from crfkit.errors import DataError
-from crfkit.text.faults import COMMENTS_HINT, CONLLU_HINT, plural
+from crfkit.text.faults import COMMENTS_HINT, CONLLU_HINT
+from crfkit.values import plural
 from crfkit.text import table
 
 LAST = 1 << 62              # the gold_column of rows with one label, in their last column

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crfkit.errors import DataError, OptionError
-from crfkit.text.faults import plural
+from crfkit.values import plural
 
 if TYPE_CHECKING:
     from .counting import Tally

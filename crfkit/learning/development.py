@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError
 from crfkit.evaluation.schemes import marks_chunks
-from crfkit.text.faults import plural
 from crfkit.text.items import fill_rows
 from crfkit.text.opening import contents
 from crfkit.text.rows import Rows
 from crfkit.text.sources import LAST, is_rows, listed, parsed_blocks
-from crfkit.values import as_bytes, shown
+from crfkit.values import as_bytes, plural, shown
 
 from .reader import unknown_labels
 

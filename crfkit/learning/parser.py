@@ -19,10 +19,9 @@ from crfkit.parser.places import MOST_RELATIONS, VALUE, features_of
 from crfkit.parser.statetables import StateTables
 from crfkit.parser.trees import TokenValues, Treebank, TreeColumns
 from crfkit.template.parsing import line_fault
-from crfkit.text.faults import counted, plural
 from crfkit.text.reading import CONLLU
 from crfkit.text.sources import listed, parsed_blocks
-from crfkit.values import shown
+from crfkit.values import counted, plural, shown
 
 from .divergence import Divergence
 from .judging import not_default

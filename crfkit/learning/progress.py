@@ -16,8 +16,7 @@ from crfkit.bars import bar_on
 from crfkit.errors import CrfkitWarning, OptionError, in_python, one_line, warn_caller
 from crfkit.options import PROGRESS_MODES
 from crfkit.signals import interrupt, taken
-from crfkit.text.faults import counted
-from crfkit.values import shown
+from crfkit.values import counted, shown
 
 _UNWRITABLE = (OSError, ValueError)  # the latter from a stream that was closed
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from crfkit.errors import FileError, OptionError, TemplateError, unreadable
 from crfkit.text.compression import Compression
 from crfkit.text.opening import other_form
-from crfkit.values import as_text, named, shown
+from crfkit.values import as_text, named, plural, shown
 
 from .macros import PLACE, Line, Macro
 from .regex_syntax import compile_pattern
@@ -215,8 +215,7 @@ class Template:
                             "use numbers, or begin a file with a line like '# columns = word pos label'"
                         )
                     elif column >= n_columns:
-                        has = "1 feature column" if n_columns == 1 else f"{n_columns} feature columns"
-                        problem = f"uses column {column}, but the data have {has} (counted from 0)"
+                        problem = f"uses column {column}, but the data have {plural(n_columns, 'feature column')} (counted from 0)"
                     elif column == label:
                         problem = f"uses column {column}, which holds the label"
                     elif names is not None and column >= len(names):

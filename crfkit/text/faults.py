@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crfkit.errors import DataError
-from crfkit.values import as_bytes, lists, shown
+from crfkit.values import as_bytes, lists, plural, shown
 
 if TYPE_CHECKING:
     from .block import Block
@@ -166,16 +166,6 @@ def bytes_behind(text: str, loose: bool, sentence: int, token: int) -> bytes:
         with suppress(UnicodeEncodeError):
             return as_bytes(text)
     raise misfit(sentence, token, shown(text), "text that UTF-8 can encode")
-
-
-def plural(n: int, noun: str) -> str:
-    """1 noun, 2 nouns."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
-def counted(n: int, noun: str) -> str:
-    """1 noun, 2,000 nouns: for counts that are large."""
-    return f"{n:,}{plural(n, noun).removeprefix(str(n))}"
 
 
 def too_large(number: bytes) -> bool:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, BinaryIO
 
 from crfkit.errors import DataError
-from crfkit.values import lists
+from crfkit.values import lists, plural
 
 from .block import Block, Columns, Marks
-from .faults import COMMENTS_HINT, NO_TOKENS, kind_of, line_of, plural
+from .faults import COMMENTS_HINT, NO_TOKENS, kind_of, line_of
 from .opening import LONGEST_LINE, Stretch, input_file, texts, too_long
 from .rows import first_row
 from .scanning import last_cut

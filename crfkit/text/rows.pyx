@@ -19,9 +19,9 @@ from crfkit.memory cimport memcmp, memcpy
 from .table cimport FORM_CONLLU, FORM_CRFSUITE, LABEL_NONE
 from .scanning cimport blank_line, conllu_id, find, mark_at, parse_number, utf8_fault
 
-from crfkit.values import shown
+from crfkit.values import plural, shown
 
-from .faults import bytes_behind, columns_of, fault_of, misfit, plural
+from .faults import bytes_behind, columns_of, fault_of, misfit
 
 
 # ---------------------------------------------------------------------------------------------- lines

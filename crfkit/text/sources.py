@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from crfkit.errors import DataError, OptionError
-from crfkit.values import lists, plain, shown
+from crfkit.values import lists, plain, plural, shown
 
 from .block import Columns, places_of
-from .faults import plural
 from .items import fill_rows
 from .reading import CONLLU, Source
 from .rows import Rows

@@ -18,6 +18,7 @@ from crfkit.learning.training import Training
 from crfkit.parallel import threads_of
 from crfkit.replacing import check_writable, refuse_overwriting, replacing
 from crfkit.template import dialects
+from crfkit.values import plural
 
 from .common import Command, Positive, version_option
 from .log import Log
@@ -44,7 +45,7 @@ def crf_learn(ctx: click.Context, convert: bool, files: tuple[str, ...], **given
     """Train a model: TEMPLATE TRAIN MODEL, or with --convert make one: TEXTMODEL MODEL."""
     wanted = ("TEXTMODEL", "MODEL") if convert else ("TEMPLATE", "TRAIN", "MODEL")
     if len(files) != len(wanted):
-        raise click.UsageError(f"expected {' '.join(wanted)}, found {len(files)} file{'s' * (len(files) != 1)}", ctx)
+        raise click.UsageError(f"expected {' '.join(wanted)}, found {plural(len(files), 'file')}", ctx)
     *inputs, model = files
     refuse_overwriting("MODEL", inputs, model)
     if convert:

@@ -16,8 +16,7 @@ from crfkit.compat.pycrfsuite.errors import NoSequence
 from crfkit.compat.pycrfsuite.tagger import ParsedDump
 from crfkit.errors import DataError, not_fitted
 from crfkit.estimator import Estimator, Labellings
-from crfkit.text.faults import plural
-from crfkit.values import as_text, lists, shown
+from crfkit.values import as_text, lists, plural, shown
 
 from ._fileresource import FileResource
 from .trainer import LinePerIterationTrainer
