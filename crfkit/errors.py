@@ -99,6 +99,13 @@ class OptionError(CrfkitError, ValueError):
     """An option is unknown, out of range, or not used by the chosen algorithm."""
 
 
+def refuse(*faults: tuple[Any, str]) -> None:
+    """OptionError with the message of the first of these that is a fault, if one is."""
+    for found, message in faults:
+        if found:
+            raise OptionError(message)
+
+
 class ModelFileError(CrfkitError, ValueError):
     """A model file is damaged, foreign, or of a newer version."""
 

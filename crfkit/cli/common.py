@@ -92,13 +92,6 @@ def usage_errors(ctx: click.Context) -> Iterator[None]:
         raise click.UsageError(error.message, ctx) from None
 
 
-def refuse(ctx: click.Context, *faults: tuple[Any, str]) -> None:
-    """A usage error for the first of the faults that is one."""
-    for found, message in faults:
-        if found:
-            raise click.UsageError(message, ctx)
-
-
 def is_given(ctx: click.Context, name: str) -> bool:
     """Whether an option was written on the command line."""
     return ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 
 from crfkit import foreign
-from crfkit.errors import OptionError
+from crfkit.errors import OptionError, refuse
 from crfkit.modelbytes import held
 from crfkit.replacing import refuse_overwriting, write_lines
 
@@ -17,7 +17,6 @@ from .common import (
     PATH,
     debug_option,
     is_given,
-    refuse,
     standard_output,
     usage_errors,
     write_output,
@@ -48,12 +47,11 @@ def dump_command(ctx: click.Context, model: str, header: bool, labels: bool, tem
     _B-1 among two is written \\_B-1.
     """
     parts = sum((header, labels, template, top is not None or attribute is not None))
-    refuse(
-        ctx,
-        (parts > 1, "--header, --labels, --template and weights cannot be shown together; choose one"),
-        (parts and layout == "original" and is_given(ctx, "layout"), "--layout original shows all weights: leave it out to show a part of the model"),
-    )
     with usage_errors(ctx):
+        refuse(
+            (parts > 1, "--header, --labels, --template and weights cannot be shown together; choose one"),
+            (parts and layout == "original" and is_given(ctx, "layout"), "--layout original shows all weights: leave it out to show a part of the model"),
+        )
         refuse_overwriting("output", [model], "-")
     source = held(model)  # once: a pipe cannot be read again
     lines = foreign.dump(source) if not parts and layout == "original" else None

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from crfkit.constants import FORMATS
-from crfkit.errors import one_line
+from crfkit.errors import one_line, refuse
 from crfkit.evaluation import reports
 from crfkit.evaluation.attachment import evaluate_heads
 from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs
@@ -17,7 +17,7 @@ from crfkit.evaluation.schemes import marks_chunks, scheme_called
 from crfkit.evaluation.scores import Comparison, Scores, chunk_report, percent
 from crfkit.replacing import refuse_overwriting
 
-from .common import HELP_FLAGS, PATH, Text, debug_option, is_given, note, refuse, usage_errors, write_output
+from .common import HELP_FLAGS, PATH, Text, debug_option, is_given, note, usage_errors, write_output
 
 
 class SchemeName(click.Choice):
@@ -87,14 +87,15 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
     crfkit tag parser.model test.conllu | crfkit eval --format conllu --heads
     """
     inputs = list(files) or ["-"]
-    refuse(ctx, ((*inputs, options["gold"], options["lexicon"]).count("-") > 1, "standard input can be read only once"))
+    files_read = (*inputs, options["gold"], options["lexicon"])
     with usage_errors(ctx):
-        refuse_overwriting("output", (*inputs, options["gold"], options["lexicon"]), "-")
+        refuse((files_read.count("-") > 1, "standard input can be read only once"))
+        refuse_overwriting("output", files_read, "-")
     if options["heads"]:
         _heads(ctx, inputs, options)
         return
-    _check_options(ctx, inputs, options)
     with usage_errors(ctx):
+        _check_options(ctx, inputs, options)
         how = {name: options[name] for name in ("strict", "outside", "format", "label", "delimiter", "segments", "lexicon", "comments", "gold")}
         outputs = Outputs(inputs, "none" if options["raw"] else options["scheme"], keep=options["compare"], **how)
     comparisons = [
@@ -111,11 +112,11 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
 def _heads(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> None:
     """Score trees, and refuse what they have no use for."""
     labels = [name for name in options if name not in ("heads", "gold", "format", "as_json")]
-    refuse(
-        ctx,
-        (options["format"] != "conllu", "--heads needs --format conllu"),
-        *((is_given(ctx, name), f"--{name} is of no use with --heads: trees have no labels to count") for name in labels),
-    )
+    with usage_errors(ctx):
+        refuse(
+            (options["format"] != "conllu", "--heads needs --format conllu"),
+            *((is_given(ctx, name), f"--{name} is of no use with --heads: trees have no labels to count") for name in labels),
+        )
     found = [evaluate_heads(entry, options["gold"]) for entry in inputs]
     for scores in found:
         if not scores.has_relations:
@@ -128,7 +129,6 @@ def _heads(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> No
 def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any]) -> None:
     """Refuse what would be ignored, as Outputs refuses its own arguments."""
     refuse(
-        ctx,
         (options["raw"] and is_given(ctx, "scheme") and options["scheme"] != "none", f"--raw contradicts --scheme {options['scheme']}"),
         (options["compare"] and len(inputs) < 2, "--compare needs two files or more"),
         *((is_given(ctx, name) and not options["compare"], f"--{name} is of use with --compare only") for name in ("seed", "shuffles")),

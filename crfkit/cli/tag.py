@@ -12,6 +12,7 @@ import click
 
 from crfkit.bars import bar_on
 from crfkit.constants import MOST_THREADS
+from crfkit.errors import refuse
 from crfkit.replacing import refuse_overwriting
 from crfkit.tagfiles import SERVICE, label, made, open_tagger, tag_files, targets_of
 from crfkit.text.block import Block
@@ -29,7 +30,6 @@ from .common import (
     note,
     offer,
     opened,
-    refuse,
     usage_errors,
 )
 
@@ -181,7 +181,9 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
     """
     inputs = list(files) or ["-"]
     output = None if output == "-" else output
-    _check_options(ctx, model, inputs, output, options)
+    with usage_errors(ctx):
+        _check_options(ctx, inputs, options, output)
+        refuse_overwriting("--output", _read(model, inputs, options), output or "-")
     if options["output_dir"] is not None:
         _tag_into(ctx, options.pop("output_dir"), model, inputs, options)
         return
@@ -213,14 +215,13 @@ def _tag_into(ctx: click.Context, folder: str, model: str, inputs: list[str], op
         tag_files(model, inputs, targets, options, transport, note)
 
 
-def _check_options(ctx: click.Context, model: str, inputs: list[str], output: str | None, options: dict[str, Any]) -> None:
+def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any], output: str | None) -> None:
     """Refuse what contradicts itself."""
     like_crfpp = bool(options["nbest"] or options["verbose"])
     separator, into = options["separator"], options["output_dir"] is not None
     workers, cluster = (options[name] is not None for name in ("workers", "cluster"))
     elsewhere, adds_columns = workers or cluster, options["probability"] or separator is not None
     refuse(
-        ctx,
         (elsewhere and not into, "--workers and --cluster need --output-dir: the folder for what is written"),
         (workers and cluster, "--workers and --cluster exclude each other"),
         (is_given(ctx, "worker_timeout") and not elsewhere, "--worker-timeout needs --workers or --cluster: there is no other process to wait for"),
@@ -238,8 +239,6 @@ def _check_options(ctx: click.Context, model: str, inputs: list[str], output: st
         ),
         (options["posterior"] and options["nbest"], "--posterior finds one labelling; -n asks for several"),
     )
-    with usage_errors(ctx):
-        refuse_overwriting("--output", _read(model, inputs, options), output or "-")
 
 
 def _read(model: str, inputs: list[str], options: dict[str, Any]) -> list[str]:

@@ -15,7 +15,7 @@ from itertools import zip_longest
 from typing import Any
 
 from crfkit.constants import COMMENTS_OF_CONLLU, FORMATS
-from crfkit.errors import DataError, OptionError
+from crfkit.errors import DataError, OptionError, refuse
 from crfkit.text.block import Columns, Marks
 from crfkit.text.reading import Source
 from crfkit.values import LARGEST, Expected, lists, plain, plural, shown
@@ -201,7 +201,7 @@ def _check_together(
         Expected(str).take(name, text)
     named, known, separate = label is not None, lexicon is not None, gold is not None
     words = isinstance(lexicon, Set) or hasattr(lexicon, "read") or not lists(lexicon)
-    for fault, message in (
+    refuse(
         (known and not segments, "--lexicon is of use with --segments only"),
         (segments and scheme == "none", "--segments needs a scheme that knows prefixes"),
         (format != "columns" and (delimiter is not None or known), "--delimiter and --lexicon are for --format columns"),
@@ -212,9 +212,7 @@ def _check_together(
         (not words, f"lexicon: expected a set of words, or a file, found a {type(lexicon).__name__}"),
         (comments and format == "conllu", COMMENTS_OF_CONLLU),
         (not outside, "--outside needs a label"),
-    ):
-        if fault:
-            raise OptionError(message)
+    )
 
 
 def _table(scheme: str, strict: bool) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crfkit.constants import COMMENTS_OF_CONLLU
-from crfkit.errors import OptionError
+from crfkit.errors import OptionError, refuse
 from crfkit.options import RUN_FIELDS, Owlqn, Run, declared, make, named, taken
 from crfkit.replacing import refuse_overwriting
 from crfkit.text.opening import check_readable
@@ -36,65 +36,60 @@ def judge(algorithm: Any, given: Mapping[str, Any]) -> tuple[str, Any, Run]:
 
 
 def _check_together(algorithm: str, options: Any, run: Run) -> None:
-    if run.patience is not None and run.dev is None:
-        raise OptionError("--patience needs --dev: it counts passes without a better score there")
-    if run.label is not None and run.format == "crfsuite":
-        raise OptionError("--label is of no use with --format crfsuite, where each line begins with its label")
-    if run.comments and run.format == "conllu":
-        raise OptionError(COMMENTS_OF_CONLLU)
-    if run.checkpoint is None and (run.resume or run.checkpoint_every is not None):
-        raise OptionError(f"{'--resume' if run.resume else '--checkpoint-every'} needs --checkpoint: the name of the file")
-    if run.checkpoint is not None and getattr(options, "path", None) is not None:
-        raise OptionError("--checkpoint does not go with --path: train one value at a time, each with --init from the one before")
-    if getattr(options, "search", "beam") != "beam" and options.beam != type(options).beam:
-        raise OptionError("--beam needs --search beam: an exact search drops no paths")
+    path, exact = getattr(options, "path", None), getattr(options, "search", "beam") != "beam"
+    refuse(
+        (run.patience is not None and run.dev is None, "--patience needs --dev: it counts passes without a better score there"),
+        (run.label is not None and run.format == "crfsuite", "--label is of no use with --format crfsuite, where each line begins with its label"),
+        (run.comments and run.format == "conllu", COMMENTS_OF_CONLLU),
+        (run.checkpoint is None and run.resume, "--resume needs --checkpoint: the name of the file"),
+        (run.checkpoint is None and run.checkpoint_every is not None, "--checkpoint-every needs --checkpoint: the name of the file"),
+        (run.checkpoint is not None and path is not None, "--checkpoint does not go with --path: train one value at a time, each with --init from the one before"),
+        (exact and options.beam != type(options).beam, "--beam needs --search beam: an exact search drops no paths"),
+    )
     if run.partial:
         _check_partial(algorithm, options, run)
     _check_distributed(algorithm, options, run)
-    if isinstance(run.dev, str) and run.dev == "-":
-        raise OptionError("--dev cannot be standard input: it is read after every pass")
-    if run.threads > 1 and getattr(options, "batch_size", 1) > 1 and algorithm != "perceptron":  # which takes one thread anyway
-        raise OptionError("--batch-size needs --threads 1: with several threads every sequence makes an update")
-    if run.data_dir is not None and algorithm == "sbcd":
-        raise OptionError(
-            "--data-dir does not go with sbcd: it comes back to every sequence hundreds of times a pass, in no order that a disk likes"
-        )
-    if run.threads > 1 and algorithm == "sgd" and options.l1:
-        raise OptionError("sgd with --l1 needs --threads 1")
+    batches = getattr(options, "batch_size", 1) > 1 and algorithm != "perceptron"  # which takes one thread anyway
+    refuse(
+        (isinstance(run.dev, str) and run.dev == "-", "--dev cannot be standard input: it is read after every pass"),
+        (run.threads > 1 and batches, "--batch-size needs --threads 1: with several threads every sequence makes an update"),
+        (
+            run.data_dir is not None and algorithm == "sbcd",
+            "--data-dir does not go with sbcd: it comes back to every sequence hundreds of times a pass, in no order that a disk likes",
+        ),
+        (run.threads > 1 and algorithm == "sgd" and options.l1, "sgd with --l1 needs --threads 1"),
+    )
 
 
 def _check_partial(algorithm: str, options: Any, run: Run) -> None:
     """OptionError for options that need all labels."""
-    if algorithm not in PARTIAL:
-        raise OptionError(f"--partial needs a trainer that sums over all labellings, and {algorithm} does not: take one of {', '.join(PARTIAL)}")
-    for name in [*not_default(run, "workers", "cluster"), *["--train-accuracy"] * getattr(options, "train_accuracy", False)]:
-        raise OptionError(f"--partial does not go with {name}")
+    used = [*not_default(run, "workers", "cluster"), *["--train-accuracy"] * getattr(options, "train_accuracy", False)]
+    refuse(
+        (algorithm not in PARTIAL, f"--partial needs a trainer that sums over all labellings, and {algorithm} does not: take one of {', '.join(PARTIAL)}"),
+        *((True, f"--partial does not go with {name}") for name in used),
+    )
 
 
 def _check_distributed(algorithm: str, options: Any, run: Run) -> None:
     """OptionError for options that workers do not support."""
     if not run.distributed:
-        if run.shards is not None:
-            raise OptionError("--shards needs --workers or --cluster: a single process does not split the data")
-        if run.worker_timeout != Run.worker_timeout:  # a file of --print-config has the default
-            raise OptionError("--worker-timeout needs --workers or --cluster: there is no other process to wait for")
+        refuse(
+            (run.shards is not None, "--shards needs --workers or --cluster: a single process does not split the data"),
+            # a file of --print-config has the default
+            (run.worker_timeout != Run.worker_timeout, "--worker-timeout needs --workers or --cluster: there is no other process to wait for"),
+        )
         return
-    if run.workers is not None and run.cluster is not None:
-        raise OptionError("--workers and --cluster exclude each other: processes of this machine, or those of a scheduler")
-    if algorithm not in DISTRIBUTED:
-        raise OptionError(
-            f"{algorithm} needs all data in one process: leave out --workers and --cluster, or take one of {', '.join(DISTRIBUTED)}"
-        )
-    if run.select is not None:
-        raise OptionError("--select needs all data in one process: leave it out, or raise --min-freq instead")
-    if getattr(options, "shrinking", 0):
-        raise OptionError("--shrinking needs all data in one process: leave it out")
-    if getattr(options, "crf_loss", False):
-        raise OptionError("--crf-loss cannot be computed where workers hold the data: leave it out, or give --dev")
-    if run.threads > 1 and hasattr(options, "passes"):
-        raise OptionError(
-            f"with --workers or --cluster {algorithm} takes one thread a worker: leave out --threads, and have more workers"
-        )
+    refuse(
+        (run.workers is not None and run.cluster is not None, "--workers and --cluster exclude each other: processes of this machine, or those of a scheduler"),
+        (algorithm not in DISTRIBUTED, f"{algorithm} needs all data in one process: leave out --workers and --cluster, or take one of {', '.join(DISTRIBUTED)}"),
+        (run.select is not None, "--select needs all data in one process: leave it out, or raise --min-freq instead"),
+        (getattr(options, "shrinking", 0), "--shrinking needs all data in one process: leave it out"),
+        (getattr(options, "crf_loss", False), "--crf-loss cannot be computed where workers hold the data: leave it out, or give --dev"),
+        (
+            run.threads > 1 and hasattr(options, "passes"),
+            f"with --workers or --cluster {algorithm} takes one thread a worker: leave out --threads, and have more workers",
+        ),
+    )
 
 
 def not_default(options: Any, *names: str) -> Iterator[str]:
