@@ -49,8 +49,7 @@ class DevSet:
 
     def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int, comments: bool = False):
         data = listed(data)
-        entries = data if isinstance(data, (list, tuple)) else [data]
-        self.data: list[Any] = [_parsed(data, header)] if is_rows(data) else [contents(entry) for entry in entries]
+        self.data: list[Any] = [_parsed(data, header)] if is_rows(data) else [contents(entry) for entry in data]
         self.corpus, self.header, self.threads, self.comments = corpus, header, threads, comments
         self.scheme = "auto" if marks_chunks(header["labels"]) else "none"
 

@@ -13,7 +13,7 @@ from crfkit.header import misfits_column
 from crfkit.template.parsing import Template, line_fault
 from crfkit.template.regex_syntax import misread
 from crfkit.text.block import NO_ATTRIBUTE
-from crfkit.text.sources import label_column, parsed_blocks
+from crfkit.text.sources import label_column, listed, parsed_blocks
 from crfkit.values import as_bytes, shown
 
 from .progress import Progress
@@ -36,7 +36,7 @@ class Reader:
         direction: str | None = None,
         as_seen: bool = False,
     ):
-        self.train, self.run, self.progress = train, run, progress or Progress(quiet=True)
+        self.train, self.run, self.progress = listed(train), run, progress or Progress(quiet=True)
         self.template = template
         self.direction, self.backward, self.as_seen = direction, direction == "backward", as_seen
         self.columns: Any = None
@@ -106,13 +106,9 @@ class Reader:
         return template
 
     @property
-    def n_files(self) -> int:
-        return len(self.train) if isinstance(self.train, (list, tuple)) else 1
-
-    @property
     def path(self) -> str | None:
         """What messages on all data name: the file, if it is the only one."""
-        return self.columns.path if self.n_files == 1 else None
+        return self.columns.path if len(self.train) == 1 else None
 
     def finish(self) -> Any:
         """The data set of all that the builder holds, with labels that a model can have."""
@@ -134,7 +130,7 @@ class Reader:
         if path is None or self.run.format != "columns" or self.columns.names is not None or self.backward or dialect:
             return None
         label, times, rare = dataset.first_label()
-        if times not in (1, self.n_files) or 100 * rare > dataset.n_tokens:
+        if times not in (1, len(self.train)) or 100 * rare > dataset.n_tokens:
             return None
         where = "nowhere else" if times == 1 else "once for each file"
         return f"{path}:{line}: the label {shown(label)} of this line occurs {where}: if the line names the columns, begin it with '# columns ='"

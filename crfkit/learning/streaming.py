@@ -46,10 +46,9 @@ def _read_once(entry: Any) -> bool:
         return False  # opening it will raise an error
 
 
-def is_wanted(train: Any, algorithm: str, options: Any) -> bool:
+def is_wanted(train: list[Any], algorithm: str, options: Any) -> bool:
     """Whether to train on the data as they arrive: in one pass of adf, if some of them can be read only once."""
-    entries = train if isinstance(train, (list, tuple)) else [train]
-    return algorithm == "adf" and options.passes == 1 and any(map(_read_once, entries))
+    return algorithm == "adf" and options.passes == 1 and any(map(_read_once, train))
 
 
 class Stream:

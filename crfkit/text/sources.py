@@ -20,23 +20,21 @@ MOST = 3.4e38  # that single precision holds, nearly
 LAST = -1  # the column of the labels, where they have no name
 
 
-def listed(data: Any) -> Any:
-    """Normalise data to a path, an open file, or a list of these or of sentences; iterators and arrays become lists."""
-    if isinstance(data, (str, bytes, os.PathLike, list, tuple)) or hasattr(data, "read"):
+def listed(data: Any) -> list[Any]:
+    """Data as a list of paths and open files, or of sentences; it may be one of the former, or any iterable."""
+    if isinstance(data, list):
         return data
+    if isinstance(data, (str, bytes, os.PathLike)) or hasattr(data, "read"):
+        return [data]
     if not lists(data) or isinstance(data, Mapping):
         raise DataError(f"found {type(data).__name__}, expected a path, paths, or sentences as lists of rows")
     return list(data)
 
 
-def is_rows(train: Any) -> bool:
+def is_rows(data: Any) -> bool:
     """Whether the data are sentences as lists of rows, rather than files."""
-    return (
-        isinstance(train, (list, tuple))
-        and bool(train)
-        and not isinstance(train[0], (str, bytes, os.PathLike))
-        and not hasattr(train[0], "read")
-    )
+    first = data[0] if isinstance(data, (list, tuple)) and data else ""
+    return not isinstance(first, (str, bytes, os.PathLike)) and not hasattr(first, "read")
 
 
 class Weighted(list):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import array
 import os
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ SERVICE = "crfkit.learning.shards.service:Service"
 class Distributed:
     """As training.Local, with the data held by workers, which end with the `with` block."""
 
-    def __init__(self, train: Any, algorithm: str, run: Run, progress: Progress):
+    def __init__(self, train: list[Any], algorithm: str, run: Run, progress: Progress):
         self.train = _names(train)
         self.algorithm, self.run, self.progress = algorithm, run, progress
 
@@ -73,9 +72,8 @@ class Distributed:
         return cls(Dataset(), corpus.layout, options, initial=initial, seed=self.run.seed, threads=here, objective=objective)
 
 
-def _names(train: Any) -> list[str]:
+def _names(train: list[Any]) -> list[str]:
     """The names of the files; OptionError for data that workers cannot open."""
-    names: Sequence[Any] = train if isinstance(train, (list, tuple)) else [train]
-    if not names or not all(isinstance(name, (str, bytes, os.PathLike)) for name in names) or "-" in names:
+    if not train or not all(isinstance(name, (str, bytes, os.PathLike)) for name in train) or "-" in train:
         raise OptionError("--workers and --cluster need TRAIN as files that workers can open: write the data to a file first")
-    return [os.fsdecode(name) for name in names]
+    return [os.fsdecode(name) for name in train]

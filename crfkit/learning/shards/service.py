@@ -74,7 +74,7 @@ class Service:
     def read(self, shard: int, parts: list[list[Any]], before: int, checksum: str | None) -> dict[str, Any] | None:
         """Read a shard, which so many tokens precede; returns its tables and the observed features of its attributes, which have the numbers of
         these tables until `number`. `checksum`: of the worker that read it first; then the data must be the same, and nothing is returned."""
-        reader = Reader(None, self.template, self.run, None, self.direction)
+        reader = Reader([], self.template, self.run, None, self.direction)
         reader.columns = self.columns
         reader.begin()
         builder = reader.builder
