@@ -251,42 +251,47 @@ def _foreign(start: bytes, what: str) -> str:
 def _parse_table(table: list[Any], payload: memoryview) -> dict[str, Section]:
     """The section table, when its sections lie one behind the other and cover the payload exactly."""
     sections: dict[str, Section] = {}
-    end, fields = 0, set(Section._fields)
+    end = 0
     for number, row in enumerate(table):
-        where = f"damaged: section {number}"
-        if type(row) is not dict or row.keys() != fields:
-            raise ModelFileError(f"{where}: not an object of {', '.join(Section._fields)}")
-        name, dtype, shape = row["name"], row["dtype"], row["shape"]
-        offset, length, checksum = row["offset"], row["length"], row["checksum"]
-        if type(name) is not str or not 1 <= len(name) <= MAX_NAME:
-            raise ModelFileError(f"{where}: its name is not a string of 1 to {MAX_NAME} characters")
-        where += f" ({name!r})"
-        if name in sections:
+        section = _section(row, f"damaged: section {number}")
+        where, start = f"damaged: section {number} ({section.name!r})", section.offset
+        if section.name in sections:
             raise ModelFileError(f"{where}: a second section of this name")
-        if type(dtype) is not str or dtype not in DTYPES:
-            raise ModelFileError(f"{where}: its type is not one of {', '.join(DTYPES)}")
-        if type(shape) is not list or not 1 <= len(shape) <= MAX_NDIM or not all(map(_is_size, shape)):
-            raise ModelFileError(f"{where}: its shape is not a list of 1 to {MAX_NDIM} sizes")
-        if not _is_size(offset) or not _is_size(length):
-            raise ModelFileError(f"{where}: its offset or length is not a size")
-        if type(checksum) is not str or not _CHECKSUM.fullmatch(checksum):
-            raise ModelFileError(f"{where}: its checksum is not 16 hexadecimal digits")
-        if math.prod(shape) * DTYPES[dtype][1] != length:
-            raise ModelFileError(f"{where}: its shape does not agree with its length of {length} bytes")
-        if offset % ALIGNMENT:
-            raise ModelFileError(f"{where}: its offset {offset} is not a multiple of {ALIGNMENT}")
-        if offset < end:
-            raise ModelFileError(f"{where}: it starts at {offset}, inside the section before, which ends at {end}")
-        if offset - end >= ALIGNMENT:
-            raise ModelFileError(f"{where}: it starts at {offset}, {offset - end} bytes after the section before")
-        if length > len(payload) - offset:
-            raise ModelFileError(f"{where}: truncated: it ends at {offset + length}, the data at {len(payload)}")
-        _check_zeros(payload[end:offset], f"what precedes section {name!r}")
-        sections[name] = Section(name, dtype, tuple(shape), offset, length, checksum)
-        end = offset + length
+        if start % ALIGNMENT:
+            raise ModelFileError(f"{where}: its offset {start} is not a multiple of {ALIGNMENT}")
+        if start < end:
+            raise ModelFileError(f"{where}: it starts at {start}, inside the section before, which ends at {end}")
+        if start - end >= ALIGNMENT:
+            raise ModelFileError(f"{where}: it starts at {start}, {start - end} bytes after the section before")
+        if section.length > len(payload) - start:
+            raise ModelFileError(f"{where}: truncated: it ends at {start + section.length}, the data at {len(payload)}")
+        _check_zeros(payload[end:start], f"what precedes section {section.name!r}")
+        sections[section.name] = section
+        end = start + section.length
     if end != len(payload):
         raise ModelFileError(f"damaged: {len(payload) - end} bytes follow the last section")
     return sections
+
+
+def _section(row: Any, where: str) -> Section:
+    """A row of the table, when its fields are possible."""
+    if type(row) is not dict or row.keys() != set(Section._fields):
+        raise ModelFileError(f"{where}: not an object of {', '.join(Section._fields)}")
+    section = Section(**row)
+    if type(section.name) is not str or not 1 <= len(section.name) <= MAX_NAME:
+        raise ModelFileError(f"{where}: its name is not a string of 1 to {MAX_NAME} characters")
+    where += f" ({section.name!r})"
+    if type(section.dtype) is not str or section.dtype not in DTYPES:
+        raise ModelFileError(f"{where}: its type is not one of {', '.join(DTYPES)}")
+    if type(section.shape) is not list or not 1 <= len(section.shape) <= MAX_NDIM or not all(map(_is_size, section.shape)):
+        raise ModelFileError(f"{where}: its shape is not a list of 1 to {MAX_NDIM} sizes")
+    if not _is_size(section.offset) or not _is_size(section.length):
+        raise ModelFileError(f"{where}: its offset or length is not a size")
+    if type(section.checksum) is not str or not _CHECKSUM.fullmatch(section.checksum):
+        raise ModelFileError(f"{where}: its checksum is not 16 hexadecimal digits")
+    if math.prod(section.shape) * DTYPES[section.dtype][1] != section.length:
+        raise ModelFileError(f"{where}: its shape does not agree with its length of {section.length} bytes")
+    return section._replace(shape=tuple(section.shape))
 
 
 def _is_size(value: Any) -> bool:

@@ -101,11 +101,7 @@ def read_text(path: str, loose: bool = False) -> str:
         return as_text(data) if loose else data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise TemplateError(
-            f"byte 0x{data[error.start]:02x} is not valid UTF-8; convert the template to UTF-8",
-            path,
-            line,
-        ) from None
+        raise TemplateError(f"byte 0x{data[error.start]:02x} is not valid UTF-8; convert the template to UTF-8", path, line) from None
 
 
 @dataclass(frozen=True)
@@ -133,9 +129,7 @@ class Template:
         for number, line in enumerate(text.split("\n"), 1):
             line = line.removesuffix("\r")
             if not line.isascii() and re.search("[\ud800-\udfff]", line):
-                raise TemplateError(
-                    "expected text that UTF-8 can encode: the line has half of a pair of UTF-16", _name(path), number
-                )
+                raise TemplateError("expected text that UTF-8 can encode: the line has half of a pair of UTF-16", _name(path), number)
             if line.strip(" \t") and not line.startswith("#"):
                 lines.append(_LineParser(line, number, path, known).parse())
         if not lines:
@@ -182,14 +176,11 @@ class Template:
                 raise line_fault(self, line, f"{macro.text} names column '{name}'; the named columns of the data are: {known}")
             return found
 
-        macros = tuple(
-            macro._replace(
-                column=number(macro, macro.column_name, macro.column),
-                column2=number(macro, macro.column2_name, macro.column2),
-            )
-            for macro in line.macros
-        )
-        return line._replace(macros=macros)
+        def numbered(macro: Macro) -> Macro:
+            column, column2 = number(macro, macro.column_name, macro.column), number(macro, macro.column2_name, macro.column2)
+            return macro._replace(column=column, column2=column2)
+
+        return line._replace(macros=tuple(map(numbered, line.macros)))
 
     def numbered(self) -> Template:
         """This template with numbers written in the place of the column names that have one, for data that do not name their columns."""
@@ -274,6 +265,7 @@ class _LineParser:
 
     def __init__(self, line: str, number: int, path: str | None, known: dict[str, Macro]):
         self.line, self.number, self.path, self.known = line, number, path, known
+        self.parses = line[0] == "P"
 
     def error(self, message: str) -> TemplateError:
         return TemplateError(message, _name(self.path), self.number)
@@ -354,38 +346,11 @@ class _LineParser:
 
     def values(self, form: _Form, text: str, arguments: list[str]) -> dict[str, Any]:
         """The fields of a Macro from its arguments."""
-        values: dict[str, Any] = {}
-        parses = self.line[0] == "P"
-        if parses and form.kind == "y":
+        if form.kind == "y" and self.parses:
             raise self.error(f"'{text}' in a P line: a parser does not label tokens")
-        if form.kind in "dv" and not parses:
+        if form.kind in "dv" and not self.parses:
             raise self.error(f"'{text}' in a line that starts with {self.line[0]}: %{form.kind} belongs into P lines")
-        for code, argument in zip(form.arguments, arguments, strict=True):
-            name = _FIELDS[code]
-            if parses and code in "rR":
-                if not PLACE.fullmatch(argument):
-                    known = "s0 s1 s2 q0 q1 q2, and children such as s0.l s0.r2 s1.l.r"
-                    raise self.error(f"'{argument}' in '{text}' is not a place; P lines look at {known}")
-                if form.kind == "v" and argument[-1] not in "lr":
-                    raise self.error(f"'{text}' does not say which children to count; expected a place such as s0.l or s0.r")
-                values["place" if code == "r" else "place2"] = argument
-            elif code == "p":
-                try:
-                    compile_pattern(argument)
-                except ValueError as error:
-                    raise self.error(f"'{text}': {error}") from None
-                values[name] = argument
-            elif _NUMBER.fullmatch(argument):
-                values[name] = int(argument)
-                if code in "cC" and values[name] < 0:
-                    raise self.error(f"'{text}' has a negative column; columns count from 0")
-            elif code in "cC" and re.fullmatch(_NAME, argument):
-                values[name + "_name"] = argument
-            elif re.fullmatch("[+-]?[0-9]+", argument):
-                raise self.error(f"{shown(argument)} in {shown(text)} is out of range: expected at most six digits")
-            else:
-                what = "a column number or name" if code in "cC" else "a number"
-                raise self.error(f"'{argument}' in '{text}' is not {what}")
+        values = dict(self.value(form, text, code, argument) for code, argument in zip(form.arguments, arguments, strict=True))
         if values.get("length", 1) < 1:
             raise self.error(f"'{text}' has length {values['length']}; expected at least 1 character")
         if form.kind == "y" and values["row"] >= 0:
@@ -395,3 +360,35 @@ class _LineParser:
         if form.kind == "y" and self.line[0] not in "Uu":
             raise self.error(f"'{text}' in a line that starts with {self.line[0]}: %y belongs into U lines")
         return values
+
+    def value(self, form: _Form, text: str, code: str, argument: str) -> tuple[str, Any]:
+        """A field, from the argument with this key of _FIELDS."""
+        name = _FIELDS[code]
+        if code == "p":
+            try:
+                compile_pattern(argument)
+            except ValueError as error:
+                raise self.error(f"'{text}': {error}") from None
+            return name, argument
+        if self.parses and code in "rR":
+            return name.replace("row", "place"), self.place(form, text, argument)
+        if _NUMBER.fullmatch(argument):
+            number = int(argument)
+            if code in "cC" and number < 0:
+                raise self.error(f"'{text}' has a negative column; columns count from 0")
+            return name, number
+        if code in "cC" and re.fullmatch(_NAME, argument):
+            return f"{name}_name", argument
+        if re.fullmatch("[+-]?[0-9]+", argument):
+            raise self.error(f"{shown(argument)} in {shown(text)} is out of range: expected at most six digits")
+        what = "a column number or name" if code in "cC" else "a number"
+        raise self.error(f"'{argument}' in '{text}' is not {what}")
+
+    def place(self, form: _Form, text: str, argument: str) -> str:
+        """The place that a macro of a P line looks at."""
+        if not PLACE.fullmatch(argument):
+            known = "s0 s1 s2 q0 q1 q2, and children such as s0.l s0.r2 s1.l.r"
+            raise self.error(f"'{argument}' in '{text}' is not a place; P lines look at {known}")
+        if form.kind == "v" and argument[-1] not in "lr":
+            raise self.error(f"'{text}' does not say which children to count; expected a place such as s0.l or s0.r")
+        return argument
