@@ -20,18 +20,7 @@ from crfkit.text.opening import is_compressed
 from crfkit.text.reading import Source
 from crfkit.values import shown
 
-from .common import (
-    HELP_FLAGS,
-    PATH,
-    Hinting,
-    Text,
-    debug_option,
-    is_given,
-    note,
-    offer,
-    opened,
-    usage_errors,
-)
+from .common import HELP_FLAGS, PATH, Hinting, Text, debug_option, is_given, note, offer, opened, usage_errors
 
 if TYPE_CHECKING:
     from crfkit.cluster.crew import Transport
