@@ -17,12 +17,13 @@ from typing import Any
 from crfkit.constants import COMMENTS_OF_CONLLU, FORMATS
 from crfkit.errors import DataError, OptionError, refuse
 from crfkit.text.block import Columns, Marks
+from crfkit.text.opening import path_of
 from crfkit.text.reading import Source
 from crfkit.values import LARGEST, Expected, lists, plain, plural, shown
 
 from .aligning import Sentence, aligned
 from .counting import Tally
-from .files import Labelled, path_of
+from .files import Labelled
 from .schemes import SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect, scheme_called
 from .scores import Comparison, Count, Scores
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import warnings
 from collections.abc import Iterator
@@ -11,8 +10,9 @@ from typing import Any
 
 from crfkit.errors import DataError, OptionError
 from crfkit.text.block import Block, Columns, Marks
+from crfkit.text.opening import path_of
 from crfkit.text.reading import Source, conllu_names
-from crfkit.values import name_of, shown
+from crfkit.values import shown
 
 from .aligning import Sentence
 from .counting import ESCAPE
@@ -73,13 +73,6 @@ class Labelled:
         from crfkit.text.sources import label_column
 
         return label_column(self.label, columns, self.form)
-
-
-def path_of(entry: Any) -> str:
-    """The name of an input, for messages."""
-    if hasattr(entry, "read"):
-        return name_of(entry, "<stream>")
-    return "<stdin>" if isinstance(entry, str) and entry == "-" else os.fsdecode(entry)
 
 
 def _separator(delimiter: str | None) -> tuple[str | bytes | None, re.Pattern[str] | None]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import array
-import io
 from collections.abc import Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.errors import DataError
 from crfkit.evaluation.schemes import marks_chunks
 from crfkit.text.items import fill_rows
-from crfkit.text.opening import contents
+from crfkit.text.opening import contents, in_memory
 from crfkit.text.rows import Rows
 from crfkit.text.sources import LAST, is_rows, listed, parsed_blocks
 from crfkit.values import as_bytes, plural, shown
@@ -22,14 +21,6 @@ if TYPE_CHECKING:
     from crfkit.tagging import Tagger
 
     from .corpus import Corpus
-
-
-class _InMemory(io.BytesIO):
-    """A file in memory, so that it may change during training."""
-
-    def __init__(self, data: bytes, name: str):
-        super().__init__(data)
-        self.name = name
 
 
 def _parsed(sentences: Any, header: dict[str, Any]) -> Rows:
@@ -49,6 +40,7 @@ class DevSet:
 
     def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int, comments: bool = False):
         data = listed(data)
+        # Files are kept, as they may change during training.
         self.data: list[Any] = [_parsed(data, header)] if is_rows(data) else [contents(entry) for entry in data]
         self.corpus, self.header, self.threads, self.comments = corpus, header, threads, comments
         self.scheme = "auto" if marks_chunks(header["labels"]) else "none"
@@ -90,7 +82,7 @@ class DevSet:
             yield rows
 
     def _opened(self) -> list[Any]:
-        return [one if isinstance(one, Rows) else _InMemory(*one) for one in self.data]
+        return [one if isinstance(one, Rows) else in_memory(*one) for one in self.data]
 
     def scores(self, weights: array.array) -> dict[str, float]:
         """Scores of the weights, and under "score" the one to compare: the F-measure if labels form chunks, else the accuracy."""

@@ -10,7 +10,7 @@ from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.errors import OptionError, refuse
 from crfkit.options import RUN_FIELDS, Owlqn, Run, declared, make, named, taken
 from crfkit.replacing import refuse_overwriting
-from crfkit.text.opening import check_readable
+from crfkit.text.opening import check_readable, is_stdin
 from crfkit.text.sources import is_rows
 from crfkit.values import flag, name_of
 
@@ -51,7 +51,7 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
     _check_distributed(algorithm, options, run)
     batches = getattr(options, "batch_size", 1) > 1 and algorithm != "perceptron"  # which takes one thread anyway
     refuse(
-        (isinstance(run.dev, str) and run.dev == "-", "--dev cannot be standard input: it is read after every pass"),
+        (is_stdin(run.dev), "--dev cannot be standard input: it is read after every pass"),
         (run.threads > 1 and batches, "--batch-size needs --threads 1: with several threads every sequence makes an update"),
         (
             run.data_dir is not None and algorithm == "sbcd",

@@ -23,6 +23,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError, FileError
+from crfkit.text.opening import is_stdin
 
 from .corpus import Corpus
 from .divergence import Divergence, value_warning
@@ -38,7 +39,7 @@ WINDOW = 200
 
 def _read_once(entry: Any) -> bool:
     """Whether these data can be read only once: standard input, a pipe, an open file."""
-    if hasattr(entry, "read") or (isinstance(entry, str) and entry == "-"):
+    if hasattr(entry, "read") or is_stdin(entry):
         return True
     try:
         return isinstance(entry, (str, os.PathLike)) and stat.S_ISFIFO(os.stat(entry).st_mode)

@@ -33,6 +33,18 @@ class Stretch(NamedTuple):
     end: int | None = None
 
 
+def path_of(entry: Any) -> str:
+    """The name of an input in messages."""
+    if hasattr(entry, "read"):
+        return name_of(entry, "<stream>")
+    return "<stdin>" if is_stdin(entry) else os.fsdecode(entry)
+
+
+def is_stdin(entry: Any) -> bool:
+    """Whether an input is standard input."""
+    return isinstance(entry, str) and entry == "-"  # `python -bb` does not compare it with bytes
+
+
 @contextmanager
 def input_file(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
     """The file to read, and its name for messages. Files that the caller opened are not closed."""
@@ -40,25 +52,31 @@ def input_file(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
         with open_file(entry.path) as file:
             yield _Part(file, entry), entry.path  # type: ignore[misc]
     elif hasattr(entry, "read"):
-        yield entry, name_of(entry, "<stream>")
+        yield entry, path_of(entry)
     elif not isinstance(entry, (str, bytes, os.PathLike)):
         raise DataError(f"found {type(entry).__name__}, expected a path or an open file")
-    elif not isinstance(entry, bytes) and entry == "-":  # `python -bb` does not compare them
+    elif is_stdin(entry):
         if sys.stdin is None:
             raise FileError("standard input is closed")
         if not hasattr(sys.stdin, "buffer"):
             raise FileError(f"standard input is a {type(sys.stdin).__name__} here, which cannot be read as bytes: give a path or an open file")
-        yield sys.stdin.buffer, "<stdin>"
+        yield sys.stdin.buffer, path_of(entry)
     else:
-        path = os.fsdecode(entry)
-        with open_file(path) as file:
-            yield file, path
+        with open_file(path_of(entry)) as file:
+            yield file, path_of(entry)
 
 
 def contents(entry: Any) -> tuple[bytes, str]:
     """All bytes of a file, not decompressed, and its name for messages."""
     with input_file(entry) as (file, path):
         return b"".join(_pieces(file, path, 1 << 20)), path
+
+
+def in_memory(data: bytes, path: str) -> io.BytesIO:
+    """An open file of these bytes and this name, as `contents` gives them."""
+    file = io.BytesIO(data)
+    file.name = path
+    return file
 
 
 def beginning(path: str, n: int) -> bytes:

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import codecs
-import io
 import logging
 import os
 from collections.abc import Iterable
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import DataError, OptionError
 from crfkit.modelbytes import held
-from crfkit.text.opening import contents
+from crfkit.text.opening import contents, in_memory
 from crfkit.values import as_bytes, as_text, nearest, shown
 
 from . import algorithms
@@ -80,11 +79,11 @@ class Model:
 
         for sequence in sequences or ():
             self.add_training_sequence(sequence)
-        pattern = _file(self._bytes(self.patterns), "patterns") if self.patterns else None
+        pattern = in_memory(self._bytes(self.patterns), "patterns") if self.patterns else None
         given = {**_understood(vars(self.options), "train"), "pattern": pattern}
         if given["algo"] == "auto":
             given["algo"] = "l-bfgs"
-        self._content = train(given, _file(b"\n\n".join(self._sequences) + b"\n", "training sequences"), logger.info)
+        self._content = train(given, in_memory(b"\n\n".join(self._sequences) + b"\n", "training sequences"), logger.info)
         self._tagger = load(self._content, exact=self._exact()).tagger()
 
     def save(self, filename: str | os.PathLike[str]) -> None:
@@ -124,7 +123,7 @@ class Model:
 
         assert self._tagger is not None
         self._tagger.need_probabilities("lblpost")
-        source = Source(_file(b"\n".join([*lines, b""]), "sequence"), "columns", loose=self._tagger.loose)
+        source = Source(in_memory(b"\n".join([*lines, b""]), "sequence"), "columns", loose=self._tagger.loose)
         printer = LinePrinter(only=not include_input, posterior=True, nbest=self.options.nbest)
         return b"".join(text for text, _, _ in self._tagger.text(source, printer, threads=1)).removesuffix(b"\n")
 
@@ -136,13 +135,6 @@ class Model:
         if not isinstance(text, (str, bytes)):
             raise DataError(f"found {shown(text)}, expected a text, whose lines are tokens")
         return text.encode(self.encoding) if isinstance(text, str) else text
-
-
-def _file(content: bytes, name: str) -> io.BytesIO:
-    """An open file, whose name is for messages."""
-    file = io.BytesIO(content)
-    file.name = name
-    return file
 
 
 def _tables() -> dict[str, list[tuple[str, str, Any, Any]]]:

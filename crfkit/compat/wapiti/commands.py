@@ -216,7 +216,7 @@ def update(model: str | None, compact: bool, source: str, output: str) -> None:
     say("* Update model")
     refuse_overwriting("OUTPUT", (source,), output)
     patch, path = contents(source)
-    parts = edited(parts, read_patch(patch.split(b"\n"), parts, path))[0]
+    parts = edited(parts, read_patch(patch.split(b"\n"), parts, path))
     if compact:
         parts = compacted(parts, say)
     say("* Save the model")

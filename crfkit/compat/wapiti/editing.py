@@ -54,37 +54,35 @@ def _weight(value: bytes, path: str, number: int) -> float:
     raise DataError(f"expected a weight, found {text!r}", path, number)
 
 
-def edited(parts: Parts, changes: Changes, compact: bool = False) -> tuple[Parts, int, int]:
-    """The model with some weights changed, and if `compact` without the observations that have no weight; also how many
-    observations and features were removed."""
-    unigrams, bigrams, pairs = FeatureRows.empty(), FeatureRows.empty(), None
+def edited(parts: Parts, changes: Changes) -> Parts:
+    """The model with some weights changed."""
+    unigrams, bigrams, pairs, plain = FeatureRows.empty(), FeatureRows.empty(), None, plain_name(parts)
     places: dict[bytes, int] = {}
-    n, observations_removed, features_removed = len(parts.labels), 0, 0
-    plain = plain_name(parts)
-    for name, same in groupby(observations(parts), key=itemgetter(0)):
-        kept = [(bigram, _changed(features, changes.get((name, bigram)))) for _, bigram, features in same]
-        if compact and not any(features for _, features in kept):
-            observations_removed += 1
-            features_removed += sum(n * n if bigram else n for bigram, _ in kept)
-            continue
-        places[name] = len(places)
-        for bigram, features in kept:
-            if features and bigram and name == plain:
-                pairs = pair_table(features, n)
-            elif features:
-                (bigrams if bigram else unigrams).append(name, features, bigram)
-    return replace(parts, unigrams=unigrams, bigrams=bigrams, pairs=pairs, places=places), observations_removed, features_removed
+    for name, bigram, before in observations(parts):
+        places.setdefault(name, len(places))
+        features = _changed(before, changes.get((name, bigram)))
+        if features and bigram and name == plain:
+            pairs = pair_table(features, len(parts.labels))
+        elif features:
+            (bigrams if bigram else unigrams).append(name, features, bigram)
+    return replace(parts, unigrams=unigrams, bigrams=bigrams, pairs=pairs, places=places)
 
 
 def compacted(parts: Parts, say: Callable[[str], Any]) -> Parts:
-    """The model without the observations that have no weight; `say` is called with the lines of the log."""
+    """The model without the observations that have no weight; it has no features of weight zero. `say` is called with the lines of the log."""
     say("* Compacting the model")
     say("    - Scan the model")
+    n, kept, removed = len(parts.labels), dict[bytes, int](), list[int]()
+    for name, same in groupby(observations(parts), key=itemgetter(0)):
+        rows = [(bigram, features) for _, bigram, features in same]
+        if any(features for _, features in rows):
+            kept[name] = len(kept)
+        else:
+            removed.append(sum(n * n if bigram else n for bigram, _ in rows))
     say("    - Compact it")
-    parts, observations, features = edited(parts, {}, compact=True)
-    say(f"    {observations:8d} observations removed")
-    say(f"    {features:8d} features removed")
-    return parts
+    say(f"    {len(removed):8d} observations removed")
+    say(f"    {sum(removed):8d} features removed")
+    return replace(parts, places=kept)
 
 
 def _changed(features: Features, changes: dict[tuple[int, int], float] | None) -> Features:
