@@ -250,23 +250,13 @@ class Parser(Described):
     def text(self, blocks: Iterable[Block], threads: int = 0) -> Iterator[tuple[bytes, int, bytes]]:
         """Parse blocks of CoNLL-U. Yields each block with HEAD filled in, and DEPREL if the parser predicts relations; the
         number of bytes appended that the input did not have; and the trees in the input, for `GoldTrees`."""
-        free: dict[tuple[tuple[int, ...], tuple[int, ...]], list[Scratch]] = {}
 
         def work(block: Block) -> tuple[bytes, int, bytes]:
             names = block.columns.names or CONLLU
             columns = TreeColumns(names, block.path)
             rows = Rows("conllu")
             rows.parse(block)
-            places = self._places(names, block.columns)
-            pool = free.setdefault(places, [])
-            try:
-                scratch = pool.pop()
-            except IndexError:
-                scratch = self._scratch(places)
-            try:
-                text, gold = scratch.text(rows, columns)
-            finally:
-                pool.append(scratch)
+            text, gold = self._scratch(self._places(names, block.columns)).text(rows, columns)
             return BYTE_ORDER_MARK * block.mark + text, block.added, gold
 
         return in_order(work, blocks, threads_of(threads))
