@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -47,16 +47,8 @@ class Labelled:
     def sentences(self, entry: Any, marks: Marks, answers: bool = False) -> Iterator[Sentence]:
         """The sentences of a file, with gold labels as their words; or with answers, which may be in a column behind those with names."""
         columns, blocks = self.blocks(entry)
-        names, path = columns.names, path_of(entry)
-        crfsuite, column, word = self.form == "crfsuite", None, 0
-        if crfsuite:
-            column, word = None if answers else 0, -1
-        elif not answers or (names is not None and self.label in names):
-            column = self._column(columns)
-        if names is not None:
-            if not answers:
-                self._word = next((name for name in names[self.form == "conllu" :] if name != self.label), None)
-            word = names.index(self._word) if self._word in names else -1
+        names, path, crfsuite = columns.names, path_of(entry), self.form == "crfsuite"
+        column, word = self._labels(columns, answers), self._words(names, answers)
         least = 1 if names is None else len(names) + (column is None and self.label is not None)
         lines = Lines(self.form, self.separator, LAST if column is None else column, least, self.comments, False, path)
         for data, line in blocks:
@@ -68,6 +60,20 @@ class Labelled:
                 except UnicodeDecodeError as error:
                     raise DataError(f"the label {shown(error.object)} is not valid UTF-8", path, start) from None
         marks.add(*lines.marks)
+
+    def _labels(self, columns: Columns, answers: bool) -> int | None:
+        """The column of gold labels or of answers; None for the last."""
+        if self.form == "crfsuite":
+            return None if answers else 0
+        return None if answers and self.label not in (columns.names or ()) else self._column(columns)
+
+    def _words(self, names: Sequence[str] | None, answers: bool) -> int:
+        """The column of words: of those with names, the first one in the gold file. -1 if there is none."""
+        if names is None:
+            return -1 if self.form == "crfsuite" else 0
+        if not answers:
+            self._word = next((name for name in names[self.form == "conllu" :] if name != self.label), None)
+        return names.index(self._word) if self._word in names else -1
 
     def _column(self, columns: Columns) -> int | None:
         from crfkit.text.sources import label_column

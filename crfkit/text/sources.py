@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import array
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from crfkit.errors import DataError, OptionError
@@ -64,31 +64,39 @@ def parsed_blocks(
     which is that of the labels; data with names may have it elsewhere. comments: lines of a file before a sentence
     that begin with '#' are no rows. loose: see Source. warn: told in the end whether such lines should have been.
     """
-    if isinstance(data, list) and data and isinstance(data[0], Rows):
-        for rows in data:
-            yield rows, Columns(rows.n_columns)
-        return
     if is_rows(data):
-        names = CONLLU if form == "conllu" else None
-        rows = Rows(form, LAST if names is None else label_column(label, Columns(names=names), form))
-        some = SENTENCES_AT_ONCE if form == "crfsuite" else len(data)
-        for first in range(0, len(data), some):
-            part = data[first : first + some]
-            fill_rows(rows, part, labelled=True, before=first)
-            if isinstance(data, Weighted):
-                rows.weigh(data.weights[first : first + some])
-            yield rows, Columns(rows.n_columns, None if names is None else names[: rows.n_columns])
+        yield from _of_sentences(data, form, label)
         return
-    parsed = None
+    rows = None
     source = data if isinstance(data, Source) else Source(data, form, comments=comments, loose=loose)
     for block in source:
-        if parsed is None:
-            column = label_column(last if label is None and block.columns.names is not None else label, block.columns, form)
-            parsed = Rows(form, LAST if column is None else column)
-        parsed.parse(block)
-        yield parsed, block.columns
+        if rows is None:
+            rows = labelled_rows(form, last if label is None and block.columns.names is not None else label, block.columns)
+        rows.parse(block)
+        yield rows, block.columns
     if warn is not None and not loose:  # the other programs know no comments
         warn(source.marks.warning)
+
+
+def _of_sentences(data: Sequence[Any], form: str, label: str | None) -> Iterable[tuple[Rows, Columns]]:
+    """The same for sentences in memory, or Rows of them."""
+    if isinstance(data[0], Rows):
+        yield from ((rows, Columns(rows.n_columns)) for rows in data)
+        return
+    names = CONLLU if form == "conllu" else None  # else the columns have no names, and the label is the last one
+    rows = labelled_rows(form, None if names is None else label, Columns(names=names))
+    some = SENTENCES_AT_ONCE if form == "crfsuite" else len(data)
+    for first in range(0, len(data), some):
+        fill_rows(rows, data[first : first + some], labelled=True, before=first)
+        if isinstance(data, Weighted):
+            rows.weigh(data.weights[first : first + some])
+        yield rows, Columns(rows.n_columns, None if names is None else names[: rows.n_columns])
+
+
+def labelled_rows(form: str, label: str | None, columns: Columns) -> Rows:
+    """Rows whose labels are in the column of that name, or in the last one."""
+    column = label_column(label, columns, form)
+    return Rows(form, LAST if column is None else column)
 
 
 def label_column(label: str | None, columns: Any, form: str) -> int | None:

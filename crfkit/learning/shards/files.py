@@ -19,8 +19,7 @@ from crfkit.errors import DataError, FileError
 from crfkit.text.block import Columns
 from crfkit.text.opening import Stretch, is_compressed
 from crfkit.text.reading import Source
-from crfkit.text.rows import Rows
-from crfkit.text.sources import LAST, label_column
+from crfkit.text.sources import labelled_rows
 
 LEAST, MOST = 4, 1024  # shards, unless --shards says otherwise
 USUAL = 4 << 20  # bytes of a shard
@@ -90,10 +89,10 @@ def cut(files: Sequence[Sequence[Any]], shards: int | None) -> list[Stretch]:
 
 def count(stretch: Stretch, form: str, label: str | None, comments: bool, columns: Columns, most: int) -> dict[str, Any]:
     """The numbers of a Piece; its heads begin within `most` tokens."""
-    column = label_column(label, columns, form)
+    rows = labelled_rows(form, label, columns)
     source = Source([stretch], form, allow_empty=True, comments=comments, columns=columns)
-    rows, tokens, sequences, last = Rows(form, LAST if column is None else column), 0, 0, 0
-    heads, reached = [], 0
+    tokens = sequences = last = reached = 0
+    heads = []
     for block in source:
         with lines_counted(stretch):
             rows.parse(block)
