@@ -34,15 +34,14 @@ class Windows:
 
 
 class Log(Progress):
-    """Writes Wapiti's log, to `say` or to standard error. `trainer` and `errors`, a function that returns how many per cent of the tokens and of the
-    sequences are wrong, are set before training begins."""
+    """Writes Wapiti's log, to `say` or to standard error. Before training begins `state` is set, a function that returns how many weights are
+    not zero, and how many per cent of the tokens and of the sequences are wrong."""
 
     def __init__(self, windows: Windows, say: Callable[[str], Any] | None = None):
         super().__init__("never")
         self.say = say or super().note
         self.windows = windows
-        self.trainer: Any = None
-        self.errors: Any = None
+        self.state: Any = None
         self.sequences = 0
 
     def note(self, text: str) -> None:
@@ -67,12 +66,9 @@ class Log(Progress):
         self.warm_up = []
 
     def report(self, record: dict[str, Any]) -> None:
-        from crfkit.trainers.base import summarise
-
-        tokens, sequences = self.errors()
+        active, tokens, sequences = self.state()
         objective = record.get("objective")
         shown = "NA" if objective is None else f"{objective:<10.2f}"
-        active = summarise(self.trainer.weights())[0]
         self.note(f"  [{record['pass']:4d}] obj={shown} act={active:<8d} err={tokens:5.2f}%/{sequences:5.2f}% time={record['seconds']:.2f}s/{record['elapsed']:.2f}s")
         self.windows.look(objective, tokens)
 

@@ -70,17 +70,7 @@ def train(given: dict[str, Any], source: Any, say: Callable[[str], Any] | None =
 
 def _trained(given: dict[str, Any], source: Any, algorithm: str, made: Any, log: Log, stop: StopRequest, stack: ExitStack) -> bytes:
     ready()
-    dialect = dialects.MAXENT if given["type"] == "maxent" else dialects.WAPITI
-    old, template = None, None
-    if given["model"]:
-        log.step("Load previous model")
-        old = _old(given["model"], given["me"])
-        template = None if old.template is None else dialects.parse(old.template.text, dialect)
-    if given["pattern"]:
-        log.step("Load patterns")
-        template = read_patterns(given["pattern"], dialect)
-    if template is None and not given["me"]:
-        raise OptionError("--pattern: crfkit needs patterns; data that name their features go to `crfkit learn --format crfsuite`")
+    old, template = _before(given, log)
     run = Run(features="all", format="crfsuite" if given["me"] else "columns", threads=given["nthread"], **_states(given, stack))
     checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, made, given["rstate"])
     log.step("Load training data")
@@ -102,8 +92,7 @@ def _trained(given: dict[str, Any], source: Any, algorithm: str, made: Any, log:
     log.step(f"Train the model with {given['algo']}")
     divergence = Divergence(made, corpus.dataset.weight, len(corpus.dataset.labels))
     passes = Passes(make_trainer(algorithm, corpus, made, run, initial), divergence, run, None, checkpoint, log, stop)
-    log.trainer = passes.trainer
-    log.errors = _errors(corpus, passes.trainer, dev, run)
+    log.state = _state(corpus, passes.trainer, dev, run)
     ((_, weights),) = passes.all(None)
     if given["sstate"] and os.path.exists(run.checkpoint or ""):
         with open(str(run.checkpoint), "rb") as state, replacing(given["sstate"]) as file:
@@ -112,6 +101,22 @@ def _trained(given: dict[str, Any], source: Any, algorithm: str, made: Any, log:
     if given["compact"]:
         parts = compacted(parts, log.note)
     return wapiti.write(parts)
+
+
+def _before(given: dict[str, Any], log: Log) -> tuple[Parts | None, Template | None]:
+    """The model to go on from, and the patterns, which may be those of that model."""
+    dialect = dialects.MAXENT if given["type"] == "maxent" else dialects.WAPITI
+    old, template = None, None
+    if given["model"]:
+        log.step("Load previous model")
+        old = _old(given["model"], given["me"])
+        template = None if old.template is None else dialects.parse(old.template.text, dialect)
+    if given["pattern"]:
+        log.step("Load patterns")
+        template = read_patterns(given["pattern"], dialect)
+    if template is None and not given["me"]:
+        raise OptionError("--pattern: crfkit needs patterns; data that name their features go to `crfkit learn --format crfsuite`")
+    return old, template
 
 
 def _old(path: str, line_by_line: bool) -> Parts:
@@ -132,20 +137,21 @@ def _summary(log: Log, corpus: Corpus, held: int, observations: list[bytes]) -> 
         log.note(f"    {f'nb {name}:':<13}{count}")
 
 
-def _errors(corpus: Corpus, trainer: Any, dev: DevSet | None, run: Run) -> Any:
-    """A function that returns the current error rates on the development data, or on the training data without them."""
+def _state(corpus: Corpus, trainer: Any, dev: DevSet | None, run: Run) -> Callable[[], tuple[int, float, float]]:
+    """What the log asks after each pass. Errors are those on the development data, or on the training data without them."""
 
-    def rates() -> tuple[float, float]:
-        from crfkit.trainers.base import mistakes
+    def state() -> tuple[int, float, float]:
+        from crfkit.trainers.base import mistakes, summarise
 
         data, weights = corpus.dataset, trainer.weights()
+        active = summarise(weights)[0]
         if dev is not None:
             scores = dev.scores(weights)
-            return 100 - 100 * scores["dev_accuracy"], 100 - 100 * scores["dev_sentence_accuracy"]
+            return active, 100 - 100 * scores["dev_accuracy"], 100 - 100 * scores["dev_sentence_accuracy"]
         tokens, sequences = mistakes(data, corpus.layout, weights, max(run.threads, 1))
-        return 100 * tokens / data.n_tokens, 100 * sequences / data.n_sequences
+        return active, 100 * tokens / data.n_tokens, 100 * sequences / data.n_sequences
 
-    return rates
+    return state
 
 
 def _parts(corpus: Corpus, weights: array.array[float], header: dict[str, Any], observations: list[bytes]) -> Parts:
