@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from typing import Any
 
 import click
@@ -81,11 +80,7 @@ def _learn(ctx: click.Context, template: str, train: str, targets: dict[str, str
     last = 1 if algorithm == "lbfgs" else 0  # the pass after a warm-up that is cut short
     stop = StopRequest(lambda: log.lines + last >= log.limit)
     with stop.on_signals():
-        try:
-            training = Training(train, parsed, *judge(algorithm, _options(algorithm, given)), log, stop)
-            (trained,) = training.models()
-        except KeyboardInterrupt:
-            ctx.exit(128 + (stop.signal or signal.SIGINT))
+        (trained,) = Training(train, parsed, *judge(algorithm, _options(algorithm, given)), log, stop).models()
         parts = parts_of(trained)
         for target, form in targets.items():
             with replacing(target) as file:
