@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .model import Model
 
 Labels = tuple[int, ...]  # of a feature, in the order of the arrays of a layout: its own comes last
-Rows = dict[int, dict[Labels, float]]  # weights of features, by the numbers of their attributes
 
 ANY = 0xFFFF  # among two labels before: one that the feature does not look at
 
@@ -146,19 +145,16 @@ class _Editor:
         """The weights of the features of attributes, with labels or with `pairs` of labels; the arrays of the layout then have room for them."""
         mine = [edit for edit in edits if edit.attribute is not None and edit.pairs == pairs]
         numbers = self._numbered(pairs, mine)
-        changes: Rows = {}
         for edit in mine:
-            if edit.attribute in numbers:
-                changes.setdefault(numbers[edit.attribute], {})[edit.labels] = edit.weight
             if edit.weight and edit.pairs and self._model.search is not None and not self._has(numbers.get(edit.attribute, -1), edit.labels):
                 raise self._fault("the model has no such feature, and a model that decides label by label takes no new ones with previous labels", edit.line)
         rows, *columns = ("b_ptr", "b_prev2", "b_prev", "b_label") if pairs else ("u_ptr", "u_label")
         columns = [name for name in columns if name in self._arrays]
-        ptr = self._arrays[rows]
-        ptr.extend([ptr[-1]] * (self._index.n_attributes[pairs] + 1 - len(ptr)))
-        self._arrays[rows], *found = _changed(ptr, [*(self._arrays[name] for name in columns), weights], changes)
-        self._arrays.update(zip(columns, found, strict=False))
-        return found[-1]
+        before = self._arrays[rows], *(self._arrays[name] for name in columns), weights
+        changes = [(numbers[edit.attribute], *edit.labels, edit.weight) for edit in mine if edit.attribute in numbers]
+        *found, weights = _changed(before, changes, self._index.n_attributes[pairs])
+        self._arrays.update(zip((rows, *columns), found, strict=True))
+        return weights
 
     def _has(self, attribute: int, labels: Labels) -> bool:
         """Whether there is a feature with labels before its own."""
@@ -219,22 +215,22 @@ def _weight(text: str) -> float:
     return single
 
 
-def _changed(ptr: array[int], columns: Sequence[array[Any]], changes: Rows) -> Iterator[array[Any]]:
-    """Rows of features in which some are changed or added: where each row begins, and the columns, of which the last one has the weights."""
-    new_ptr, parts, done, end = array("q"), [column[:0] for column in columns], 0, 0
-    for number in sorted(changes):
-        first, last = ptr[number], ptr[number + 1]
-        features = {tuple(labels): weight for *labels, weight in zip(*(column[first:last] for column in columns), strict=True)}
-        features.update(changes[number])
-        new_ptr.extend(place + len(parts[0]) - end for place in ptr[done : number + 1])
-        for part, column in zip(parts, columns, strict=True):
-            part.extend(column[end:first])
-        for labels, weight in sorted(features.items()):
-            for part, value in zip(parts, (*labels, weight) if weight else (), strict=False):
-                part.append(value)
-        done, end = number + 1, last
-    new_ptr.extend(place + len(parts[0]) - end for place in ptr[done:])
-    for part, column in zip(parts, columns, strict=True):
-        part.extend(column[end:])
-    yield new_ptr
-    yield from parts
+def _changed(features: Sequence[Any], changes: Sequence[tuple[float, ...]], attributes: int) -> Iterator[array[Any]]:
+    """The features of so many attributes, some with other weights or added, and without those of weight zero. `features`: where the row of each
+    attribute begins, labels, weights. `changes`: attribute, labels, weight."""
+    import numpy
+
+    ptr, *columns = features
+    owners = numpy.repeat(numpy.arange(len(ptr) - 1), numpy.diff(ptr))
+    new = numpy.reshape(changes, (-1, 1 + len(columns))).T
+    found: list[Any] = [numpy.append(old, more) for old, more in zip([owners, *columns], new, strict=True)]
+    *places, weights = found
+    order = numpy.lexsort(places[::-1])  # of the same place, what was there comes before its change,
+    last = numpy.ones(len(order), bool)
+    last[:-1] = numpy.any(numpy.diff([column[order] for column in places]), axis=0)  # which counts
+    kept = order[last & (weights[order] != 0)]
+    owners, *labels = (column[kept].astype(int) for column in places)
+    begins = numpy.cumsum(numpy.bincount(owners, minlength=attributes))
+    yield array("q", [0, *begins])
+    yield from (array("H", column.astype("H").tobytes()) for column in labels)
+    yield array("d", weights[kept].tobytes())
