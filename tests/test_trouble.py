@@ -28,12 +28,6 @@ time.sleep(3600)
 """
 
 
-@pytest.fixture
-def train(tmp_path):
-    (tmp_path / "template").write_text("U00:%x[0,0]\nU01:%x[0,1]\nB\n")
-    return write_part(tmp_path / "train", "chunking", 100)
-
-
 # --- kills --------------------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -183,7 +182,7 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
         for warning in told:
             tell(f"warning: {warning}")
         shown = output is not None and not options["quiet"]
-        found = label(tagger, inputs, stream, options, partial(_with_progress, inputs=inputs) if shown else iter)
+        found = label(tagger, inputs, stream, options, _with_progress if shown else iter)
         if found is not None:
             tell(f"warning: {found}")
 
@@ -239,12 +238,12 @@ def _read(model: str, inputs: list[str], options: dict[str, Any]) -> list[str]:
     return [model, *inputs, *[constraints] * is_file(constraints)]
 
 
-def _with_progress(source: Source, inputs: list[str]) -> Iterator[Block]:
+def _with_progress(source: Source) -> Iterator[Block]:
     """The blocks, with a bar on a terminal: of bytes, as far as their number is known."""
     bar = None
     if sys.stderr is not None and sys.stderr.isatty():
-        known = all(os.path.isfile(path) and not is_compressed(path) for path in inputs)
-        total = sum(os.path.getsize(path) for path in inputs) if known else None
+        known = all(os.path.isfile(path) and not is_compressed(path) for path in source.inputs)
+        total = sum(map(os.path.getsize, source.inputs)) if known else None
         bar = bar_on(sys.stderr, total=total, unit="B", unit_scale=True)
     if bar is None:
         yield from source
