@@ -181,7 +181,7 @@ class ParserTraining:
             )
         divergence = Divergence(options, bank.n_tokens, len(actions([])), of_zeros="every word will depend on the last one of its sentence")
         passes = Passes(trainer, divergence, run, dev, checkpoint, progress, self.stop)  # type: ignore[arg-type]
-        ((_, weights),) = passes.all(None)
+        ((_, weights),) = passes.all()
         placed = trainer.placed(weights)
         if run.prune is not None:
             from crfkit.trainers.base import prune

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import array
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,7 @@ class Passes:
         self.options = self.trainer.options
         self.limit = getattr(self.options, "passes", None) or self.options.max_iter
         self.standing = Standing() if self.checkpoint is None else self.checkpoint.resume(self.trainer)
-        if self.checkpoint is not None and self.standing.passes > self.limit and getattr(self.options, "path", None) is None:
+        if self.checkpoint is not None and self.standing.passes > self.limit:
             name = "--passes" if hasattr(self.options, "passes") else "--max-iter"
             raise OptionError(f"{self.checkpoint.source}: {self.standing.passes} passes have been made already, more than {name} {self.limit}")
         self.log: PassLog | None = None
@@ -48,18 +48,16 @@ class Passes:
         self.whole = True  # no pass was interrupted, so a resumed run would do the same
         self.started = time.perf_counter() - self.standing.seconds
 
-    def all(self, path: Sequence[float] | None) -> Iterator[tuple[float | None, array.array]]:
+    def all(self) -> Iterator[tuple[float | None, array.array]]:
         """The weights to keep: the last ones for each value of l1 on the path, or the best on the development data.
         The trainer is freed before the last of them, since building a model needs its memory."""
-        values = path or (None,)
+        values = getattr(self.options, "path", None) or (None,)
         done = self.standing.passes
         if self.run.resume:
             self.progress.note(
                 f"resuming after pass {done}" if done else "no checkpoint to resume from: starting with the first pass"
             )
-        with ExitStack() as stack:
-            if self.run.log is not None:
-                self.log = stack.enter_context(PassLog(self.run.log, self.standing.log_size))
+        with nullcontext() if self.run.log is None else PassLog(self.run.log, self.standing.log_size) as self.log:
             self.stop.armed = True  # not sooner: a log that is a pipe waits for its reader, and there is nothing to keep yet
             if not done:
                 self._prepare()

@@ -93,7 +93,7 @@ def _trained(given: dict[str, Any], source: Any, algorithm: str, made: Any, log:
     divergence = Divergence(made, corpus.dataset.weight, len(corpus.dataset.labels))
     passes = Passes(make_trainer(algorithm, corpus, made, run, initial), divergence, run, None, checkpoint, log, stop)
     log.state = _state(corpus, passes.trainer, dev, run)
-    ((_, weights),) = passes.all(None)
+    ((_, weights),) = passes.all()
     if given["sstate"] and os.path.exists(run.checkpoint or ""):
         with open(str(run.checkpoint), "rb") as state, replacing(given["sstate"]) as file:
             shutil.copyfileobj(state, file)
