@@ -65,11 +65,11 @@ class Slot:
 
 
 class Node:
-    """Cells at fixed offsets from the first of them."""
+    """Cells at fixed offsets from the first of them; none at the root."""
 
-    def __init__(self, index: int, parent: Node | None, view: int, distance: int, base: int):
+    def __init__(self, index: int = -1, parent: Node | None = None, view: int = -1, distance: int = 0, base: int = 0):
         self.index, self.parent, self.view, self.distance = index, parent, view, distance
-        self.arity: int = parent.arity + 1 if parent else 1
+        self.arity: int = parent.arity + 1 if parent else 0
         self.children: dict[tuple[int, int], Node] = {}
         self.slots: list[Slot] = []
         self.slot_numbers: dict[tuple[tuple[bytes, ...], bool, int], int] = {}
@@ -77,10 +77,11 @@ class Node:
 
     @property
     def path(self) -> list[Node]:
-        """The nodes from the root to this one."""
-        path = [self]
-        while parent := path[-1].parent:
-            path.append(parent)
+        """The nodes below the root down to this one."""
+        path, node = [], self
+        while node.parent is not None:
+            path.append(node)
+            node = node.parent
         return path[::-1]
 
     @property
@@ -111,7 +112,7 @@ class Plan:
         self.patterns: Patterns | None = None  # of a model of Wapiti, in the place of all this
         self.plain_rules: set[str | None] = set()  # of the line that asks for plain label pairs, as in a Slot
         self.padding = 0  # the largest distance that any macro looks beyond a sentence
-        self._roots: dict[tuple[int, int], Node] = {}
+        self._root = Node()
         self._view_numbers: dict[ViewPlan, int] = {}  # in the order of these
         if template is None:  # data that name their attributes themselves
             self.plain_rules = {None}
@@ -144,21 +145,19 @@ class Plan:
             self.constants.append(slot)
             return
         base = line.macros[0].row
-        node = None
+        node = self._root
         for macro in line.macros:
             node = self._node(node, macro, base)
-        assert node is not None
         self.uses.append(Use(node.index, base, self._slot(node, line, bigram), bigram, edge))
 
-    def _node(self, parent: Node | None, macro: Macro, base: int) -> Node:
+    def _node(self, parent: Node, macro: Macro, base: int) -> Node:
         """The node of a macro in a line that has begun with `parent`, whose first macro looks at `base`."""
         self.padding = max(self.padding, abs(macro.row), abs(macro.row2))
-        children = self._roots if parent is None else parent.children
         key = (self._view_numbers.setdefault(ViewPlan.of(macro), len(self._view_numbers)), macro.row - base)
-        if key not in children:
-            children[key] = Node(len(self.nodes), parent, *key, base)
-            self.nodes.append(children[key])
-        node = children[key]
+        node = parent.children.get(key)
+        if node is None:
+            node = parent.children[key] = Node(len(self.nodes), parent, *key, base)
+            self.nodes.append(node)
         node.first, node.last = min(node.first, base), max(node.last, base)
         return node
 
