@@ -183,7 +183,6 @@ cdef int open_file(BufferC* b) except -1:
             b.file = os.dup(file.fileno())
     except OSError as error:
         raise FileError(f"{folder}: cannot create a file in it: {error.strerror}") from error
-    return 0
 
 
 cdef int file_grow(BufferC* b, int64_t wanted) except -1 nogil:
@@ -206,7 +205,6 @@ cdef int file_grow(BufferC* b, int64_t wanted) except -1 nogil:
             reason = os.strerror(failed) if failed else "it cannot be mapped into memory"
             raise FileError(f"{os.fsdecode(<bytes>b.folder)}: no room for {wanted:,} bytes of data: {reason}")
     b.capacity = wanted
-    return 0
 
 
 cdef int transfer(BufferC* b, bint writing, char* data, int64_t n, int64_t at) except -1 nogil:
@@ -215,7 +213,6 @@ cdef int transfer(BufferC* b, bint writing, char* data, int64_t n, int64_t at) e
     if failed:
         with gil:
             raise FileError(f"{os.fsdecode(<bytes>b.folder)}: data cannot be {'written' if writing else 'read'}: {os.strerror(failed)}")
-    return 0
 
 
 cdef void bring(BufferC* b, int64_t at, int64_t n) noexcept nogil:
@@ -259,4 +256,3 @@ cdef int restore_vectors(dict state, dict vectors) except -1:
         if own.nbytes:
             source = given.cast("B")
             memcpy((<Vector>own.obj).data, &source[0], given.nbytes)
-    return 0

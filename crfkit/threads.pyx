@@ -56,7 +56,6 @@ cdef class _Seat:
     cdef int ask(self, object work, tuple share) except -1:
         self.work, self.share, self.error = work, share, None
         PyThread_release_lock(self.asked)
-        return 0
 
 
 cdef class Threads:
@@ -79,7 +78,6 @@ cdef class Threads:
                     raise
                 break
             self.seats.append(seat)
-        return 0
 
     def __del__(self):
         cdef _Seat seat
@@ -114,7 +112,6 @@ cdef class Threads:
         if error is not None:
             raise error
         PyErr_CheckSignals()
-        return 0
 
     cdef int in_shares(self, work, int what, int64_t n, int64_t most=0x7FFFFFFF) except -1:
         """Call work(what, first, last) for equal shares of 0 .. n, a thread each, or `most`. The result must not depend on which does which."""

@@ -108,14 +108,12 @@ cdef int lattice_sum(LatticeC* lat) except -1 nogil:
     """Forward and backward over a scored sequence."""
     if K.forward_backward(lat) != 0:
         raise ImpossibleError(IMPOSSIBLE)
-    return 0
 
 
 cdef int lattice_expect(LatticeC* lat) except -1 nogil:
     """Forward, backward and node marginals of a scored sequence."""
     lattice_sum(lat)
     K.node_marginals(lat)
-    return 0
 
 
 cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noexcept nogil:
@@ -190,7 +188,6 @@ cdef class Lattice:
         else:
             list_sums(self)
         choose_rows(&self.c)
-        return 0
 
     cdef int list_features(self, const LayoutC* layout, Recursions recursions, bint summed) except -1 nogil:
         """For weights that change all the time: make steps lists of the pairs that are features, with or without weight,
@@ -210,7 +207,6 @@ cdef class Lattice:
                 shared.score = NULL
         elif recursions == AUTO and 0 < n <= <int64_t>layout.L * layout.L // 4 and <int64_t>layout.L * layout.P <= LARGEST_CELL:
             list_places(self, layout, n)
-        return 0
 
     # ------------------------------------------------------------------------------- a sequence
 
@@ -248,7 +244,6 @@ cdef class Lattice:
         lat.T, lat.n_own = T, 0
         for t in range(1, T):
             lat.edge[t] = &lat.shared
-        return 0
 
 cdef int reserve_matrices(Lattice lattice) except -1 nogil:
     """Give all steps with rich attributes matrices, which stay in place for the next sequences."""
@@ -263,7 +258,6 @@ cdef int reserve_matrices(Lattice lattice) except -1 nogil:
         lattice.c.own[k].score, lattice.c.own[k].E = matrix, matrix + size
         matrix += 2 * size
     lattice.n_matrices = lattice.c.n_own
-    return 0
 
 
 cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* sent) except -1 nogil:
@@ -306,7 +300,6 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
             edge.pair, edge.room = pair, index
             pair += edge.n
             index += (2 * lat.P + edge.n + 3) // 2 * 2      # where numbers of 8 bytes may stand
-    return 0
 
 
 cdef int reserve_rows(Lattice lattice, int64_t positions) except -1 nogil:
@@ -329,7 +322,6 @@ cdef int reserve_rows(Lattice lattice, int64_t positions) except -1 nogil:
         lat.inv = lat.rowmax + positions
         lat.edge = <const EdgeC**>(lat.inv + positions)
         lattice.positions = positions
-    return 0
 
 
 cdef int reserve_lists(Lattice lattice, Recursions recursions, int64_t pairs) except -1 nogil:
@@ -338,7 +330,6 @@ cdef int reserve_lists(Lattice lattice, Recursions recursions, int64_t pairs) ex
     arena_reserve(lattice, &lattice.pairs, pairs + 1, sizeof(PairC))
     arena_reserve(lattice, &lattice.index, 2 * (<int64_t>lattice.c.L + 1) + pairs, sizeof(int32_t))
     lattice.c.shared.pair = NULL
-    return 0
 
 
 cdef int list_sums(Lattice lattice) except -1 nogil:
@@ -347,7 +338,6 @@ cdef int list_sums(Lattice lattice) except -1 nogil:
         return 0
     arena_reserve(lattice, &lattice.sums, crfkit_sums_bytes(lattice.c.L, lattice.c.shared.n), 1)
     K.list_sums(&lattice.c.shared, <char*>lattice.sums.data)
-    return 0
 
 
 cdef int list_places(Lattice lattice, const LayoutC* layout, int64_t n) except -1 nogil:
@@ -372,4 +362,3 @@ cdef int list_places(Lattice lattice, const LayoutC* layout, int64_t n) except -
                 k += 1
     lattice.c.place, lattice.c.n_places, lattice.c.at_places = order, <int32_t>n, <double*>lattice.at_places.data
     lattice.c.shared.max = -1          # a maximum of no scores: potentials are not computed yet
-    return 0

@@ -83,7 +83,6 @@ cdef class Trainer:
             raise ValueError("initial weights of another layout")
         elif n:
             memcpy(self.w, &cells[0], n * sizeof(weight_t))
-        return 0
 
     @property
     def n_features(self) -> int:

@@ -24,7 +24,6 @@ cdef class Dropout(Arena):
         keep_some(self, &self.unigrams, rng, sent.T, &sent.u_ptr, &sent.u_id, &sent.u_val)
         if sent.b_ptr != NULL:
             keep_some(self, &self.bigrams, rng, sent.T, &sent.b_ptr, &sent.b_id, &sent.b_val)
-        return 0
 
 
 cdef int keep_some(Dropout dropout, KeptC* kept, uint64_t* rng, int32_t T, const int64_t** ptr, const int32_t** ids,
@@ -53,4 +52,3 @@ cdef int keep_some(Dropout dropout, KeptC* kept, uint64_t* rng, int32_t T, const
             n += rng_next(rng) >= dropout.bound
     some[T] = n
     ptr[0], ids[0], values[0] = some, ids_of_some, values_of_some
-    return 0

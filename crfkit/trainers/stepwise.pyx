@@ -75,14 +75,13 @@ cdef class OnlineTrainer(Trainer):
         raise TypeError("an online trainer without a step")
 
     cdef int begin_pass(self) except -1:
-        return 0
+        """Before the first sequence of a pass."""
 
     cdef int end_pass(self) except -1:
-        return 0
+        """After its last one."""
 
     cdef int begin_update(self) except -1 nogil:
         """Begin an update: all its sequences see the same weights."""
-        return 0
 
     cdef void close_batch(self) noexcept nogil:
         """Update the weights after all sequences of a batch."""
@@ -115,7 +114,6 @@ cdef class OnlineTrainer(Trainer):
             self.close_batch()
             carry(self, which, n)
         self.steps += 1
-        return 0
 
     cdef int learn_from(self, const int32_t* which, int64_t n, double* loss) except -1 nogil:
         """Updates from n sequences, each from a batch of them."""
@@ -126,7 +124,6 @@ cdef class OnlineTrainer(Trainer):
                 self.fetch(which + j, n - j)
             self.update(which + k, size, loss)
             k += size
-        return 0
 
     cdef void fetch(self, const int32_t* which, int64_t n) noexcept nogil:
         """Prefetch the beginnings of the next of n sequences, which lie anywhere in memory. What they consist of is found one from
@@ -157,7 +154,6 @@ cdef class OnlineTrainer(Trainer):
         if self.batch > 1:      # a trial that diverged may have left changes
             memset(self.out, 0, self.layout.c.n_cells * sizeof(weight_t))
         self.steps, self.pairs_known = 0, False
-        return 0
 
     cdef int draw_sample(self, int32_t* sample, int64_t n) except -1:
         """n random sequences from all parts of the data, in random order, always the same. They are written twice, so that from any

@@ -146,7 +146,6 @@ cdef class Count(Arena):
                 missed += 1
         self.wrong += missed
         self.sequences_wrong += missed > 0
-        return 0
 
     def found(self, int64_t tokens):
         """(tokens, wrong tokens, wrong sequences, for each label its counts: in the data, predicted, both)."""

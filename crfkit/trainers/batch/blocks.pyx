@@ -126,7 +126,6 @@ cdef class Blocks:
             self.h[k] += self.second[self.at[k]]
             self.observed[k] = self.seen[self.at[k]]
             self.old[k] = self.w[self.cell[k]]
-        return 0
 
     cdef double update(self, int32_t block, double f) except? -1 nogil:
         """One visit: a step that does not raise F, whose value is f. Returns the change of F."""

@@ -71,14 +71,12 @@ cdef class Chains:
         for b in range(self.layout.c.B):
             measure_rich(self, b)
         self.edge_width = self.edges.largest
-        return 0
 
     cdef int load_users(self, int32_t b) except -1 nogil:
         """The edge potentials that depend on one rich attribute."""
         measure_rich(self, b)
         self.edges.load_users(b)
         self.edge_width = fmax(self.edge_width, self.edges.largest)
-        return 0
 
     cdef int refresh(self, int64_t s) except -1 nogil:
         """Node potentials from the weights."""
@@ -108,7 +106,6 @@ cdef class Chains:
         for t in range(self.P):
             beta[t] = self.ones[t] / self.layout.c.L
         self.wide[s] = not self.width[s] + self.edge_width <= WIDEST
-        return 0
 
     cdef void fetch(self, int64_t token) noexcept nogil:
         """Prefetch the rows that a visit to this token begins with: sequences of a block lie anywhere in memory."""
@@ -129,7 +126,6 @@ cdef class Chains:
         """Before a visit: recompute a sequence's potentials from the weights if they have come too near the limits of the range."""
         if not self.wide[s] and not self.width[s] + self.edge_width <= WIDEST:
             self.refresh(s)
-        return 0
 
     cdef int need(self, int64_t s, int32_t first, int32_t last) except -1 nogil:
         """alpha up to position `last`, beta from `first` on."""
@@ -141,7 +137,6 @@ cdef class Chains:
         far = go_forward(self, s, last)
         if go_back(self, s, first) or far:   # the last visit's changes are far away: finish them before making new ones
             go_all_the_way(self, s)
-        return 0
 
     cdef double dot(self, int64_t k) noexcept nogil:
         """alpha . beta of a token."""
@@ -164,7 +159,6 @@ cdef class Chains:
         self.offset[s] = self.lattice.c.logz
         self.done_alpha[s], self.done_beta[s] = sent.T - 1, 0
         self.steps += 2 * sent.T
-        return 0
 
     cdef double changed(self, int64_t s, const int32_t* token, int64_t n, double* factor, const double* change,
                         const float* value, double farthest) except? -1 nogil:

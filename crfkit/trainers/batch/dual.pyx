@@ -134,7 +134,6 @@ cdef class DualAscent(OnlineTrainer):
                     sum[u_id[u]] = 0
                 if last - first > 1:
                     self.overlap[s] = <float>fmax(2 * common / ((last - first) * (last - first - 1.0)), 0.0)
-        return 0
 
     cdef double remaining(self) noexcept nogil:
         """The sum of the squared distances of all sequences at their last visits; it falls about as fast as the distance from the optimum."""
@@ -160,14 +159,12 @@ cdef class DualAscent(OnlineTrainer):
                 if self.data.possible is not None:
                     sent.weight = -sent.weight
                     add_curvature_of(self, &sent, self.dual_of(s, observed=True).node, marginal, likely, curvature)
-        return 0
 
     cdef int begin_pass(self) except -1:
         self.enough = 0
         if self.passes >= PASSES_OF_ALL and self.visited:
             self.enough = self.typical * self.ways / self.visited
         self.ways, self.visited = 0, 0
-        return 0
 
     cdef void fetch(self, const int32_t* which, int64_t n) noexcept nogil:
         cdef DualC dual
@@ -225,7 +222,6 @@ cdef class DualAscent(OnlineTrainer):
                 curvature = fmin(fmax((1 / part - 1) / stretch, 0.5 * curvature), 2 * curvature)
                 self.curvature[s] = <float>fmin(fmax(curvature, LEAST_CURVATURE), LARGEST_CURVATURE)
                 self.usual += 0.05 * (self.curvature[s] - self.usual)
-        return 0
 
     cdef void advance(self, const SentenceC* sent, const DualC* dual, double part) noexcept nogil:
         """Make a step of this size and update the weights."""
@@ -248,7 +244,6 @@ cdef int add_variables(DualAscent ascent, DualC* first) except -1:
     first.node = ascent.zeros(ascent.data.c.n_tok * ascent.layout.c.P)
     first.pair = ascent.zeros(n * ascent.layout.c.n_pairs)
     first.rich = ascent.zeros(ascent.rich_start[n])
-    return 0
 
 
 cdef bint may_be(DualAscent ascent, const SentenceC* sent) noexcept nogil:
@@ -274,7 +269,6 @@ cdef int observe(DualAscent ascent, const SentenceC* sent, double part, double* 
         way[k] -= lat.node[k]
         squared[0] += way[k] * way[k]
     K.update_dual(&ascent.layout.c, sent, lat, &dual, part, -sent.weight * part / ascent.l2, ascent.w)
-    return 0
 
 
 cdef void score(DualAscent ascent, const SentenceC* sent) noexcept nogil:

@@ -76,7 +76,6 @@ cdef class Edges:
         self.largest = 0
         for kind in range(self.n_kinds):
             load(self, kind)
-        return 0
 
     cdef int load_users(self, int32_t b) except -1 nogil:
         """Reload the kinds that contain a rich attribute."""
@@ -84,7 +83,6 @@ cdef class Edges:
         exp_of(self, b)
         for k in range(self.users[b], self.users[b + 1]):
             load(self, self.user[k])
-        return 0
 
     # ------------------------------------------------------------------------------- steps
 
@@ -121,7 +119,6 @@ cdef int load(Edges edges, int32_t kind) except -1 nogil:
     edges.spent += edges.store[kind].capacity
     if edge.E != NULL and (edge.n == TOO_LONG or not edges.shared):
         fill_matrix(edges, kind)
-    return 0
 
 
 cdef void make(Edges edges, int32_t kind) noexcept nogil:
@@ -202,7 +199,6 @@ cdef int number_users(Edges edges) except -1:
             user[users[id[u]]] = <int32_t>s
             users[id[u]] += 1
     edges.users, edges.user = users - 1, user
-    return 0
 
 
 cdef int64_t most_features(Edges edges) noexcept nogil:
@@ -267,7 +263,6 @@ cdef int keep_list(Edges edges, int32_t kind) except -1 nogil:
     edge.column = edge.column_ptr + edges.layout.c.L + 1
     memcpy(edge.pair, edges.spare.pair, edge.n * sizeof(PairC))
     memcpy(edge.row_ptr, edges.spare.row_ptr, indices * sizeof(int32_t))
-    return 0
 
 
 cdef void fill_matrix(Edges edges, int32_t kind) noexcept nogil:

@@ -253,7 +253,6 @@ cdef int choose(Nests nests, const LayoutC* layout, Survey survey) except -1:
             arena_reserve(nests, &nests.starts, nests.n + 1, sizeof(int64_t))
             (<int64_t*>nests.starts.data)[nests.n] = n_parts
     nests.start, nests.part = <int64_t*>nests.starts.data, <int32_t*>nests.parts.data
-    return 0
 
 
 cdef int rewrite(Nests nests, const DatasetC* data, Survey survey) except -1:
@@ -287,4 +286,3 @@ cdef int rewrite(Nests nests, const DatasetC* data, Survey survey) except -1:
                     end += 1
             ptr[t + 1] = end
     nests.c.u_ptr, nests.c.u_id = ptr, id
-    return 0

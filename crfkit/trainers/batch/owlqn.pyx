@@ -101,7 +101,6 @@ cdef class Owlqn(QuasiNewton):
 
     cdef int make_ascent(self) except -1:
         self.ascent = Proximal(self.data, self.layout, replace(self.options, l1=self.l1, path=None, train_accuracy=False), seed=self.seed)
-        return 0
 
     cdef ascend(self, should_stop):
         """Some passes of the ascent. Keeps the best weights it finds."""
@@ -201,7 +200,6 @@ cdef class Owlqn(QuasiNewton):
     cdef int evaluate(self) except -1:
         QuasiNewton.evaluate(self)
         self.f += self.l1 * self.sum_of_parts(SIZES)
-        return 0
 
     cdef double dual_value(self) except? -1:
         cdef:
@@ -219,10 +217,10 @@ cdef class Owlqn(QuasiNewton):
     cdef int find_gradient(self) except -1:
         """Compute the pseudo-gradient and its norm."""
         self.gradient_norm = sqrt(self.sum_of_parts(PSEUDO_GRADIENT))
-        return 0
 
     cdef int restrict_direction(self) except -1:
-        return self.in_parts(KEEP_DESCENT) if self.l1 > 0 else 0
+        if self.l1 > 0:
+            self.in_parts(KEEP_DESCENT)
 
     cdef double move(self, double step, double slope0) except? -1:
         """w = w_old + step d, projected onto the orthant. Returns the slope at w_old times w - w_old."""

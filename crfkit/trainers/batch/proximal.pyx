@@ -85,7 +85,6 @@ cdef class Proximal(DualAscent):
     cdef int end_pass(self) except -1:
         with nogil:
             move_centers(self)
-        return 0
 
     cdef void stiffen(self) noexcept nogil:
         """After passes that led away from the optimum."""
@@ -247,7 +246,6 @@ cdef int find_stiffness(Proximal ascent) except -1:
                 total += seen_at * ascent.unit[r]
                 pulled += seen_at * ascent.unit[r] * ascent.inverse[k]
     ascent.l2 = total / pulled if pulled > 0 else 1.0
-    return 0
 
 
 cdef void move_centers(Proximal ascent) noexcept nogil:

@@ -113,7 +113,6 @@ cdef class QuasiNewton(Trainer):
     cdef int evaluate(self) except -1:
         """Compute f and g at w."""
         self.f = self.objective.evaluate(self.w, self.g)
-        return 0
 
     cdef double dual_value(self) except? -1:
         """A lower bound of the objective: the dual objective of the marginals at w, or 0."""
@@ -126,11 +125,9 @@ cdef class QuasiNewton(Trainer):
     cdef int find_gradient(self) except -1:
         """Set `gradient`, of what is minimised at w, and its norm."""
         self.gradient, self.gradient_norm = self.g, sqrt(self.objective.squared_norm)
-        return 0
 
     cdef int restrict_direction(self) except -1:
         """Set components of d to zero that must not be followed."""
-        return 0
 
     cdef bint search(self, double step, double slope0) except -1:
         """Look for a lower point from w_old along d, trying this step first; whether there is one. slope0 is the slope of f at w_old."""
@@ -214,7 +211,6 @@ cdef class QuasiNewton(Trainer):
     cdef int check(self) except -1:
         if not isfinite(self.f) or not isfinite(self.objective.squared_norm):
             raise not_finite("--l2")
-        return 0
 
     cdef int check_convergence(self) except -1:
         cdef double improvement
@@ -229,4 +225,3 @@ cdef class QuasiNewton(Trainer):
             improvement = (self.recent[len(self.recent) - 1 - self.period()] - self.f) / fmax(fabs(self.f), 1e-300)
             if improvement < self.options.delta * self.period() / self.options.period:
                 self.converged = "the objective hardly falls any more (--delta)"
-        return 0

@@ -140,7 +140,6 @@ cdef class Sbcd(Trainer):
         self.bound = fmax(self.bound, dual_objective(entropy, l1, l2, most, excess))
         if not isfinite(f) or not isfinite(squares):
             raise not_finite("--l1 or --l2")
-        return 0
 
     cdef int64_t run_blocks(self, int64_t k) except -1 nogil:
         """Visit blocks from the k-th active one on, for a while; returns the first one left."""
@@ -189,7 +188,6 @@ cdef class Sbcd(Trainer):
         self.place(best)
         memcpy(self.before, self.end, n * sizeof(weight_t))
         self.stride = fmax(LEAST_STRIDE, best if best > 0 else 0.5 * self.stride)
-        return 0
 
     cdef void place(self, double step) noexcept nogil:
         """Set the weights this far along that line. Zero weights stay zero, and none changes its sign."""
@@ -228,4 +226,3 @@ cdef class Sbcd(Trainer):
         elif len(self.recent) > self.options.period:
             if self.recent[0] - self.f < self.options.delta * fmax(fabs(self.f), 1e-300):
                 self.converged = "the objective hardly falls any more (--delta)"
-        return 0

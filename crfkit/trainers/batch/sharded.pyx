@@ -26,7 +26,6 @@ cdef int check_cells(const int64_t[::1] cells, int64_t n) except -1:
         if not last < cells[k] < n:
             raise ValueError("cells of another layout")
         last = cells[k]
-    return 0
 
 
 cdef class Share(Arena):

@@ -130,4 +130,3 @@ cdef int list_visits(Visits visits, const DatasetC* data, const LayoutC* layout)
     visits.c.sum_ptr, visits.c.sum = sum_ptr, sum
     visits.c.row_ptr, visits.c.row, visits.c.row_val = row_ptr, row, row_val
     visits.c.cell_ptr, visits.c.cell, visits.c.label, visits.c.cell_val = cell_ptr, cell, label, cell_val
-    return 0

@@ -117,7 +117,6 @@ cdef class Adf(CalibratedTrainer):
         for k in range(pairs_row(&self.layout.c) + 1):
             self.rows[k].rate, self.rows[k].scale = self.first_rate(k), 1
             self.rows[k].step = self.rows[k].window = self.rows[k].count = 0
-        return 0
 
     cdef double first_rate(self, int64_t r) noexcept:
         """The first rate of row r; `rate0` is for values up to 1."""

@@ -124,7 +124,6 @@ cdef class CalibratedTrainer(OnlineTrainer):
             of[r].n += c.u_val[u] != 0
         for r in range(n):
             self.shares[r] = 1 / fmax(1, sqrt(of[r].largest * of[r].sum / max(of[r].n, 1)))
-        return 0
 
     cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil:
         """The sequence with values times the gains of their rows, or times their scales."""
@@ -132,7 +131,6 @@ cdef class CalibratedTrainer(OnlineTrainer):
         load_kind(self, &self.u_values, sent.u_ptr, sent.T, sent.u_id, sent.u_val, 0, gains, &out.u_val)
         if sent.b_ptr != NULL:
             load_kind(self, &self.b_values, sent.b_ptr, sent.T, sent.b_id, sent.b_val, self.layout.c.A, gains, &out.b_val)
-        return 0
 
     cdef int learn(self, const SentenceC* sent, double gain, double of_pairs, double* loss) except -1 nogil:
         """After `expect`: add gain * (observed - expected features); for plain label pairs the factor is `of_pairs`. Where not all labels are given,
@@ -140,7 +138,6 @@ cdef class CalibratedTrainer(OnlineTrainer):
         move(self, sent, gain, of_pairs)
         if self.restrict(sent, loss):
             move(self, sent, -gain, -of_pairs)
-        return 0
 
     # ------------------------------------------------------------------------------------------ trials
 
@@ -199,7 +196,6 @@ cdef int load_kind(CalibratedTrainer trainer, BufferC* buffer, const int64_t* pt
             value *= val[u]
         made[u - first] = <float>value if fabs(value) > 1e-30 else 0    # denormal products are slow, and change nothing
     out[0] = made - first
-    return 0
 
 
 cdef void move(CalibratedTrainer trainer, const SentenceC* sent, double gain, double of_pairs) noexcept nogil:

@@ -105,7 +105,6 @@ cdef class ConfidenceTrainer(AveragedTrainer):
             change(self.w, self.u, self.steps, cell, by * self.s[cell] * x)
             lattice_follow(lat, &self.layout.c, self.w, cell)
             self.s[cell] = <weight_t>fmax(self.s[cell] / (1 + gain * x * x * self.s[cell]), LEAST)
-        return 0
 
     cdef dict vectors(self):
         return {**AveragedTrainer.vectors(self), "variances": vector(self, "f", self.s, self.layout.c.n_cells)}
@@ -183,7 +182,6 @@ cdef class Arow(ConfidenceTrainer):
         if self.u != NULL:
             memset(self.u, 0, self.layout.c.n_cells * sizeof(double))
         self.forget()
-        return 0
 
     cdef int64_t wrong_with(self, const weight_t* w, const int32_t* which, int64_t n) except -1:
         """How many labels of some sequences are wrong with these weights."""

@@ -79,7 +79,6 @@ cdef class Orders(Arena):
     cdef int next_pass(self, OnlineTrainer trainer) except -1:
         self.draw()
         memcpy(trainer.sequences, self.last, self.n * sizeof(int32_t))
-        return 0
 
 
 def shuffled(int32_t n):
@@ -139,7 +138,6 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
             by = short / (self.gamma + self.squares(sent.weight))
         loss[0] += sent.weight * short
         self.take_step(by, sent.weight)
-        return 0
 
     cdef double squares(self, double weight) noexcept nogil:
         """|d|^2, or the variance of the difference, where d counts `weight` times."""
@@ -211,7 +209,6 @@ cdef class CrfsuiteSgd(ScaledTrainer):
     cdef int begin_update(self) except -1 nogil:
         ScaledTrainer.begin_update(self)
         self.shrink()
-        return 0
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef double gain

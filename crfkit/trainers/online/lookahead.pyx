@@ -57,7 +57,6 @@ cdef class Lookahead(AveragedTrainer):
                 loss[0] += choice.value - (choice.correct - self.margin)
                 self.search.forget(t + 1)
             self.decisions += 1
-        return 0
 
     cdef int prefer(self, const SentenceC* sent, const ChoiceC* choice, double gain) noexcept nogil:
         """w += gain * (features of the leaf `right` - those of the leaf `wrong`)."""
@@ -92,7 +91,6 @@ cdef class Lookahead(AveragedTrainer):
                         self.change_history(sent.b_id[u], b2, ANY, wrong[k], -gain)
             a2, a = a, right[k]
             b2, b = b, wrong[k]
-        return 0
 
     cdef int change_pair(self, int32_t i, int32_t j, double by) noexcept nogil:
         cdef int64_t k = <int64_t>i * self.layout.c.P + j, cell = self.layout.c.tau0 + k
@@ -101,7 +99,6 @@ cdef class Lookahead(AveragedTrainer):
             was = self.w[cell]
             change(self.w, self.u, self.decisions, cell, by)
             self.search.note_pair(i, j, self.w[cell] - was)
-        return 0
 
     cdef int change_history(self, int32_t b, int32_t before, int32_t previous, int32_t label, double by) noexcept nogil:
         cdef int64_t cell = layout_history_cell(&self.layout.c, b, before, previous, label)
@@ -110,13 +107,11 @@ cdef class Lookahead(AveragedTrainer):
             was = self.w[cell]
             change(self.w, self.u, self.decisions, cell, by)
             self.search.note_history(b, before, previous, label, self.w[cell] - was)
-        return 0
 
     cdef int begin_update(self) except -1 nogil:
         if not self.pairs_known:
             K.load_tau(&self.layout.c, self.w, 1.0, &self.lattice.c)
             self.search.stale = self.pairs_known = True
-        return 0
 
     cdef int64_t instants(self) noexcept nogil:
         return self.decisions

@@ -117,7 +117,6 @@ cdef class Mira(AveragedTrainer):
             if self.shrinking:
                 self.note_added(n, missing + n, most, worst)
             self.take_step(missing + n)
-        return 0
 
     cdef void note_added(self, int n, const double* a, double most, double worst) noexcept nogil:
         """Count a step towards the limit C of its sequence."""
@@ -165,7 +164,6 @@ cdef class Mira(AveragedTrainer):
         if self.shrinking:
             for k in range(self.data.c.n_seq):
                 self.sequences[k] = <int32_t>k
-        return 0
 
     cdef int end_pass(self) except -1:
         if not self.shrinking or self.interrupted:
@@ -175,7 +173,6 @@ cdef class Mira(AveragedTrainer):
             memset(self.right, 0, self.data.c.n_seq * sizeof(int32_t))
         if self.quiet == 2:
             self.converged = "no sequence asks for more (--shrinking)"
-        return 0
 
     def measures(self) -> dict:
         """The fields of a pass: the errors met, and with shrinking how far training has come."""

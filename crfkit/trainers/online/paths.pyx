@@ -152,7 +152,6 @@ cdef class AveragedTrainer(OnlineTrainer):
         if not self.pairs_known:
             lattice_load_scores(&self.lattice.c, &self.layout.c, self.w)
             self.pairs_known = True
-        return 0
 
     cdef int64_t instants(self) noexcept nogil:
         """How many weight vectors the average is over: one after each step, unless a subclass counts differently."""
@@ -216,7 +215,6 @@ cdef class Differences:
             if edges and sent.b_ptr != NULL:
                 for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
                     add(self, layout, sent, paths, t, RICH, sent.b_id[u], 1)
-        return 0
 
     cdef void products(self, double* out) noexcept nogil:
         """The inner products of all differences, as a matrix of n x n."""
@@ -253,7 +251,6 @@ cdef int add(Differences self, const LayoutC* layout, const SentenceC* sent, con
             cell, last = cell_of(layout, kind, id, own), own
         if cell >= 0:
             row(self, cell)[k] -= value
-    return 0
 
 
 cdef double* row(Differences self, int64_t cell) except NULL nogil:
@@ -296,4 +293,3 @@ cdef int widen(Differences self) except -1 nogil:
             slot = (slot + 1) & self.mask
         table[slot] = <int32_t>(f + 1)
         self.features[f].slot = slot
-    return 0

@@ -32,4 +32,3 @@ cdef class Perceptron(AveragedTrainer):
         if wrong:
             self.paths.follow(self, sent, self.path, &certain, 1, sent.weight, self.u)
         loss[0] += wrong
-        return 0

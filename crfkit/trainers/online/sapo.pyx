@@ -75,7 +75,6 @@ cdef class Sapo(ScaledTrainer):
         loss[0] += sent.weight * (K.log(total) + behind)
         gain = self.gain(sent.weight)
         self.updates += self.paths.follow(self, self.learned(sent, &own), self.search.labels, probability, found, gain, NULL)
-        return 0
 
     cdef void follow(self, OnlineTrainer leader) noexcept:
         ScaledTrainer.follow(self, leader)

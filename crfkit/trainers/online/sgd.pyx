@@ -70,7 +70,6 @@ cdef class ScaledTrainer(CalibratedTrainer):
         if self.decay == 0:
             self.rate = falling_rate(self)
             self.age += 1
-        return 0
 
     cdef void shrink(self) noexcept nogil:
         """The penalties of one update."""
@@ -161,18 +160,15 @@ cdef class ScaledTrainer(CalibratedTrainer):
     cdef int begin_pass(self) except -1:
         if self.decay:
             self.rate = self.rate0 * self.decay**self.passes
-        return 0
 
     cdef int end_pass(self) except -1:
         self.fold_scale()
         self.settle()
-        return 0
 
     # ------------------------------------------------------------------------------------------ the first rate
 
     cdef int begin_trial(self, int64_t updates) except -1:
         self.rate, self.scale, self.age = self.rate0, 1, 0
-        return 0
 
     cdef void fall_to(self, double rate) noexcept nogil:
         self.rate0 = self.rate = rate
@@ -257,7 +253,6 @@ cdef class Sgd(ScaledTrainer):
         ScaledTrainer.end_pass(self)
         if not isfinite(self.due):      # weights are, as they became zero; a checkpoint holds no such number
             raise self.diverged(" at the end")
-        return 0
 
     cdef double penalties(self, double scale) noexcept nogil:
         cdef int64_t k
@@ -271,4 +266,3 @@ cdef class Sgd(ScaledTrainer):
         self.due = 0
         if self.l1 > 0:
             memset(self.received, 0, self.layout.c.n_cells * sizeof(double))
-        return 0
