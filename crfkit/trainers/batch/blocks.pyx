@@ -212,11 +212,11 @@ cdef double apply(Blocks blocks, int32_t block) except? -1 nogil:
     cdef int32_t b = block - blocks.layout.c.A
     cdef int64_t k
     cdef double rise
-    if b >= 0:
-        if b < blocks.layout.c.B:
-            blocks.chains.load_users(b)
-        else:
-            blocks.chains.load_edges()
+    if b == blocks.layout.c.B:
+        blocks.chains.load_edges()
+    elif b >= 0:
+        k = blocks.pairs.ptr[b]
+        blocks.chains.load_users(b, blocks.pairs.token + k, blocks.pairs.ptr[b + 1] - k)
     blocks.farthest = 0
     for k in range(blocks.size):
         blocks.farthest = fmax(blocks.farthest, blocks.largest * fabs(blocks.change[blocks.at[k]]))

@@ -1,5 +1,3 @@
-"""Forward-backward of every sequence, kept up to date where weights change."""
-
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from crfkit.data.dataset cimport Dataset
@@ -37,7 +35,7 @@ cdef class Chains(Arena):
     cdef uint8_t* wide                  # [n_seq] out of range for plain products: the lattice computes these
     cdef readonly int64_t steps         # of both recursions, so far
     cdef int load_edges(self) except -1 nogil
-    cdef int load_users(self, int32_t b) except -1 nogil
+    cdef int load_users(self, int32_t b, const int32_t* token, int64_t n) except -1 nogil
     cdef int refresh(self, int64_t s) except -1 nogil
     cdef void fetch(self, int64_t token) noexcept nogil
     cdef int prepare(self, int64_t s) except -1 nogil

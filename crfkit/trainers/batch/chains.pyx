@@ -72,10 +72,10 @@ cdef class Chains:
             measure_rich(self, b)
         self.edge_width = self.edges.largest
 
-    cdef int load_users(self, int32_t b) except -1 nogil:
-        """The edge potentials that depend on one rich attribute."""
+    cdef int load_users(self, int32_t b, const int32_t* token, int64_t n) except -1 nogil:
+        """The edge potentials that depend on one rich attribute, which these n tokens have."""
         measure_rich(self, b)
-        self.edges.load_users(b)
+        self.edges.load_users(b, token, n)
         self.edge_width = fmax(self.edge_width, self.edges.largest)
 
     cdef int refresh(self, int64_t s) except -1 nogil:

@@ -1,5 +1,3 @@
-"""The steps of a whole data set, by kind."""
-
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.data.dataset cimport Dataset
@@ -18,9 +16,7 @@ cdef class Edges(Arena):
     cdef bint listed                    # kinds with rich attributes may be lists
     cdef Recursions recursions
     cdef int32_t* kind                  # [n_tok] kind of the step into each token
-    cdef const int64_t* users           # [B+1] kinds that contain rich attribute b: users[b] .. users[b+1]
-    cdef const int32_t* user
-    cdef int32_t* model                 # [kinds] a token with that step
+    cdef int32_t* model                 # [kinds] the first token with that step
     cdef int64_t matrix                 # cells of one
     cdef EdgeC* edge                    # [kinds] n is TOO_LONG without a list; kinds that are not kept have neither matrix nor list
     cdef EdgeC plain                    # the plain label pairs with a weight, whatever the form of kind 0
@@ -38,6 +34,6 @@ cdef class Edges(Arena):
     cdef int64_t spent, budget          # bytes used by the kept lists, and their limit
     cdef BufferC* store                # [kinds] pairs and index of the kept lists
     cdef int load_all(self) except -1 nogil
-    cdef int load_users(self, int32_t b) except -1 nogil
+    cdef int load_users(self, int32_t b, const int32_t* token, int64_t n) except -1 nogil
     cdef const EdgeC* of(self, int64_t token) noexcept nogil
     cdef const double* matrix_of(self, int32_t kind) noexcept nogil

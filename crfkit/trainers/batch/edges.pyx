@@ -60,8 +60,6 @@ cdef class Edges:
             self.factor, self.cell = <double*>arena_zeros(self, n, sizeof(double)), <int32_t*>arena_zeros(self, n, sizeof(int32_t))
             self.end = <int64_t*>arena_zeros(self, layout.c.B, sizeof(int64_t))
 
-    # ------------------------------------------------------------------------------- forms
-
     cdef int load_all(self) except -1 nogil:
         """Reload all kinds: when plain label pairs have changed, or everything."""
         cdef:
@@ -77,14 +75,13 @@ cdef class Edges:
         for kind in range(self.n_kinds):
             load(self, kind)
 
-    cdef int load_users(self, int32_t b) except -1 nogil:
-        """Reload the kinds that contain a rich attribute."""
+    cdef int load_users(self, int32_t b, const int32_t* token, int64_t n) except -1 nogil:
+        """Reload the kinds that contain a rich attribute, which these n tokens have."""
         cdef int64_t k
         exp_of(self, b)
-        for k in range(self.users[b], self.users[b + 1]):
-            load(self, self.user[k])
-
-    # ------------------------------------------------------------------------------- steps
+        for k in range(n):
+            if token[k] == self.model[self.kind[token[k]]]:
+                load(self, self.kind[token[k]])
 
     cdef const EdgeC* of(self, int64_t token) noexcept nogil:
         """The step into a token; valid until the next call."""
@@ -176,29 +173,6 @@ cdef int number_kinds(Edges edges) except -1:
     edges.model = <int32_t*>arena_zeros(edges, edges.n_kinds, sizeof(int32_t))
     for n in range(edges.n_kinds):
         edges.model[n] = models[n]
-    return number_users(edges)
-
-
-cdef int number_users(Edges edges) except -1:
-    """List the kinds that contain each rich attribute."""
-    cdef:
-        const int64_t* row = edges.data.c.b_ptr
-        const int32_t* id = edges.data.c.b_id
-        int64_t* users
-        int32_t* user
-        int64_t n = edges.layout.c.B, s, t, u
-    users = <int64_t*>arena_zeros(edges, n + 2, sizeof(int64_t)) + 1     # as in Occurrences
-    for s in range(1, edges.n_kinds):
-        for u in range(row[edges.model[s]], row[edges.model[s] + 1]):
-            users[id[u] + 1] += 1
-    for t in range(n):
-        users[t + 1] += users[t]
-    user = <int32_t*>arena_zeros(edges, users[n], sizeof(int32_t))
-    for s in range(1, edges.n_kinds):
-        for u in range(row[edges.model[s]], row[edges.model[s] + 1]):
-            user[users[id[u]]] = <int32_t>s
-            users[id[u]] += 1
-    edges.users, edges.user = users - 1, user
 
 
 cdef int64_t most_features(Edges edges) noexcept nogil:
