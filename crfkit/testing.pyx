@@ -9,7 +9,7 @@ from crfkit.features.strings cimport StringTable
 from crfkit.features.walk cimport Extractor
 from crfkit.lattice cimport lattice
 from crfkit.lattice.lattice cimport (
-    IMPOSSIBLE, SPARSE, Lattice, find_row_tops, forbid_steps, lattice_allow, lattice_expect, lattice_forbid, lattice_path_score, recursions_of,
+    IMPOSSIBLE, Lattice, find_row_tops, forbid_steps, lattice_allow, lattice_expect, lattice_forbid, lattice_path_score, recursions_of,
 )
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
@@ -125,7 +125,7 @@ cdef class OpenLattice(Lattice):
         if which == "rows":
             find_row_tops(lat)
         elif which != "none":
-            self.list_pairs(SPARSE)
+            self.list_pairs("sparse")
         arena_reserve(self, &self.given_pairs, lat.n_own * L * L + 1, sizeof(PairC))
         arena_reserve(self, &self.given_index, lat.n_own * indices + 1, sizeof(int32_t))
         for k in range(lat.n_own):

@@ -64,8 +64,6 @@ cdef class LookaheadSearch:
                 raise ModelFileError("the model is damaged: its tables of features contradict each other")
         self.stale = True
 
-    # ------------------------------------------------------------------------------- one sentence
-
     cdef int watch(self, const SentenceC* sent, int32_t scored) except -1 nogil:
         """Start a sentence, whose first `scored` tokens have scores in the lattice. There must be room for all."""
         self.sent, self.scored, self.bounded, self.complete = sent, scored, 0, sent.T
@@ -172,9 +170,6 @@ cdef class LookaheadSearch:
         return total
 
 
-# ------------------------------------------------------------------------------- scores
-
-
 cdef int refresh(LookaheadSearch search) except -1 nogil:
     """Compute the bounds of steps between labels from the current weights."""
     cdef int64_t k
@@ -189,9 +184,6 @@ cdef const double* steps(LookaheadSearch search, int32_t t) noexcept nogil:
     if (<uint8_t*>search.has_own.data)[t]:
         return <double*>search.own.data + <int64_t>(t % search.ring) * search.layout.c.L * search.layout.c.P
     return search.pairs
-
-
-# ------------------------------------------------------------------------------- two labels back
 
 
 cdef double solve(LookaheadSearch search, int32_t t, int32_t level, int32_t last, int32_t before, int32_t previous,

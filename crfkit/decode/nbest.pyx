@@ -64,8 +64,6 @@ cdef struct RanksC:     # of a cell whose second rank was needed
 cdef int64_t NONE = -1
 
 
-# ---------------------------------------------------------------------------------------------- exact search
-
 cdef inline RanksC* state_of(NBest s, int64_t cell) noexcept nogil:
     """The link of a cell is 0 if nothing is known yet, n > 0 if it has state n-1, n < 0 if its best path comes from label -n-1."""
     cdef int32_t link = (<int32_t*>s.links.data)[cell]

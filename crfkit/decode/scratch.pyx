@@ -10,7 +10,7 @@ from cpython.ref cimport Py_INCREF
 from crfkit.text.table cimport FORM_CONLLU, rows_label
 from crfkit.loops.numbers cimport INFINITY, fabs, isfinite
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_forbid, lattice_load_weights, lattice_path_score, recursions_of
+from crfkit.lattice.lattice cimport lattice_forbid, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport layout_fits
 from crfkit.memory cimport arena_reserve, arena_zeros, memchr, memcpy, memset
 from crfkit.features.hashing cimport string_hash, strings_find
@@ -48,7 +48,7 @@ cdef class Scratch:
             self.history = LookaheadSearch(decoder.layout, self.lattice, decoder.depth, decoder.index.shared())
             self.history.w = decoder.w
         self.flags = <uint8_t*>arena_zeros(self, decoder.layout.c.L, 1)
-        self.lattice.list_pairs(recursions_of(decoder.recursions))
+        self.lattice.list_pairs(decoder.recursions)
         self.decoder = decoder
 
     cdef int score(self, Rows rows, int64_t s) except -1 nogil:
@@ -180,8 +180,6 @@ cdef class Scratch:
             if rows.c.seq_ptr[s + 1] > rows.c.seq_ptr[s]:
                 self.best(rows, s, how, labels + (rows.c.seq_ptr[s] - base))
 
-    # ------------------------------------------------------------------------- faults
-
     cdef int impossible(self, Rows rows, int64_t s) except -1 with gil:
         path, line = rows.where(rows.c.seq_ptr[s])
         culprit = "the constraints leave no labels" if self.decoder.constrained else "the scores of the model allow no labels"
@@ -270,8 +268,6 @@ cdef void reverse(uint16_t* labels, int64_t n) noexcept nogil:
     for t in range(n // 2):
         labels[t], labels[n - 1 - t] = labels[n - 1 - t], labels[t]
 
-
-# ------------------------------------------------------------------------- scores
 
 cdef void add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogil:
     """After lattice_load_weights: add the shared scores of a second weight vector. Steps must be matrices."""

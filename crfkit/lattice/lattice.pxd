@@ -44,5 +44,5 @@ cdef class Lattice(Arena):
     cdef BufferC steps, own_matrices, own_pairs, own_index
     cdef int reserve(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil
     cdef int reserve_shared(self, int32_t T) except -1 nogil
-    cdef int list_pairs(self, Recursions recursions) except -1 nogil
-    cdef int list_features(self, const LayoutC* layout, Recursions recursions, bint summed) except -1 nogil
+    cdef int list_pairs(self, str recursions) except -1
+    cdef int list_features(self, const LayoutC* layout, str recursions, bint summed) except -1

@@ -178,37 +178,36 @@ cdef class Lattice:
                 lat.shared.score[i * lat.P + j] = -INFINITY
         self.most = -1
 
-    # ------------------------------------------------------------------------------- the shared step
-
-    cdef int list_pairs(self, Recursions recursions) except -1 nogil:
+    cdef int list_pairs(self, str recursions) except -1:
         """After lattice_load_weights, or lattice_forbid: make steps lists of the pairs with a weight, if these are few."""
-        reserve_lists(self, recursions, max(most_pairs(self.c.L, recursions), 0))
+        self.most = most_pairs(self.c.L, recursions_of(recursions))
+        reserve_lists(self, max(self.most, 0))
         if K.list_pairs(&self.c.shared, NULL, self.most, <PairC*>self.pairs.data, <int32_t*>self.index.data) > self.most:
             self.most = -1
         else:
             list_sums(self)
         choose_rows(&self.c)
 
-    cdef int list_features(self, const LayoutC* layout, Recursions recursions, bint summed) except -1 nogil:
+    cdef int list_features(self, const LayoutC* layout, str recursions, bint summed) except -1:
         """For weights that change all the time: make steps lists of the pairs that are features, with or without weight,
         if these are few. Only their expectations are counted then. `summed`: best paths are never searched."""
         cdef EdgeC* shared = &self.c.shared
-        cdef int64_t n = layout.n_pairs, most
+        cdef int64_t n = layout.n_pairs
+        cdef Recursions form = recursions_of(recursions)
+        cdef bint places_fit = <int64_t>layout.L * layout.P <= LARGEST_CELL
         summed = summed and layout.B == 0
-        most = most_pairs(layout.L, recursions, summed)
-        self.c.counted = n <= most and <int64_t>layout.L * layout.P <= LARGEST_CELL
+        self.c.counted = places_fit and n <= most_pairs(layout.L, form, summed)
         if self.c.counted:
-            reserve_lists(self, recursions, n)
+            self.most = most_pairs(layout.L, form)
+            reserve_lists(self, n)
             K.list_pairs(shared, layout.tau_mask if layout.has_tau else NULL, n, <PairC*>self.pairs.data, <int32_t*>self.index.data)
             list_sums(self)
             arena_reserve(self, &self.counts, crfkit_most_places(layout.L, n), sizeof(double))
             self.c.counts = <double*>self.counts.data
             if summed:      # single scores, which lie far apart in a matrix, are never needed
                 shared.score = NULL
-        elif recursions == AUTO and 0 < n <= <int64_t>layout.L * layout.L // 4 and <int64_t>layout.L * layout.P <= LARGEST_CELL:
+        elif form == AUTO and places_fit and 0 < n <= <int64_t>layout.L * layout.L // 4:
             list_places(self, layout, n)
-
-    # ------------------------------------------------------------------------------- a sequence
 
     cdef int reserve(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil:
         """Reserve room for a sequence, and choose the form of each of its steps. To be called before score and, where steps are
@@ -244,6 +243,7 @@ cdef class Lattice:
         lat.T, lat.n_own = T, 0
         for t in range(1, T):
             lat.edge[t] = &lat.shared
+
 
 cdef int reserve_matrices(Lattice lattice) except -1 nogil:
     """Give all steps with rich attributes matrices, which stay in place for the next sequences."""
@@ -324,9 +324,8 @@ cdef int reserve_rows(Lattice lattice, int64_t positions) except -1 nogil:
         lattice.positions = positions
 
 
-cdef int reserve_lists(Lattice lattice, Recursions recursions, int64_t pairs) except -1 nogil:
+cdef int reserve_lists(Lattice lattice, int64_t pairs) except -1 nogil:
     """Reserve room for a list of this many of the shared step's pairs."""
-    lattice.most = most_pairs(lattice.c.L, recursions)
     arena_reserve(lattice, &lattice.pairs, pairs + 1, sizeof(PairC))
     arena_reserve(lattice, &lattice.index, 2 * (<int64_t>lattice.c.L + 1) + pairs, sizeof(int32_t))
     lattice.c.shared.pair = NULL

@@ -16,7 +16,7 @@ from functools import partial
 
 from libc.float cimport FLT_MAX
 
-from crfkit.lattice.lattice cimport Lattice, lattice_load_weights, recursions_of
+from crfkit.lattice.lattice cimport Lattice, lattice_load_weights
 from crfkit.loops.numbers cimport fabs, fabsf
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, dataset_sentence
@@ -203,7 +203,7 @@ def _some_mistakes(Dataset data, Layout layout, const float[::1] weights, int64_
         Lattice lattice = Lattice(layout.c.L)
         SentenceC sent
     lattice_load_weights(&lattice.c, &layout.c, w, 1.0)
-    lattice.list_pairs(recursions_of("auto"))
+    lattice.list_pairs("auto")
     with nogil:
         for s in range(first, min(first + AT_ONCE, data.c.n_seq)):
             sent = dataset_sentence(&data.c, s)

@@ -31,7 +31,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fmax, fmin
 from crfkit.loops.atomic cimport crfkit_prefetch_bytes
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score, recursions_of
+from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport Layout
 from crfkit.weights.cells cimport feature_cell, rich_features
 from crfkit.memory cimport Arena, arena_reserve, arena_zeros, data_zeros, memcpy
@@ -79,7 +79,7 @@ cdef class DualAscent(OnlineTrainer):
         self.usual, self.typical = CURVATURE, TYPICAL
         if recursions == "auto" and layout.c.L >= MANY_LABELS and FEW_PAIRS * layout.c.n_pairs <= <int64_t>layout.c.L * layout.c.L:
             recursions = "sparse"
-        self.lattice.list_features(&layout.c, recursions_of(recursions), True)
+        self.lattice.list_features(&layout.c, recursions, True)
         self.curvature, self.overlap = self.zeros(n), self.zeros(n)
         self.first.sum = <double*>arena_zeros(self, layout.c.P, sizeof(double))
         self.find_overlaps(data.c.u_ptr, data.c.u_id, data.c.u_val)

@@ -17,7 +17,7 @@ from crfkit import constants
 
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_load_weights, lattice_path_score, recursions_of
+from crfkit.lattice.lattice cimport lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport layout_clear_absent
 from crfkit.memory cimport arena_zeros, memcpy, memset
 from crfkit.trainers.base cimport wrong_labels
@@ -87,7 +87,7 @@ cdef class Objective:
         for k in range(threads):
             worker = Worker()
             worker.lattice, worker.path = Lattice(layout.c.L), <uint16_t*>arena_zeros(worker, data.c.longest, sizeof(uint16_t))
-            worker.lattice.list_features(&layout.c, recursions_of(recursions), True)
+            worker.lattice.list_features(&layout.c, recursions, True)
             worker.lattice.c.quantum = quantum
             worker.lattice.c.quanta, worker.lattice.c.cold_quanta = self.quanta, cold_quanta
             worker.g_sums = <double*>arena_zeros(worker, <int64_t>self.nests.n * layout.c.P, sizeof(double))

@@ -19,7 +19,6 @@ calls `measure` for that, and its loops use values that are multiplied by the fa
 
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros
 from crfkit.data.dataset cimport Dataset
-from crfkit.lattice.lattice cimport recursions_of
 from crfkit.loops.numbers cimport INFINITY, fabs, fmax, sqrt
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.kernels cimport K
@@ -62,7 +61,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
     seeks_optimum = False       # minimises the penalised negative log-likelihood
 
     def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
-        self.lattice.list_features(&layout.c, recursions_of(recursions), not self.looks_for_paths)
+        self.lattice.list_features(&layout.c, recursions, not self.looks_for_paths)
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:

@@ -1,5 +1,3 @@
-"""Changing weights along paths, for all trainers that compare the true labels with labels they have found."""
-
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.memory cimport Arena, BufferC
@@ -15,8 +13,10 @@ cdef class AveragedTrainer(OnlineTrainer):
 
 cdef class Paths(Arena):
     """Scratch of a trainer that moves away from the paths it has found."""
-    cdef double* amounts    # of labels or label pairs; zeros between uses
-    cdef BufferC shares
+    cdef int64_t P
+    cdef double* amounts    # [L][P] of labels or label pairs; zeros between uses
+    cdef BufferC shares     # the labels or pairs that have one
+    cdef int32_t n          # how many
 
     cdef int follow(self, OnlineTrainer trainer, const SentenceC* sent, const uint16_t* paths, const double* probability, int64_t n,
                     double gain, double* late) except -1 nogil

@@ -15,7 +15,7 @@ and stays in the cache.
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.lattice.lattice cimport lattice_load_scores, recursions_of
+from crfkit.lattice.lattice cimport lattice_load_scores
 from crfkit.loops.structs cimport crfkit_set_score
 from crfkit.memory cimport arena_reserve, arena_zeros, memset, vector
 from crfkit.weights.cells cimport layout_cell
@@ -35,32 +35,30 @@ cdef struct ShareC:         # what is taken from a label or a pair of labels of 
     double amount
 
 
-cdef inline void add_share(Paths scratch, int64_t P, int32_t prev, int32_t label, double amount,
-                           int32_t* n) noexcept nogil:
+cdef inline void add_share(Paths self, int32_t prev, int32_t label, double amount) noexcept nogil:
     """Add to the amount of a label pair (prev is 0 where single labels are counted), and list the pair if the amount was zero.
     A pair may be listed twice, if its amount became zero in between: `take_shares` leaves zeros."""
-    cdef double* total = scratch.amounts + (prev * P + label)
-    cdef ShareC* share = (<ShareC*>scratch.shares.data) + n[0]
+    cdef double* total = self.amounts + (prev * self.P + label)
+    cdef ShareC* share = (<ShareC*>self.shares.data) + self.n
     if total[0] == 0:
         share.prev, share.label = prev, label
-        n[0] += 1
+        self.n += 1
     total[0] += amount
 
 
-cdef int32_t take_shares(Paths scratch, int64_t P, int32_t n) noexcept nogil:
-    """Move the amounts into the listed pairs; returns how many have a nonzero one."""
+cdef void take_shares(Paths self) noexcept nogil:
+    """Move the amounts into the listed pairs; those with a nonzero one stay listed."""
     cdef:
-        double* amounts = scratch.amounts
-        ShareC* shares = <ShareC*>scratch.shares.data
+        ShareC* share = <ShareC*>self.shares.data
+        double* amount
         int32_t k, left = 0
-        int64_t key
-    for k in range(n):
-        key = shares[k].prev * P + shares[k].label
-        if amounts[key] != 0:
-            shares[left].prev, shares[left].label, shares[left].amount = shares[k].prev, shares[k].label, amounts[key]
-            amounts[key] = 0
+    for k in range(self.n):
+        amount = self.amounts + (share[k].prev * self.P + share[k].label)
+        if amount[0] != 0:
+            share[left] = ShareC(share[k].prev, share[k].label, amount[0])
+            amount[0] = 0
             left += 1
-    return left
+    self.n = left
 
 
 cdef inline bint all_agree(const SentenceC* sent, int64_t t, const uint16_t* paths, int64_t n) noexcept nogil:
@@ -75,6 +73,7 @@ cdef inline bint all_agree(const SentenceC* sent, int64_t t, const uint16_t* pat
 cdef class Paths:
 
     def __cinit__(self, Layout layout):
+        self.P = layout.c.P
         self.amounts = <double*>arena_zeros(self, <int64_t>layout.c.L * layout.c.P, sizeof(double))
 
     cdef int follow(self, OnlineTrainer trainer, const SentenceC* sent, const uint16_t* paths, const double* probability, int64_t n,
@@ -88,8 +87,8 @@ cdef class Paths:
         cdef:
             const LayoutC* layout = &trainer.layout.c
             weight_t* w = trainer.out
-            int64_t t, k, u, T = sent.T, P = layout.P
-            int32_t i, j, m, q
+            int64_t t, k, u, T = sent.T
+            int32_t q
             double by, when = trainer.steps
             bint before = True, here, any_change = False, in_step = trainer.pairs_known and trainer.batch == 1
             ShareC* shares
@@ -99,26 +98,24 @@ cdef class Paths:
             here = all_agree(sent, t, paths, n)
             if not here:
                 any_change = True
-                m = 0
-                add_share(self, P, 0, sent.label[t], gain, &m)
+                self.n = 0
+                add_share(self, 0, sent.label[t], gain)
                 for k in range(n):
-                    j = paths[k * T + t]
-                    add_share(self, P, 0, j, -gain * probability[k], &m)
-                m = take_shares(self, P, m)
+                    add_share(self, 0, paths[k * T + t], -gain * probability[k])
+                take_shares(self)
                 for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
                     by = sent.u_val[u] if sent.u_val != NULL else 1.0
-                    for q in range(m):
+                    for q in range(self.n):
                         change(w, late, when, layout_cell(layout, sent.u_id[u], shares[q].label), by * shares[q].amount)
             if t > 0 and not (here and before) and (layout.has_tau or sent.b_ptr != NULL):
-                m = 0
-                add_share(self, P, sent.label[t - 1], sent.label[t], gain, &m)
+                self.n = 0
+                add_share(self, sent.label[t - 1], sent.label[t], gain)
                 for k in range(n):
-                    i, j = paths[k * T + t - 1], paths[k * T + t]
-                    add_share(self, P, i, j, -gain * probability[k], &m)
-                m = take_shares(self, P, m)
+                    add_share(self, paths[k * T + t - 1], paths[k * T + t], -gain * probability[k])
+                take_shares(self)
                 if layout.has_tau:
-                    for q in range(m):
-                        k = shares[q].prev * P + shares[q].label
+                    for q in range(self.n):
+                        k = shares[q].prev * self.P + shares[q].label
                         if layout.tau_mask[k]:
                             change(w, late, when, layout.tau0 + k, shares[q].amount)
                             if in_step:
@@ -126,7 +123,7 @@ cdef class Paths:
                 if sent.b_ptr != NULL:
                     for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
                         by = sent.b_val[u] if sent.b_val != NULL else 1.0
-                        for q in range(m):
+                        for q in range(self.n):
                             change(w, late, when, layout_history_cell(layout, sent.b_id[u], ANY, shares[q].prev, shares[q].label),
                                    by * shares[q].amount)
             before = here
@@ -143,7 +140,7 @@ cdef class AveragedTrainer(OnlineTrainer):
         return OnlineTrainer.bytes_per_cell(options, threads) + 8 * options.average      # the average
 
     def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
-        self.lattice.list_features(&layout.c, recursions_of(recursions), False)
+        self.lattice.list_features(&layout.c, recursions, False)
         if options.average:
             self.u = <double*>arena_zeros(self, layout.c.n_cells, sizeof(double))
 
