@@ -30,26 +30,6 @@ cdef inline int64_t cost(const LayoutC* layout, int32_t a) noexcept nogil:
     return VISIT + (layout.P if a < layout.H else SCATTERED * (layout.u_ptr[a + 1] - layout.u_ptr[a]))
 
 
-cdef void place_attributes(const DatasetC* data, int64_t t, AttributeC* attribute, int32_t* at, int32_t n) noexcept nogil:
-    """at[slot] = the token's attribute made by that slot."""
-    cdef int32_t slot, a
-    cdef int64_t u
-    for slot in range(n):
-        at[slot] = ABSENT
-    for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
-        a = data.u_id[u]
-        slot = attribute[a].slot
-        if slot < 0:
-            continue
-        if at[slot] != ABSENT:
-            attribute[a].broken = True
-            if at[slot] >= 0:
-                attribute[at[slot]].broken = True
-            at[slot] = UNCLEAR
-        else:
-            at[slot] = a
-
-
 def inner_first(list within) -> list[int]:
     """The slots, each one before the one that it lies within."""
     def depth(slot):
@@ -191,6 +171,29 @@ cdef class Nests:
                             cold[f] += row[layout.u_label[f]]
 
 
+cdef void place_attributes(Survey survey, const DatasetC* data, int64_t t) noexcept nogil:
+    """survey.at[slot] = the token's attribute made by that slot."""
+    cdef:
+        AttributeC* attribute = survey.attribute
+        int32_t* at = survey.at
+        int32_t slot, a
+        int64_t u
+    for slot in range(survey.n_slots):
+        at[slot] = ABSENT
+    for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
+        a = data.u_id[u]
+        slot = attribute[a].slot
+        if slot < 0:
+            continue
+        if at[slot] == ABSENT:
+            at[slot] = a
+            continue
+        attribute[a].broken = True
+        if at[slot] >= 0:
+            attribute[at[slot]].broken = True
+        at[slot] = UNCLEAR
+
+
 cdef void look(Survey survey, const DatasetC* data) noexcept nogil:
     """Read it from the data."""
     cdef:
@@ -200,7 +203,7 @@ cdef void look(Survey survey, const DatasetC* data) noexcept nogil:
         int32_t a, slot
         int64_t t
     for t in range(data.n_tok):
-        place_attributes(data, t, attribute, at, survey.n_slots)
+        place_attributes(survey, data, t)
         for slot in range(survey.n_slots):
             a = survey.within[slot]
             if a >= 0 and at[a] >= 0:
@@ -272,7 +275,7 @@ cdef int rewrite(Nests nests, const DatasetC* data, Survey survey) except -1:
     ptr[0] = 0
     with nogil:
         for t in range(data.n_tok):
-            place_attributes(data, t, attribute, at, survey.n_slots)
+            place_attributes(survey, data, t)
             for nested in range(1, -1, -1):
                 for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
                     a = data.u_id[u]
