@@ -1,5 +1,3 @@
-"""The search that looks some actions ahead; see search.pyx."""
-
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 
 from crfkit.memory cimport Arena, BufferC
@@ -41,7 +39,6 @@ cdef class Search(Arena):
 
     cdef int start(self, int32_t T, const int32_t* values) except -1 nogil
     cdef int32_t kind_of(self, int32_t action) noexcept nogil
-    cdef void release(self, int32_t number) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef void choose(self, int32_t correct, bint can_wait, double margin, ActionChoiceC* choice) noexcept nogil
     cdef int32_t best_actions(self, int32_t action, int32_t* actions) noexcept nogil

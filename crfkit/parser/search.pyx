@@ -61,22 +61,10 @@ cdef class Search(Arena):
     cdef int32_t kind_of(self, int32_t action) noexcept nogil:
         return SHIFT if action == 0 else LEFT if action <= self.tables.n_relations else RIGHT
 
-    # ------------------------------------------------------------------------------------------ the tree
-
-    cdef void release(self, int32_t number) noexcept nogil:
-        cdef int32_t kind
-        if number >= 0:
-            for kind in range(KINDS):
-                self.release(self.node[number].child[kind])
-            self.free[self.n_free] = number
-            self.n_free += 1
-
     cdef void forget(self) noexcept nogil:
         """Discard all scores: the weights or the sentence have changed."""
-        self.release(self.root)
+        release(self, self.root)
         self.root = new_node(self)
-
-    # ------------------------------------------------------------------------------------------ decisions
 
     cdef void choose(self, int32_t correct, bint can_wait, double margin, ActionChoiceC* choice) noexcept nogil:
         """Choose the action with the highest value, the first of equal ones. `margin` is subtracted from the value of the correct
@@ -130,7 +118,7 @@ cdef class Search(Arena):
         cdef int32_t kind = self.kind_of(action), next_root = self.node[self.root].child[kind]
         state_do(&self.state, kind, 0 if action == 0 else (action - 1) % self.tables.n_relations)
         self.node[self.root].child[kind] = NOBODY
-        self.release(self.root)
+        release(self, self.root)
         self.root = next_root if next_root >= 0 else new_node(self)
 
     cdef void run(self) noexcept nogil:
@@ -139,6 +127,16 @@ cdef class Search(Arena):
         while not state_ended(&self.state):
             self.choose(NOBODY, False, 0, &choice)
             self.execute(choice.action)
+
+
+cdef void release(Search search, int32_t number) noexcept nogil:
+    """Free a node and all below it."""
+    cdef int32_t kind
+    if number >= 0:
+        for kind in range(KINDS):
+            release(search, search.node[number].child[kind])
+        search.free[search.n_free] = number
+        search.n_free += 1
 
 
 cdef double best_after(Search search, SearchNodeC* node, int32_t kind, int32_t depth) noexcept nogil:

@@ -298,15 +298,14 @@ cdef class StateTables(Arena):
         cdef const LineC* line
         cdef const int32_t* slot
         cdef int64_t j
-        cdef int32_t i, k
+        cdef int32_t i
         for i in range(self.n_lines):
             line = &self.line[i]
             for j in range(line.n_slots):
                 slot = line.slot + j * (1 + line.arity)
                 if 0 <= slot[0] < self.n_rows:
                     line_of[slot[0]] = i
-                    for k in range(line.arity):
-                        key_of[<int64_t>slot[0] * self.most_cells + k] = slot[1 + k]
+                    memcpy(&key_of[<int64_t>slot[0] * self.most_cells], slot + 1, line.arity * sizeof(int32_t))
         return lines, keys
 
     def cells(self, int64_t row):
