@@ -1,5 +1,3 @@
-"""Threads that share a piece of work; see threads.pyx."""
-
 from libc.stdint cimport int64_t
 
 cdef extern from "Python.h":            # as Cython takes 50 ms in every module to read all that cpython.exc needs

@@ -1,5 +1,3 @@
-"""The sequences of a corpus as attribute numbers; see dataset.pyx."""
-
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport Arena, BufferC

@@ -1,5 +1,3 @@
-"""Sequences of a data set in files, brought together in the order in which they are wanted; see ordered.pyx."""
-
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.loops.structs cimport SentenceC, dataset_sentence

@@ -1,5 +1,3 @@
-"""Which labels tokens may have; see possible.pyx."""
-
 from libc.stdint cimport int64_t, uint16_t
 
 from crfkit.loops.structs cimport LatticeC

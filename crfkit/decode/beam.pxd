@@ -1,5 +1,3 @@
-"""N best paths by a beam."""
-
 from crfkit.loops.structs cimport LatticeC
 from .nbest cimport NBest
 

@@ -1,5 +1,3 @@
-"""The parts of a model that decoding needs."""
-
 from libc.stdint cimport int32_t, uint8_t
 
 from crfkit.features.tables cimport Features

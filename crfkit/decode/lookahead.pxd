@@ -1,5 +1,3 @@
-"""The search of history-based taggers: the best label now, judged by the best continuation; see lookahead.pyx."""
-
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from crfkit.lattice.lattice cimport Lattice

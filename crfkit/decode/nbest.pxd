@@ -1,5 +1,3 @@
-"""The n best paths of a scored sequence."""
-
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.memory cimport Arena, BufferC

@@ -1,5 +1,3 @@
-"""Why a token got its label."""
-
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t

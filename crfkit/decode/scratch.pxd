@@ -1,5 +1,3 @@
-"""From the rows of a model's input to labels: the part that all taggers share, on one thread."""
-
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from crfkit.text.rows cimport Rows

@@ -1,5 +1,3 @@
-"""Chunks of two columns of labels; see chunks.pyx."""
-
 cimport cython
 
 from libc.stdint cimport int32_t, int64_t, uint8_t

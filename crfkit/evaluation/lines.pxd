@@ -1,5 +1,3 @@
-"""Lines of what `crfkit eval` reads; see lines.pyx."""
-
 from libc.stdint cimport int64_t
 
 # What a line is.

@@ -1,5 +1,3 @@
-"""The index of a corpus that is being read; see builder.pyx."""
-
 from crfkit.data.dataset cimport Dataset
 from .tables cimport Features
 from .workspace cimport Workspace

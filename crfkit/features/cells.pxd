@@ -1,5 +1,3 @@
-"""What a macro makes of a cell, once for each different cell; see cells.pyx."""
-
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from crfkit.memory cimport Arena, BufferC

@@ -1,5 +1,3 @@
-"""Strings numbered in order of first occurrence; see strings.pyx."""
-
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from crfkit.memory cimport Arena, BufferC

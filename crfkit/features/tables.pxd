@@ -1,5 +1,3 @@
-"""The tables of a feature index, while it grows and when it is read; see tables.pyx."""
-
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from crfkit.memory cimport Arena, BufferC, buffer_reserve, memcpy

@@ -1,5 +1,3 @@
-"""From the rows of a sentence to its attributes: the walk that learning and tagging share; see walk.pyx."""
-
 from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset

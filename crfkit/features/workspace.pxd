@@ -1,5 +1,3 @@
-"""The current sentence of the walk; see workspace.pyx."""
-
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport Arena, BufferC

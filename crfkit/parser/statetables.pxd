@@ -1,5 +1,3 @@
-"""The features of states and their weights; see statetables.pyx."""
-
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from crfkit.memory cimport Arena, BufferC

@@ -1,5 +1,3 @@
-"""Sentences as values of cells, and their trees; see trees.pyx."""
-
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.data.dataset cimport Dataset

@@ -1,5 +1,3 @@
-"""Wapiti's patterns; see patterns.pyx."""
-
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport Arena, BufferC

@@ -1,5 +1,3 @@
-"""Programs of regular expressions; see regex.pyx."""
-
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from crfkit.memory cimport Arena

@@ -1,5 +1,3 @@
-"""Attributes from Python, as rows; see items.pyx."""
-
 from libc.stdint cimport int64_t
 
 from .rows cimport Rows

@@ -1,5 +1,3 @@
-"""Blocks of input parsed into rows."""
-
 from libc.stdint cimport int32_t, int64_t
 
 from .table cimport Table

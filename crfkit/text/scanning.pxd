@@ -1,5 +1,3 @@
-"""Search for lines, characters and numbers in bytes."""
-
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from crfkit.memory cimport memchr, memcpy

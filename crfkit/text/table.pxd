@@ -1,5 +1,3 @@
-"""The arrays behind rows: tokens, cells, sequences and attributes, as offsets into a text."""
-
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport Arena, BufferC, memchr

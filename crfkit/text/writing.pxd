@@ -1,5 +1,3 @@
-"""Output: a buffer of bytes that grows, and rows with their labels."""
-
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.memory cimport memcpy

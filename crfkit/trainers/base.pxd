@@ -1,5 +1,3 @@
-"""What all trainers share."""
-
 from libc.stdint cimport int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset

@@ -1,5 +1,3 @@
-"""Leaving out attributes of a sequence at random."""
-
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from crfkit.loops.structs cimport SentenceC

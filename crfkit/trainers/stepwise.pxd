@@ -1,5 +1,3 @@
-"""What all online trainers share."""
-
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 from crfkit.data.ordered cimport Ordered

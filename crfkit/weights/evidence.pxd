@@ -1,5 +1,3 @@
-"""What attributes were seen with in several parts of the data; see evidence.pyx."""
-
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport Arena, BufferC

@@ -1,5 +1,3 @@
-"""Which features exist, and where their weights are stored."""
-
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from crfkit.memory cimport Arena

@@ -1,5 +1,3 @@
-"""One block of weights: those of an attribute, its gradient, and a step that does not raise the objective."""
-
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset

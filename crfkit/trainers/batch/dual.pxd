@@ -1,5 +1,3 @@
-"""Dual coordinate ascent, for the trainer that begins with it."""
-
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport BufferC

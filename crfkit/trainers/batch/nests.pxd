@@ -1,5 +1,3 @@
-"""Sums of weights that always occur together, for the objective of the batch trainers."""
-
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.data.dataset cimport Dataset

@@ -1,5 +1,3 @@
-"""The objective of the batch trainers and its gradient."""
-
 from libc.stdint cimport int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset

@@ -1,5 +1,3 @@
-"""Dual coordinate ascent with an L1 penalty, and a bound on the objective."""
-
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from .dual cimport DualAscent

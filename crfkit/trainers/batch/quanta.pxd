@@ -1,5 +1,3 @@
-"""What the terms of gradients are rounded to."""
-
 from crfkit.data.dataset cimport Dataset
 from crfkit.memory cimport Arena
 from crfkit.weights.layout cimport Layout

@@ -1,5 +1,3 @@
-"""The quasi-Newton iteration that lbfgs and owlqn share."""
-
 from libc.stdint cimport int64_t
 
 from crfkit.weights.layout cimport Layout

@@ -1,5 +1,3 @@
-"""The history of L-BFGS, and the direction that follows from it."""
-
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.loops.structs cimport weight_t

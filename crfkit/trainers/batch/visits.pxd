@@ -1,5 +1,3 @@
-"""Which rows and cells tokens visit, for the objective of the batch trainers."""
-
 from libc.stdint cimport int64_t
 
 from crfkit.memory cimport Arena

@@ -1,5 +1,3 @@
-"""Trainers that choose their first learning rate by trying some on a sample."""
-
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.loops.structs cimport SentenceC

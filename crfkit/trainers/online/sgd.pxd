@@ -1,5 +1,3 @@
-"""Trainers whose weights are w = scale * v, as those of SGD."""
-
 from crfkit.loops.structs cimport SentenceC
 from .calibrated cimport CalibratedTrainer
 
