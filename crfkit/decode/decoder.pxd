@@ -11,8 +11,7 @@ cdef class Decoder(Arena):
     cdef readonly Features index
     cdef readonly Layout layout
     cdef readonly list labels           # of str
-    cdef list encoded                   # the same as bytes, which `name` points into
-    cdef StringTable label_table
+    cdef StringTable label_table        # the same as bytes, which `name` points into
     cdef tuple owners                   # of what the following point into
     cdef const weight_t* w              # the weights, or a copy if those are not aligned
     cdef const weight_t* rest           # the part of double weights beyond single precision, or NULL

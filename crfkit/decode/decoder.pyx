@@ -3,7 +3,7 @@
 from libc.stdint cimport uintptr_t
 
 from crfkit.memory cimport arena_zeros, memcpy
-from crfkit.features.hashing cimport string_hash, strings_find
+from crfkit.features.hashing cimport string_hash, strings_find, strings_get
 
 from crfkit.errors import DataError
 from crfkit.values import as_bytes, shown
@@ -51,13 +51,13 @@ cdef class Decoder:
                 copy = <weight_t*>arena_zeros(self, weights.shape[0], sizeof(weight_t))
                 memcpy(copy, self.w, weights.shape[0] * sizeof(weight_t))
                 self.w = copy
-        self.encoded = [as_bytes(label) for label in self.labels]
         self.label_table = StringTable()
+        for j in range(L):
+            if self.label_table.intern_bytes(as_bytes(self.labels[j])) != j:
+                raise ValueError(f"the label {self.labels[j]!r} comes twice")
         self.name, self.name_len = <const char**>arena_zeros(self, L, sizeof(char*)), <int32_t*>arena_zeros(self, L, sizeof(int32_t))
         for j in range(L):
-            self.name[j], self.name_len[j] = <bytes>self.encoded[j], len(self.encoded[j])
-            if self.label_table.intern(self.name[j], self.name_len[j]) != j:
-                raise ValueError(f"the label {self.labels[j]!r} comes twice")
+            self.name_len[j] = <int32_t>strings_get(&self.label_table.c, j, &self.name[j])
         if constraints is not None:
             self.follow, self.starts, self.ends = constraints.transitions, constraints.starts, constraints.ends
             if [len(self.follow), len(self.starts), len(self.ends)] != [L * L, L, L]:
