@@ -96,7 +96,8 @@ class Training:
     def _place(self) -> Any:
         """Where the data are held and processed."""
         if not self.run.distributed:
-            return nullcontext(Local(self.algorithm, self.run, chooses_penalty(self.options)))
+            resumed = self.checkpoint is not None and self.checkpoint.file is not None
+            return nullcontext(Local(self.algorithm, self.run, chooses_penalty(self.options), resumed))
         from .shards.place import Distributed
 
         return Distributed(self.train, self.algorithm, self.run, self.progress)
@@ -228,8 +229,8 @@ def _taken_over(model: Model, corpus: Corpus, progress: Progress) -> array.array
 class Local:
     """This process reads the data and trains on them."""
 
-    def __init__(self, algorithm: str, run: Run, ambiguity: bool):
-        self.algorithm, self.run, self.ambiguity = algorithm, run, ambiguity
+    def __init__(self, algorithm: str, run: Run, ambiguity: bool, resumed: bool):
+        self.algorithm, self.run, self.ambiguity, self.resumed = algorithm, run, ambiguity, resumed
 
     def corpus(self, reader: Reader) -> Corpus:
         """The data."""
@@ -250,8 +251,8 @@ class Local:
         return ways
 
     def trainer(self, corpus: Corpus, options: Any, initial: array.array | None) -> Any:
-        """The trainer, ready for its first pass."""
-        return make_trainer(self.algorithm, corpus, options, self.run, initial)
+        """The trainer, ready for its first pass, or for the state of the run that is resumed."""
+        return make_trainer(self.algorithm, corpus, options, self.run, initial, self.resumed)
 
 
 def at_work(algorithm: str, run: Run, corpus: Corpus) -> int:
@@ -271,7 +272,9 @@ def paying_threads(corpus: Corpus) -> int:
     return max(2, isqrt((50 * n + tokens * labels**2 // 2) // max(corpus.layout.n_cells, 1)))
 
 
-def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run, initial: array.array | None = None) -> Any:
-    """The trainer of that name, ready for its first pass."""
+def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run, initial: array.array | None = None, resumed: bool = False) -> Any:
+    """The trainer of that name, ready for its first pass; `resumed`: its state will be restored."""
     threads, shared = at_work(algorithm, run, corpus), corpus.builder.shared()
-    return trainer_class(algorithm)(corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=threads, shared=shared)
+    return trainer_class(algorithm)(
+        corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=threads, shared=shared, resumed=resumed
+    )

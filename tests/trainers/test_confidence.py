@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both
 from trainers.twins_margin import Arow, Cw
 
+import crfkit
 from crfkit import options
+from crfkit.learning.training import make_trainer
 from crfkit.trainers.online.confidence import Arow as ArowTrainer
 from crfkit.trainers.online.confidence import Cw as CwTrainer
 
@@ -141,6 +143,26 @@ def test_r_is_that_which_gets_new_sequences_right(sample, passes, best):
     tried = {r: wrong(r) for r in (3.0, 30.0, 300.0, 3000.0)}
     assert tried[best] == min(tried.values())
     assert tried[best] < 0.9 * tried[30]
+
+
+def test_a_resumed_run_tries_no_r(tmp_path, monkeypatch):
+    """It takes that of the checkpoint."""
+    chance, first = random.Random(0), []
+    samples = [sparse(chance) for _ in range(600)]
+    data = [[({str(a): value for a, value in one.unigrams[0]}, f"l{one.labels[0]}")] for one in samples]
+
+    def make(*given):
+        trainer = make_trainer(*given)
+        first.append(trainer.r)
+        return trainer
+
+    monkeypatch.setattr("crfkit.learning.training.make_trainer", make)
+    chosen = {"algorithm": "arow", "format": "crfsuite"}
+    for passes in (3, 5):
+        model = crfkit.learn(data, **chosen, passes=passes, checkpoint=tmp_path / "state", resume=True)
+        assert model.header["chosen"] == {"regularization": 3}
+    assert first == [3, 30]
+    assert list(model.weights) == list(crfkit.learn(data, **chosen, passes=5).weights)
 
 
 def test_r_is_the_usual_one_where_others_are_better_by_chance():

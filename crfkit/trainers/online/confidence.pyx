@@ -127,8 +127,9 @@ cdef class Arow(ConfidenceTrainer):
 
     numbers = ConfidenceTrainer.numbers + ("r",)
 
-    def __init__(self, Dataset data, Layout layout, options, initial=None, **unused):
-        self.r = options.regularization or self.best_r(initial)
+    def __init__(self, Dataset data, Layout layout, options, initial=None, resumed=False, **unused):
+        """`resumed`: r, as all else, is that of a state to be restored."""
+        self.r = options.regularization or (USUAL if resumed else self.best_r(initial))
 
     cdef double solve(self, double margin, double variance, double weight, double* by, double* gain) noexcept nogil:
         by[0] = (1 - margin) / (variance + self.r / weight)
