@@ -17,7 +17,6 @@ from crfkit.errors import ModelFileError
 
 cdef enum:
     UNIT = 8
-    LONGEST = 1 << 20       # bytes of a name; a longer one is a cycle
     FIRST_UNITS = 1 << 13
     LAST_PLACE = 0x7FFFFE00
 
@@ -55,7 +54,7 @@ def read_names(const uint8_t[::1] data not None):
         begin, length, b = room, 0, end[i].unit
         while b != root:
             q = owner[b]
-            if q == 0 or length >= min(n, LONGEST):
+            if q == 0 or length >= n:    # a longer one is a cycle
                 break
             b = number(unit + q * UNIT + 4)
             k = q - b - 1

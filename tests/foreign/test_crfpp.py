@@ -174,6 +174,25 @@ def test_the_table_of_names(names):
     assert all(base + 256 < len(units) for base, check in units if base > 0)
 
 
+def test_names_of_any_length_come_back():
+    from crfkit.foreign.darts import read_names, write_names
+
+    names = {b"U:" + bytes([letter]) * n: k for k, (letter, n) in enumerate([(97, 3 << 19), (98, 1), (99, 1 << 20)])}
+    found, values = read_names(write_names(sorted(names.items())))
+    assert dict(zip(found, values, strict=True)) == names
+
+
+def test_a_name_that_leads_round_in_circles():
+    """It ends at unit 100, to which unit 300 leads, to which unit 350 leads, to which unit 300 leads."""
+    from crfkit.foreign.darts import read_names
+
+    units = array.array("i", [0]) * 2000
+    for unit, base, check in ((0, 1, 0), (100, -1, 100), (300, 100, 250), (350, 250, 100)):
+        units[2 * unit : 2 * unit + 2] = array.array("i", [base, check])
+    with pytest.raises(ModelFileError, match="name 0 does not lead back to the first node"):
+        read_names(units.tobytes())
+
+
 def test_pairs_of_labels_that_no_sentence_had():
     """CRF++ makes a feature of B at the second token of a sentence: a model of sentences of one token has none."""
     text = b"version: 100\ncost-factor: 1\nmaxid: 4\nxsize: 1\n\nX\nY\n\nU:%x[0,0]\nB\n\n0 U:a\n2 U:b\n\n1.0\n-1.0\n-1.0\n1.0\n"
