@@ -12,6 +12,8 @@ import sys
 import warnings
 from typing import Any
 
+MOST = 5000  # characters of a message: the longest path, and what is said of it
+
 # What is quoted stays as it is, and so do options of Wapiti.
 _OPTION = (
     r"(?<!\w)(['\"]).*?\1(?!\w)"
@@ -52,8 +54,9 @@ class CrfkitError(Exception):
 
     @property
     def message(self) -> str:
-        """What the command line prints."""
-        return one_line(super().__str__())
+        """What the command line prints. Of a long one, which quotes a line or a list of any length, the middle is left out."""
+        text = one_line(super().__str__())
+        return text if len(text) <= MOST else f"{text[: MOST // 2]} ... {text[-MOST // 2 :]}"
 
 
 class CrfkitWarning(UserWarning):
@@ -85,7 +88,7 @@ class DataError(CrfkitError, ValueError):
         super().__init__(where + message)
 
     def _start(self) -> int:
-        return len(self.message) - len(one_line(self.reason))
+        return max(0, len(self.message) - len(one_line(self.reason)))
 
     def __reduce__(self):
         return type(self), (self.reason, self.path, self.line)

@@ -3,6 +3,7 @@
 import enum
 import os
 import pathlib
+import re
 from dataclasses import FrozenInstanceError, fields
 
 import numpy
@@ -319,6 +320,14 @@ def test_a_list_that_is_no_name_of_a_trainer():
         deep = [deep]
     with pytest.raises(OptionError, match="unknown algorithm"):
         judge(deep, {})
+
+
+@pytest.mark.parametrize("line", ["U @x{}", "U:%x[0,{}]", "U:%x[0,{} ", 'U:%m[0,0,"{}("]', "P:%x[{},0]"])
+def test_messages_leave_out_the_middle_of_a_long_quotation(line):
+    """A template may have lines of megabytes."""
+    with pytest.raises(DataError) as caught:
+        crfkit.learn([[["a", "X"]]], template=line.format("x" * 100_000) + "\n")
+    assert re.fullmatch(r"template:1: .*x{1000} \.\.\. x{1000}.*", str(caught.value)) and len(str(caught.value)) < 6000
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a\rb", "a\x1b[31mb", "a\x9bb", "a\u2028b"])

@@ -279,19 +279,20 @@ class _LineParser:
         if "\0" in self.line:
             raise self.error("a NUL character in the template")
         body, rule, min_freq = self.annotations()
-        literals, macros = [""], []
+        literals: list[list[str]] = [[]]  # in pieces: a line may have millions of percent signs
+        macros = []
         position = 0
         while (percent := body.find("%", position)) >= 0:
-            literals[-1] += body[position:percent]
+            literals[-1].append(body[position:percent])
             if body.startswith("%", percent + 1):
-                literals[-1] += "%"
+                literals[-1].append("%")
                 position = percent + 2
             else:
                 macro, position = self.macro(body, percent)
                 macros.append(macro)
-                literals.append("")
-        literals[-1] += body[position:]
-        encoded = tuple(literal.encode() for literal in literals)
+                literals.append([])
+        literals[-1].append(body[position:])
+        encoded = tuple("".join(literal).encode() for literal in literals)
         reach = 3 if kinds == "T" else sum({-macro.row for macro in macros if macro.kind == "y"})
         return Line(self.number, self.line, kinds, encoded, tuple(macros), rule, min_freq, reach)
 
