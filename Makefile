@@ -46,7 +46,7 @@ bench: build ## the table of targets, beside the peers that are installed: a qua
 	PYTHONPATH=. $(python) benchmarks/targets.py --rounds $(ROUNDS)
 
 results: papers = PYTHONPATH=$(PACKAGE) $(python) benchmarks/papers
-results: build ## train and compare as the papers do, and write docs/results; goes on where it was (ONLY=pages: from the raw results alone; PACKAGE=a built tree of the commit it is of)
+results: build ## train and compare as the papers do, and write docs/results; goes on where it was (ONLY=pages: from the raw results alone; TASKS=conll2003: the runs of one table; PACKAGE=a built tree of the commit it is of)
 	$(if $(ONLY)$(TASKS),,for script in sbcd simulated parsing; do $(papers)/$$script.py || exit 1; done)
 	$(if $(ONLY)$(TASKS),,if $(python) -c 'import jax' 2>/dev/null; then $(papers)/neural.py; else echo "neural.py: not run, jax is not installed: pip install 'crfkit[neural]'"; fi)
 	$(papers)/results.py $(if $(ONLY),--only $(ONLY)) $(if $(TASKS),--tasks $(TASKS))

@@ -112,7 +112,7 @@ def levels_off(steady: str, growing: str) -> Claim:
 
     def judge(found: Outcomes, _: Runs) -> tuple[str, str]:
         rises = [protocol.growth(found[name].curve["weights"]) for name in (growing, steady)]
-        return protocol.on_growth(*rises), f"from pass 10 to 50 the line rises by {rises[0]:.1%} and {rises[1]:.1%}"
+        return protocol.on_growth(*rises), f"from pass 10 to 50 the line rises by {_share(rises[0])} and {_share(rises[1])}"
 
     return Claim(f"the weights of {growing} keep growing, those of {steady} do not", (growing, steady), judge)
 
@@ -122,7 +122,7 @@ def grows_in_line(growing: str) -> Claim:
 
     def judge(found: Outcomes, _: Runs) -> tuple[str, str]:
         rise = protocol.growth(found[growing].curve["weights"])
-        return protocol.on_line(rise), f"from pass 10 to 50 the line rises by {rise:.1%}; in proportion to passes it would be 400%"
+        return protocol.on_line(rise), f"from pass 10 to 50 the line rises by {_share(rise)}; in proportion to passes it would be 400%"
 
     return Claim(f"the weights of {growing} grow in proportion to passes, or faster", (growing,), judge, "figure 3")
 
@@ -134,7 +134,7 @@ def settles(what: str, one: str, other: str, paper: str) -> Claim:
         curves = [found[name].curve for name in (one, other)]
         if what == "weights":
             a, b = (protocol.growth(curve["weights"]) for curve in curves)
-            return protocol.on_settling(a, b, 0.1), f"from pass 10 to 50 the line rises by {a:.1%} and {b:.1%}"
+            return protocol.on_settling(a, b, 0.1), f"from pass 10 to 50 the line rises by {_share(a)} and {_share(b)}"
         a, b = (protocol.late_fall(curve["losses"]) for curve in curves)
         return protocol.on_settling(a, b, 0.01), f"from pass 40 to 50 they fall by {a:.2%} and {b:.2%}"
 
@@ -164,6 +164,11 @@ def steadier(steady: tuple[str, str], other: tuple[str, str], text: str) -> Clai
         return protocol.on_losses((a, b), (c, d)), f"{steady[0]} loses {_plain(fmean(a) - fmean(b))}, {other[0]} {_plain(fmean(c) - fmean(d))}"
 
     return Claim(text, (*steady, *other), judge)
+
+
+def _share(part: float) -> str:
+    """In per cent, without the sign of a negative zero."""
+    return f"{round(part, 3) + 0.0:.1%}"
 
 
 def _plain(points: float) -> str:

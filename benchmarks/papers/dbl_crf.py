@@ -20,7 +20,8 @@ VARIANTS = [
 ]
 NOTE = """\
 The paper gives its numbers in figures only. By default `sapo` drops candidates that are less than 0.05 times as probable as the best one (`--ratio`), as the authors'
-program does. So it often keeps fewer than five. *Exactly five* keeps all five, as the paper describes. *Beam of 50* is the paper's approximate search.
+program does. So it often keeps fewer than five. *Exactly five* keeps all five, as the paper describes. *Beam of 50* is the paper's approximate search; today a pass
+with it takes [about twice as long](../performance.md#what-is-slow) as with the exact one, not four to ten times as at the commit of these runs.
 """
 CLAIMS = (
     better("sapo, options of sgd", "sgd", "dbl-crf is better than sgd, both with the options of sgd, the papers' protocol", "figure 1"),

@@ -54,7 +54,7 @@ NOTE = """\
 The paper gives its numbers in figures only. In the papers `sapo` uses the options that were chosen for `sgd`. A perceptron predicts the same labels when all its weights are multiplied by one number, so the
 size of its weights alone says little. Its weights stop growing when nothing is left to learn. After 50 passes the naive perceptron still makes 71 to 104 errors on the training data of noun phrases,
 chunks and parts of speech, and 8,738 on the training data of biomedical names. The claims on the weights and the later scores of the naive 5-best MIRA were added after those on the other two had been seen,
-and before its own curves were.
+and before its own curves were. On noun phrases with rich edges `sapo` at a constant rate scores five points below `sapo`, so its weights, which do not grow there, say little.
 """
 
 
