@@ -8,11 +8,17 @@ from dataclasses import FrozenInstanceError, fields
 
 import numpy
 import pytest
+from commands import invoked
 from hypothesis import given
 from hypothesis import strategies as st
 
 import crfkit
 from crfkit import constants, options
+from crfkit.cli import cli
+from crfkit.compat.crfpp.crf_learn import crf_learn
+from crfkit.compat.crfpp.crf_test import crf_test
+from crfkit.compat.crfsuite import cli as crfsuite
+from crfkit.compat.wapiti.commands import cli as wapiti
 from crfkit.errors import DataError, FileError, OptionError, in_python
 from crfkit.learning.judging import judge
 from crfkit.trainers import trainer_class
@@ -348,3 +354,22 @@ def test_messages_are_one_line_and_steer_no_terminal(name):
 def test_the_help_says_what_an_option_means_to_each_trainer(trainer, item):
     """--epsilon is no gap to sbcd, and --warm-up goes on through all of owlqn."""
     assert item.metadata["help"].lower() in options.declared()[item.name].help.lower()
+
+
+NUMBERS = [
+    (cli, "tag -n x model", "-n' / '--nbest", "integer"),
+    (cli, "dump --top x model", "--top", "integer"),
+    (cli, "eval --seed x", "--seed", "integer"),
+    (cli, "learn --passes x template train model", "--passes", "integer"),
+    (crf_learn, "-f x template train model", "-f' / '--freq", "integer"),
+    (crf_test, "-v x -m model", "-v' / '--verbose", "integer"),
+    (crfsuite, "learn -e x", "-e' / '--holdout", "integer"),
+    (wapiti, "label -n x", "-n' / '--nbest", "integer"),
+    (wapiti, "train -1 x", "-1' / '--rho1", "float"),
+]
+
+
+@pytest.mark.parametrize(("program", "words", "option", "kind"), NUMBERS, ids=[words for _, words, *_ in NUMBERS])
+def test_a_word_in_the_place_of_a_number_is_said_to_be_none(program, words, option, kind):
+    """With limits too: click says that it is no integer range."""
+    assert f"Invalid value for '{option}': 'x' is not a valid {kind}.\n" in invoked(program, *words.split(), code=2).stderr

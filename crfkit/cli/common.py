@@ -27,6 +27,12 @@ PATH = click.Path(readable=False)
 """The name of a file. Whether it can be read is seen when it is opened: that is no error of usage."""
 
 
+class Integer(click.IntRange):
+    """A whole number within limits. The error about anything else calls it an integer: click's own is about an "integer range"."""
+
+    name = "integer"
+
+
 def _set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
     if value:
         ctx.meta[DEBUG] = True

@@ -12,7 +12,7 @@ from crfkit.errors import OptionError, refuse
 from crfkit.modelbytes import held
 from crfkit.replacing import refuse_overwriting, write_lines
 
-from .common import HELP_FLAGS, PATH, debug_option, is_given, standard_output, usage_errors, write_output
+from .common import HELP_FLAGS, PATH, Integer, debug_option, is_given, standard_output, usage_errors, write_output
 
 
 @click.command("dump", context_settings=HELP_FLAGS)
@@ -20,7 +20,7 @@ from .common import HELP_FLAGS, PATH, debug_option, is_given, standard_output, u
 @click.option("--header", is_flag=True, help="The header as JSON: algorithm, options, labels, template, counts.")
 @click.option("--labels", is_flag=True, help="The labels, one per line, in the order of their numbers.")
 @click.option("--template", is_flag=True, help="The template, as it was given.")
-@click.option("--top", type=click.IntRange(1), metavar="N", help="Only the N weights of greatest absolute value, greatest first.")
+@click.option("--top", type=Integer(1), metavar="N", help="Only the N weights of greatest absolute value, greatest first.")
 @click.option("--attribute", metavar="NAME", help="Only the weights of one attribute, such as U02:the; * for plain label pairs.")
 @click.option("--layout", type=click.Choice(["original", "crfkit"]), default="original",
               help="Print models of other programs as those programs do, with all their digits, or as crfkit's.  [default: original]")  # fmt: skip

@@ -17,7 +17,7 @@ from crfkit.evaluation.schemes import marks_chunks, scheme_called
 from crfkit.evaluation.scores import Comparison, Scores, chunk_report, percent
 from crfkit.replacing import refuse_overwriting
 
-from .common import HELP_FLAGS, PATH, Text, debug_option, is_given, note, usage_errors, write_output
+from .common import HELP_FLAGS, PATH, Integer, Text, debug_option, is_given, note, usage_errors, write_output
 
 
 class SchemeName(click.Choice):
@@ -46,8 +46,8 @@ class SchemeName(click.Choice):
     help="With --segments: known words, one per line. The report has the recall of all other words.",
 )
 @click.option("--compare", is_flag=True, help="Test the first file against each other file for significance.")
-@click.option("--shuffles", type=click.IntRange(1), default=10000, show_default=True, help="With --compare: the number of shuffles.")
-@click.option("--seed", type=click.IntRange(0, 2**63), default=1, show_default=True, help="With --compare: the seed of the shuffles.")
+@click.option("--shuffles", type=Integer(1), default=10000, show_default=True, help="With --compare: the number of shuffles.")
+@click.option("--seed", type=Integer(0, 2**63), default=1, show_default=True, help="With --compare: the seed of the shuffles.")
 @click.option(
     "--format",
     type=click.Choice(FORMATS),

@@ -19,7 +19,7 @@ from crfkit.text.opening import is_compressed
 from crfkit.text.reading import Source
 from crfkit.values import shown
 
-from .common import HELP_FLAGS, PATH, Hinting, Text, debug_option, is_given, note, offer, opened, usage_errors
+from .common import HELP_FLAGS, PATH, Hinting, Integer, Text, debug_option, is_given, note, offer, opened, usage_errors
 
 if TYPE_CHECKING:
     from crfkit.cluster.crew import Transport
@@ -74,7 +74,7 @@ ELSEWHERE = dict.fromkeys(("-m", "--model"), "the model is the first argument")
 )
 @click.option(
     "--workers",
-    type=click.IntRange(1, MOST_THREADS),
+    type=Integer(1, MOST_THREADS),
     metavar="N",
     help="With --output-dir: N processes, each of which labels one FILE at a time.",
 )
@@ -83,15 +83,15 @@ ELSEWHERE = dict.fromkeys(("-m", "--model"), "the model is the first argument")
     metavar="tcp://HOST:PORT",
     help="With --output-dir: the workers of a dask.distributed scheduler. They open MODEL and FILE, and write to DIR.",
 )
-@click.option("--worker-timeout", type=click.IntRange(1, 1 << 20), default=600, metavar="SECONDS",
+@click.option("--worker-timeout", type=Integer(1, 1 << 20), default=600, metavar="SECONDS",
               help="Seconds after which a worker that has not labelled its FILE is given up.  [default: 600]")  # fmt: skip
-@click.option("-v", "--verbose", type=click.IntRange(0, 2), default=0, metavar="LEVEL",
+@click.option("-v", "--verbose", type=Integer(0, 2), default=0, metavar="LEVEL",
               help="1: print the probability of each sentence's labels, and of each label. 2: of all labels. In CRF++'s layout.")  # fmt: skip
-@click.option("-n", "--nbest", type=click.IntRange(1, 2**31 - 1), metavar="N",
+@click.option("-n", "--nbest", type=Integer(1, 2**31 - 1), metavar="N",
               help="Print the N best labellings of each sentence and their probabilities, in CRF++'s layout.")  # fmt: skip
 @click.option("--probability", is_flag=True,
               help="Add two columns: the probability of the label at this token, and that of the sentence's labels.")  # fmt: skip
-@click.option("--explain", type=click.IntRange(1, 2**31 - 1), metavar="N",
+@click.option("--explain", type=Integer(1, 2**31 - 1), metavar="N",
               help="Print below each token why it got its label: the best labelling in which it has another one, and the N strongest reasons "
               "for the one or the other.")  # fmt: skip
 @click.option(
@@ -120,7 +120,7 @@ ELSEWHERE = dict.fromkeys(("-m", "--model"), "the model is the first argument")
     metavar="TEXT",
     help="Separator of the columns that are added.  [default: a tab if the line has one, else a blank]",
 )
-@click.option("--threads", type=click.IntRange(0, MOST_THREADS), default=0, metavar="N",
+@click.option("--threads", type=Integer(0, MOST_THREADS), default=0, metavar="N",
               help="Number of threads. 0: one per processor. The output does not depend on it.  [default: 0]")  # fmt: skip
 @click.option(
     "--gold/--no-gold",

@@ -7,10 +7,13 @@ from typing import Any
 
 import click
 
+from crfkit.cli.common import Integer
 from crfkit.values import digits_of
 
 
 class Finite(click.FloatRange):
+    name = "float"  # in messages
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         found = super().convert(value, param, ctx)
         return found if math.isfinite(found) else self.fail(f"{value!r} is not a finite number.", param, ctx)
@@ -19,7 +22,7 @@ class Finite(click.FloatRange):
         return "" if self.min is self.max is None else super()._describe_range()  # else --help had `x<=None`
 
 
-class Whole(click.IntRange):
+class Whole(Integer):
     """A whole number, which may also be written as `5.0`."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:

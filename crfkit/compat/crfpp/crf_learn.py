@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from crfkit import foreign
-from crfkit.cli.common import HELP_FLAGS, note
+from crfkit.cli.common import HELP_FLAGS, Integer, note
 from crfkit.constants import MOST_THREADS
 from crfkit.foreign.crfpp_parts import line_of, refuse_shared
 from crfkit.foreign.parts import parts_of
@@ -27,15 +27,15 @@ ALGORITHMS = {"crf": "lbfgs", "crf-l2": "lbfgs", "crf-l1": "owlqn", "mira": "mir
 
 
 @click.command(cls=Command, context_settings=HELP_FLAGS)
-@click.option("-f", "--freq", type=click.IntRange(0, MOST), default=1, metavar="INT", help="use features that occur no less than INT (default 1)")
-@click.option("-m", "--maxiter", type=click.IntRange(1, MOST), default=100000, metavar="INT", help="print and make at most INT iterations (default 100000)")
+@click.option("-f", "--freq", type=Integer(0, MOST), default=1, metavar="INT", help="use features that occur no less than INT (default 1)")
+@click.option("-m", "--maxiter", type=Integer(1, MOST), default=100000, metavar="INT", help="print and make at most INT iterations (default 100000)")
 @click.option("-c", "--cost", type=Positive(), default=1.0, metavar="FLOAT", help="set FLOAT for cost parameter (default 1.0)")
 @click.option("-e", "--eta", type=Positive(), default=0.0001, metavar="FLOAT", help="set FLOAT for termination criterion (default 0.0001)")
 @click.option("-C", "--convert", is_flag=True, help="convert text model to binary model")
 @click.option("-t", "--textmodel", is_flag=True, help="build also text model file for debugging")
 @click.option("-a", "--algorithm", default="CRF", metavar="(CRF|CRF-L2|CRF-L1|MIRA)", help="select training algorithm")
-@click.option("-p", "--thread", type=click.IntRange(0, MOST_THREADS), default=0, metavar="INT", help="number of threads (default auto-detect)")
-@click.option("-H", "--shrinking-size", type=click.IntRange(1, MOST), default=20, metavar="INT",
+@click.option("-p", "--thread", type=Integer(0, MOST_THREADS), default=0, metavar="INT", help="number of threads (default auto-detect)")
+@click.option("-H", "--shrinking-size", type=Integer(1, MOST), default=20, metavar="INT",
               help="iterations in a row that a sentence must be right before MIRA skips it (default 20)")  # fmt: skip
 @version_option("-v", "--version")
 @click.argument("files", nargs=-1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from crfkit import foreign
-from crfkit.cli.common import HELP_FLAGS, is_live, opened
+from crfkit.cli.common import HELP_FLAGS, Integer, is_live, opened
 from crfkit.decode.printing import Printer
 from crfkit.errors import OptionError, UnsupportedError
 from crfkit.replacing import refuse_overwriting, write_texts
@@ -20,8 +20,8 @@ MOST_PATHS = 2**31 - 1
 
 @click.command(cls=Command, context_settings=HELP_FLAGS)
 @click.option("-m", "--model", required=True, metavar="FILE", help="set FILE for model file")
-@click.option("-n", "--nbest", type=click.IntRange(0, MOST_PATHS), default=0, metavar="INT", help="output n-best results")
-@click.option("-v", "--verbose", type=click.IntRange(0), default=0, metavar="INT", help="set INT for verbose level")
+@click.option("-n", "--nbest", type=Integer(0, MOST_PATHS), default=0, metavar="INT", help="output n-best results")
+@click.option("-v", "--verbose", type=Integer(0), default=0, metavar="INT", help="set INT for verbose level")
 @click.option("-c", "--cost-factor", type=Positive(), default=1.0, metavar="FLOAT", help="set cost factor")
 @click.option("-o", "--output", default="-", metavar="FILE", help="use FILE as output file")
 @version_option("--version")
