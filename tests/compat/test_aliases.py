@@ -39,6 +39,13 @@ print(before.__spec__.name, pycrfsuite.__spec__.name)
     assert said_by(code) == "pycrfsuite crfkit.compat.pycrfsuite\n"
 
 
+@pytest.mark.parametrize("library", ["pycrfsuite", "crfkit.compat.pycrfsuite"])
+def test_a_package_has_the_module_of_its_classes(library):
+    """Where nobody imported that, as in annotations that name `pycrfsuite._pycrfsuite.Tagger`."""
+    pytest.importorskip(library)
+    assert said_by(f"import {library} as module; print(module._pycrfsuite.Tagger is module.Tagger)") == "True\n"
+
+
 def offered(module):
     """What `from MODULE import *` brings."""
     found = {}

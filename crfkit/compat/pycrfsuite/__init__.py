@@ -12,11 +12,6 @@
 Models are read and written in CRFsuite's format. docs/python-crfsuite.md lists what differs.
 """
 
-from .errors import CRFSuiteError
-from .items import ItemSequence
-from .tagger import Tagger
-from .trainer import BaseTrainer, Trainer
-
-CRFSUITE_VERSION = "0.12.2"  # whose behaviour this is
+from ._pycrfsuite import CRFSUITE_VERSION, BaseTrainer, CRFSuiteError, ItemSequence, Tagger, Trainer
 
 __all__ = ["CRFSUITE_VERSION", "BaseTrainer", "CRFSuiteError", "ItemSequence", "Tagger", "Trainer"]
