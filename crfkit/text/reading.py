@@ -8,7 +8,7 @@ above a maximum length are an error, before they exhaust memory.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from crfkit.errors import DataError
@@ -69,12 +69,8 @@ class Source:
                     yield block
 
     def _blocks(self, file: BinaryIO, path: str, columns: Columns, first: bool, inside: bool) -> Iterator[Block]:
-        line, seen = 1, False
-
-        def fault(reason: str, lines: int) -> DataError:
-            return DataError(reason, path, line + lines)
-
-        for data, added in whole(texts(file, path, self.block_size, not inside), fault):
+        seen = False
+        for data, line, added in whole(texts(file, path, self.block_size, not inside), path):
             starts = line == 1 and not inside
             skip, mark = 0, starts and data.startswith(BYTE_ORDER_MARK)
             if mark:
@@ -94,7 +90,6 @@ class Source:
                         raise DataError("lines that end with carriage returns alone: expected \\n or \\r\\n", path)
                     columns = self._first_row(row[0] + line, row[1], path, columns, line_of(data, row[0]))
             yield Block(data, line, path, skip, columns, self.comments or self.form == "conllu", self.loose, self.marks, added, mark and first)
-            line += data.count(b"\n")
         if not seen and not self.allow_empty:
             raise DataError(NO_TOKENS, path)
 
@@ -138,11 +133,11 @@ def conllu_names(data: bytes) -> tuple[str, ...]:
     return CONLLU if match is None else tuple(match[1].decode(errors="replace").lower().split())
 
 
-def whole(pieces: Iterable[bytes], fault: Callable[[str, int], DataError], by_lines: bool = False) -> Iterator[tuple[bytes, int]]:
+def whole(pieces: Iterable[bytes], path: str, by_lines: bool = False) -> Iterator[tuple[bytes, int, int]]:
     """Texts cut after blank lines, or after any line. The last one ends where the input does, and gets a line end if it has
-    none, of the same kind as the other lines, since output follows it. With each, how many bytes were added.
-    `fault` makes an error of a reason and of how many lines behind the last cut it is."""
-    waiting = bytearray()
+    none, of the same kind as the other lines, since output follows it. With each, the number of its first line, and how many bytes
+    were added."""
+    line, waiting = 1, bytearray()
     last_line = 0  # where it begins; no blank line is before it
     line_end = b"\n"
     for text in pieces:
@@ -154,13 +149,14 @@ def whole(pieces: Iterable[bytes], fault: Callable[[str, int], DataError], by_li
             with memoryview(waiting) as view:
                 block = bytes(view[:cut])
             line_end = b"\r\n" if block.endswith(b"\r\n") else b"\n"
-            yield block, 0
+            yield block, line, 0
+            line += block.count(b"\n")
             del waiting[:cut]
             last_line -= cut
         if len(waiting) - last_line > LONGEST_LINE:
-            raise fault(too_long(), waiting.count(b"\n"))
+            raise DataError(too_long(), path, line + waiting.count(b"\n"))
         if len(waiting) > LONGEST_SENTENCE:
-            raise fault(f"a sentence of more than {LONGEST_SENTENCE:,} bytes: expected a blank line after each sentence", 0)
+            raise DataError(f"a sentence of more than {LONGEST_SENTENCE:,} bytes: expected a blank line after each sentence", path, line)
     if waiting:
         if last_line > 1:
             line_end = b"\r\n" if waiting[last_line - 2 : last_line] == b"\r\n" else b"\n"
@@ -169,4 +165,4 @@ def whole(pieces: Iterable[bytes], fault: Callable[[str, int], DataError], by_li
             waiting += b"\n"
         elif not waiting.endswith(b"\n"):
             waiting += line_end
-        yield bytes(waiting), len(waiting) - before
+        yield bytes(waiting), line, len(waiting) - before

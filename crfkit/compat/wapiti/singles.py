@@ -26,22 +26,15 @@ Found = tuple[int, int, int, list[tuple[int, int, int]]]
 def blocks(source: Any, labelled: bool) -> Iterator[list[Line]]:
     """Every line that is not blank, of a path or an open file, as soon as it arrives; if `labelled`, its last cell is the label."""
     with input_file(source) as (file, path):
-        line = 1
-
-        def fault(reason: str, behind: int) -> DataError:
-            return DataError(reason, path, line + behind)
-
-        for text, _ in whole(texts(file, path, BLOCK_SIZE), fault, by_lines=True):
+        for text, line, _ in whole(texts(file, path, BLOCK_SIZE), path, by_lines=True):
             found: list[Line] = []
-            lines = text.removeprefix(BYTE_ORDER_MARK if line == 1 else b"").split(b"\n")[:-1]
-            for number, raw in enumerate(lines, line):
+            for number, raw in enumerate(text.removeprefix(BYTE_ORDER_MARK if line == 1 else b"").split(b"\n")[:-1], line):
                 cells = [as_text(cell) for cell in raw.split()]  # as bytes, so that only ASCII blanks separate cells
                 if labelled and len(cells) == 1:
                     raise DataError("expected features, and the label last", path, number)
                 if cells:
                     found.append((as_text(raw.rstrip(b"\r")), ["u" + cell for cell in (cells[:-1] if labelled else cells)], cells[-1] if labelled else None))
             yield found
-            line += len(lines)
 
 
 def sequences(source: Any) -> list[Rows]:
