@@ -35,7 +35,7 @@ class FeatureRows:
     ptr: array.array[int]  # "q"
     label: array.array[int]  # "H"
     weight: array.array[float]  # "d"
-    # "H": the label before, where features are of pairs of labels; a row ascends in (previous, label)
+    # "H": the label before, of pairs of labels; a row ascends in (previous, label). Of single labels it is 0, or left out
     previous: array.array[int] = field(default_factory=lambda: array.array("H"))
 
     @classmethod
@@ -87,13 +87,12 @@ class FeatureRows:
             made.ptr.append(len(made.label))
         return made
 
-    def append(self, name: bytes, features: Features, bigram: bool) -> None:
+    def append(self, name: bytes, features: Features) -> None:
         self.names.intern_bytes(name)
         for previous, label, weight in features:
+            self.previous.append(previous)
             self.label.append(label)
             self.weight.append(weight)
-            if bigram:
-                self.previous.append(previous)
         self.ptr.append(len(self.label))
 
 

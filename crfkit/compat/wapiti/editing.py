@@ -64,7 +64,7 @@ def edited(parts: Parts, changes: Changes) -> Parts:
         if features and bigram and name == plain:
             pairs = pair_table(features, len(parts.labels))
         elif features:
-            (bigrams if bigram else unigrams).append(name, features, bigram)
+            (bigrams if bigram else unigrams).append(name, features)
     return replace(parts, unigrams=unigrams, bigrams=bigrams, pairs=pairs, places=places)
 
 
