@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from crfkit import load, modelfile
 from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.decode.printing import Printer
-from crfkit.errors import CrfkitWarning, FileError, OptionError
+from crfkit.errors import CrfkitWarning, FileError, OptionError, refuse
 from crfkit.replacing import empty_folders_removed, remove_leftovers, replacing, write_texts
 from crfkit.text.compression import without_suffix
 from crfkit.text.reading import Source
@@ -36,20 +36,19 @@ def block_size(nbest: int) -> int:
 def check_use(tagger: Any, options: Mapping[str, Any]) -> None:
     """OptionError for what a tagger, or a parser, has no use for; UnsupportedError for what it cannot say."""
     parses = _parses(tagger)
-    if options["gold"] is not None and not parses:
-        raise OptionError("--gold and --no-gold are for parsers: a tagger keeps the gold labels in its output")
+    refuse((options["gold"] is not None and not parses, "--gold and --no-gold are for parsers: a tagger keeps the gold labels in its output"))
     for name in ("nbest", "verbose", "probability", "posterior"):
         if options[name]:
             tagger.need_probabilities(f"--{name}")
     if options["explain"]:
         tagger.need_labellings("--explain")
-    if options["comments"] and tagger.header["format"] == "conllu":
-        raise OptionError(COMMENTS_OF_CONLLU)
-    if options["fill"] and not parses and tagger.header["label_column"] is None:
-        raise OptionError("--fill needs a model that was trained with --label: others do not know the name of the column that they predict")
-    for name in ("partial", "separator", "fill") if parses else ():
-        if options[name]:
-            raise OptionError(f"--{name} is of no use with a parser, which fills in the columns head and deprel")
+    unnamed = not parses and tagger.header["label_column"] is None
+    of_taggers = ("partial", "separator", "fill") if parses else ()
+    refuse(
+        (options["comments"] and tagger.header["format"] == "conllu", COMMENTS_OF_CONLLU),
+        (options["fill"] and unnamed, "--fill needs a model that was trained with --label: others do not know the name of the column that they predict"),
+        *((options[name], f"--{name} is of no use with a parser, which fills in the columns head and deprel") for name in of_taggers),
+    )
 
 
 def _parses(tagger: Any) -> bool:
