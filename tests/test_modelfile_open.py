@@ -247,6 +247,7 @@ def test_a_map_of_a_file_is_bytes(tmp_path):
         ("U:%x[0,0]\nB\n", {"column_names": ["w", "w"]}, "names of columns are not different names"),
         ("U:const\nB\n", {"column_names": [], "columns": 0}, "names of columns are not different names"),
         ("U:%x[0,0]\nB\n", {"labels": ["X", "Y\t"]}, "a label in the header is empty, or contains a tab"),
+        ("U:%x[0,0]\nB\n", {"attributes": 3}, "the header and the layout have different numbers of attributes"),
         ("U:%x[0,0]\nB\n", {"format": "csv"}, "names an unknown format, 'csv'"),
         ("U:%x[0,0]\nB\n", {"label_column": 2}, "a column of labels that does not exist"),
         ("U:%x[0,0]\nU:%x[0,1]\n", {"column_names": ["w"]}, "uses a column without a name"),
@@ -259,6 +260,16 @@ def test_headers_that_no_model_has(template, changes, message):
     model = crfkit.learn([[["a", "b", "X"], ["c", "d", "Y"]]], template, "perceptron", passes=1)
     with pytest.raises(ModelFileError, match=message):
         crfkit.load(modelfile.dumps({**model.header, **changes}, model.sections))
+
+
+def test_parts_of_two_models_are_none():
+    """An index of more attributes would lead to weights that are not there."""
+    one, two = (crfkit.learn([[[word, "X"], ["c", "Y"]] for word in words], "U:%x[0,0]\nB\n", max_iter=2) for words in ("ab", "abd"))
+    index = {name for name in one.sections if name != "weights" and not name.startswith("layout.")}
+    mixed = {name: (two if name in index else one).sections[name] for name in one.sections}
+    for verify in (True, False):
+        with pytest.raises(ModelFileError, match="the index and the layout have different numbers of attributes"):
+            crfkit.load(modelfile.dumps(one.header, mixed), verify=verify)
 
 
 @pytest.mark.parametrize(

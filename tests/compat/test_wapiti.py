@@ -312,6 +312,8 @@ def test_list_in_place_of_a_name_prints_the_names():
         ("label -m good -c plain", "plain:1: found 2 columns, expected 3 or more: line 3 of the model's template has %x[0,1], and labels stand in the last column"),
         ("dump none", "none: cannot be read: No such file or directory"),
         ("update patch", "--model: update needs a model"),
+        ("train --me -m good lines model", "good: a model of sequences: train it without --me"),
+        ("train --me bare model", "bare:2: expected features, and the label last"),
         ("update -m good patch", "patch:2: the model has no observation 'zz', and an update cannot add any"),
     ],
 )
@@ -322,6 +324,8 @@ def test_messages_of_wapiti(words, message):
     Path("theirs").write_text("#state#0#5#2\n0 0x1.6p-4\n1 0x0p+0\n")
     Path("notes").write_text("# a\nthe D O\n")
     Path("patch").write_text("\nzz\t#\tB\t1\n")
+    Path("bare").write_text("a b X\nY\n")
+    Path("lines").write_text("a b X\n")
     if "good" in words:
         trained("-i", "1", name="good")
     assert run(*words.split(), code=1).stderr.splitlines()[-1] == f"crfkit: error: {message}"

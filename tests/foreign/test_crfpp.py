@@ -155,6 +155,24 @@ def test_a_text_model_may_lack_the_last_line_end(model):
             foreign.read(text[:-cut])
 
 
+def test_weights_may_have_any_form_of_decimals(model):
+    text = crfpp_text.write(foreign.read(model.to_bytes()))
+    before, _, last = text[:-1].rpartition(b"\n")
+    for form in (b"-12.5", b"-125e-1", b"-1.25E+1"):
+        assert crfpp_text.write(foreign.read(before + b"\n" + form + b"\n")) == before + b"\n-12.5000000000000000\n"
+    for form in (b"1_0", b"0x1", b" 1"):
+        with pytest.raises(ModelFileError, match=rf":{text.count(10)}: damaged: expected a weight, found "):
+            foreign.read(before + b"\n" + form + b"\n")
+
+
+def test_the_lines_of_a_template_end_with_a_zero_byte(model):
+    data = bytearray(crfpp.write(foreign.read(model.to_bytes())))
+    at = data.index(TEMPLATE.encode().partition(b"\n")[0])
+    data[at + int.from_bytes(data[at - 4 : at], "little") - 1] = ord("x")
+    with pytest.raises(ModelFileError, match="damaged: the lines of the template do not end with a zero byte"):
+        foreign.read(bytes(data))
+
+
 @given(st.dictionaries(st.binary(min_size=0, max_size=6).filter(lambda name: 0 not in name), st.integers(0, 2**31 - 2), max_size=60))
 def test_the_table_of_names(names):
     from crfkit.foreign.darts import read_names, write_names
@@ -247,6 +265,9 @@ def test_a_model_without_template_needs_one():
     crfkit.learn([[(["U:a"], "X"), (["U:b"], "Y")]] * 3, format="crfsuite").save("ours")
     with pytest.raises(UnsupportedError, match="needs a template"):
         foreign.convert("ours", "theirs", "crfpp")
+    Path("template").write_text("U:%x[0,0]\n")
+    with pytest.raises(UnsupportedError, match=r"^ours: the model has weights of pairs of labels, but its template has no line for them"):
+        foreign.convert("ours", "theirs", "crfpp", "template")
     Path("template").write_text("U:%x[0,0]\nB\n")
     foreign.convert("ours", "theirs", "crfpp", "template")
     assert crfkit.load("theirs").tag([["a"], ["b"]]) == ["X", "Y"]
