@@ -333,6 +333,12 @@ def test_columns_are_found_by_name(tmp_path):
     assert said == "<stdin>:1: the model's template uses column 'word'; the columns are pos token"
 
 
+@pytest.mark.parametrize("option", ["--gold", "--no-gold"])
+def test_gold_labels_are_in_the_output_anyway(run, option):
+    message = "Error: --gold and --no-gold are for parsers: a tagger keeps the gold labels in its output\n"
+    assert run(option, "m", stdin=WORDS, code=2).stderr.endswith(message)
+
+
 def test_attribute_lines(tmp_path):
     model("reals").save("r")
     text = "".join(f"{line}\n\n" for line in (ROOT / "data/reals.test.txt").read_text().strip().split("\n\n"))

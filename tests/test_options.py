@@ -5,6 +5,8 @@ import os
 import pathlib
 import re
 from dataclasses import FrozenInstanceError, fields
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy
 import pytest
@@ -54,6 +56,15 @@ def test_every_option_has_help_and_a_kind():
         assert item.metadata["expected"].kind in (int, float, bool, str, tuple, object, os.PathLike)
     for _, item in FIELDS:
         assert (item.metadata["expected"].kind is str) == (item.metadata["expected"].choices is not None)
+
+
+def test_numbers_of_other_kinds_are_taken_as_python_s_own():
+    """Those that no number of Python's is near to are refused as what they are."""
+    own = options.taken(options.TRAINERS["lbfgs"], {"l2": Fraction(1, 4), "max_iter": numpy.int64(7)})
+    assert (own.l2, type(own.l2), own.max_iter, type(own.max_iter)) == (0.25, float, 7, int)
+    for value in (Fraction(10**400, 3), 10**400, Decimal(1)):
+        with pytest.raises(OptionError, match="^l2: expected a (finite )?number of at least 0, found "):
+            options.taken(options.TRAINERS["lbfgs"], {"l2": value})
 
 
 @given(st.sampled_from(FIELDS + RUNS), anything)

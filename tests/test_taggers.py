@@ -199,6 +199,14 @@ def test_constraints_that_are_none(limits, message):
     assert str(caught.value).startswith(message)
 
 
+def test_constraints_belong_to_the_labels_they_were_made_for():
+    """They are tables of numbers of labels."""
+    limits = constraints_of("auto", model("segmentation").labels)
+    assert Tagger(model("segmentation"), limits).constraints is limits
+    with pytest.raises(DataError, match="^the constraints are on other labels than those of the model$"):
+        Tagger(model("chunking"), limits)
+
+
 def test_labels_of_constraints_hold_blanks_of_other_kinds():
     """As data do: only blanks and tabs stand between columns."""
     labels = ("a\u00a0b", "c\u3000d\x1c")
