@@ -63,7 +63,8 @@ def test_small_weights_are_dropped():
 
 
 def test_weights_are_taken_over_line_by_line():
-    """Of places without a token, of distances, of numbers of children and of comparisons; not of lines that the new template lacks."""
+    """Of places without a token, of distances, of numbers of children and of comparisons; not of lines that the new template lacks, nor of
+    words that the new data lack."""
     lines = ["P1:%=[s0,form,q0,upos]", "P2:%d[s0,s1]", "P3:%x[s1.l,form]", "P5:%v[s0.l]", "P4:%x[s0,form]"]
     first = crfkit.learn(corpus(5, 8), "\n".join(lines), "lookahead", format="conllu", passes=2, average=False)
     weights = {feature[:3]: feature[3] for feature in first.features()}
@@ -74,6 +75,9 @@ def test_weights_are_taken_over_line_by_line():
     again = crfkit.learn(known, template, "lookahead", format="conllu", passes=1, average=False, init=first)
     expected = {name: weight for name, weight in weights.items() if not name[0].startswith("P4")}
     assert {feature[:3]: feature[3] for feature in again.features()} == expected
+    child = next(word for word in words if any(name[0] == f"P3:{word}" for name in weights))
+    fewer = crfkit.learn([rows for rows in known if rows[0][1] != child], template, "lookahead", format="conllu", passes=1, average=False, init=first)
+    assert {feature[:3]: feature[3] for feature in fewer.features()} == {name: weight for name, weight in expected.items() if name[0] != f"P3:{child}"}
     assert {"P1:true", "P1:false", "P1:_B-1", "P2:1", "P2:_B-1", "P3:_B-1", "P5:1", "P5:_B-1"} <= {name[0] for name in expected}
 
 
