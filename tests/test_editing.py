@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from functools import cache
+from itertools import pairwise, product
 
 import pytest
 from commands import crfkit as command
@@ -137,6 +138,18 @@ def test_all_features_of_a_sentence(folder, kind):
     new = apply(trained, changes, folder)
     assert weights_of(new) == weights_of(trained) | changes
     assert new.tagger().score(rows, labels) == sum(times[feature] * weight for feature, weight in changes.items())
+
+
+def test_the_first_pair_of_labels(folder):
+    """A model of sentences of one token has none, though its template has a line for them."""
+    trained, rows = crfkit.learn([[["a", "X"]], [["b", "Y"]]] * 3, "U:%x[0,0]\nB\n", "perceptron", passes=2, average=False), [["a"], ["b"], ["a"]]
+    assert not trained.header["has_tau"]
+    changes = {(None, "Y", "X"): 8.5, (None, "X", "X"): -3.0}
+    new = apply(trained, changes, folder)
+    assert weights_of(new) == weights_of(trained) | changes and new.header == {**trained.header, **counts(new)}
+    for labels in product("XY", repeat=3):
+        change = sum(changes.get((None, *pair), 0.0) for pair in pairwise(labels))
+        assert new.tagger().score(rows, labels) == trained.tagger().score(rows, labels) + change
 
 
 @pytest.mark.parametrize("word", ["a", "new"])

@@ -63,7 +63,7 @@ def test_numbers_of_other_kinds_are_taken_as_python_s_own():
     own = options.taken(options.TRAINERS["lbfgs"], {"l2": Fraction(1, 4), "max_iter": numpy.int64(7)})
     assert (own.l2, type(own.l2), own.max_iter, type(own.max_iter)) == (0.25, float, 7, int)
     for value in (Fraction(10**400, 3), 10**400, Decimal(1)):
-        with pytest.raises(OptionError, match="^l2: expected a (finite )?number of at least 0, found "):
+        with pytest.raises(OptionError, match=r"^l2: expected a (finite )?number of at least 0, found "):
             options.taken(options.TRAINERS["lbfgs"], {"l2": value})
 
 

@@ -203,7 +203,7 @@ def test_constraints_belong_to_the_labels_they_were_made_for():
     """They are tables of numbers of labels."""
     limits = constraints_of("auto", model("segmentation").labels)
     assert Tagger(model("segmentation"), limits).constraints is limits
-    with pytest.raises(DataError, match="^the constraints are on other labels than those of the model$"):
+    with pytest.raises(DataError, match=r"^the constraints are on other labels than those of the model$"):
         Tagger(model("chunking"), limits)
 
 

@@ -157,7 +157,7 @@ def test_a_text_model_may_lack_the_last_line_end(model):
 
 def test_weights_may_have_any_form_of_decimals(model):
     text = crfpp_text.write(foreign.read(model.to_bytes()))
-    before, _, last = text[:-1].rpartition(b"\n")
+    before = text[:-1].rpartition(b"\n")[0]
     for form in (b"-12.5", b"-125e-1", b"-1.25E+1"):
         assert crfpp_text.write(foreign.read(before + b"\n" + form + b"\n")) == before + b"\n-12.5000000000000000\n"
     for form in (b"1_0", b"0x1", b" 1"):
