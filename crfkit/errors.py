@@ -150,7 +150,7 @@ class NotFittedError(UnsupportedError, AttributeError):
     """An estimator was asked before it had a model. Where scikit-learn is loaded, it is also scikit-learn's NotFittedError."""
 
     def __reduce__(self):
-        return not_fitted, (self.message,)
+        return not_fitted, self.args
 
 
 def not_fitted(message: str) -> NotFittedError:

@@ -287,6 +287,10 @@ def test_a_kind_that_wapiti_does_not_know_is_a_crf(kind):
         (b"6:u0:the", b"6:x0:the", "begins with none of u, b and"),
         (b"6:u0:a/b", b"6:u0:the", "a second observation b'u0:the'"),
         (b"10:u0:%x[0,0]", b"10:u0:%z[0,0]", "its patterns cannot be read: patterns:1: "),
+        (b"10:u0:%x[0,0]", b"10:u0\n%x[0,0]", "damaged: a line end in a pattern"),
+        (b"10:u0:%x[0,0]", b"10:u0\0%x[0,0]", "damaged: a line end in a pattern"),
+        (b"0=0x1p+0", b"0=1.2.3", "damaged: '1.2.3' is not a weight"),
+        (b"0=0x1p+0", b"0=0x1p+9999", "damaged: '0x1p\\+9999' is not a weight"),
     ],
 )
 def test_messages(old, new, message):
