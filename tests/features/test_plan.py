@@ -1,8 +1,11 @@
 """The plan of a template: which slots are known by their strings, and which lines imply others, against the definitions."""
 
+from array import array
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
+from features.indexes import built
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -76,3 +79,16 @@ def test_names_of_very_many_lines():
     template = "\n".join([*(f"{name}%x[0,0]" for name in names), *(f"U:%x[0,{i}]/%x[0,{j}]" for i in range(217) for j in range(217))])
     model = crfkit.learn([[[*"a" * 217, label] for label in "XY"]], template, "perceptron", passes=1)
     assert {attribute for attribute, *_ in model.features()} == {"U:a/a", *(name + "a" for name in names)}
+
+
+@pytest.mark.parametrize("order", [*permutations(range(3))])
+@pytest.mark.parametrize("lines", [("U1:%x[0,0] @all", "U1%x[0,1] @observed", "U1:5"), ("U1:%x[0,0]", "U1%x[0,1] @all", "U1:5 @observed"),
+                                   ("U1:%x[0,0] @observed", "U1%x[0,1]", "U1:5 @all")])  # fmt: skip
+def test_of_lines_that_make_the_same_string_the_most_permissive_rule_applies(lines, order):
+    """Lines with other macros, or with none. The same holds for how often it has to occur."""
+    template = Template.parse("\n".join(lines[k] for k in order))
+    builder, _ = built(template, [[["5", ":5", "L"]]])
+    assert list(builder.rules()) == [2]
+    thresholds = [line.partition(" ")[0] + (" @minfreq=4" if "@all" in line else " @minfreq=5") for line in lines]
+    builder, _ = built(Template.parse("\n".join(thresholds[k] for k in order)), [[["5", ":5", "L"]]])
+    assert [list(builder.rules(counts=array("q", [n]))) for n in (3, 4)] == [[0], [1]]
