@@ -6,6 +6,7 @@ import array
 import math
 
 import pytest
+from parser.test_parser import corpus
 from parser.test_parser_files import learned
 
 import crfkit
@@ -44,3 +45,19 @@ def test_each_fault_has_its_message(name, damage, message):
         damage(sections[name])
     with pytest.raises(ModelFileError, match=f": {message}$"):
         crfkit.load(modelfile.dumps(file.header, sections))
+
+
+@pytest.mark.parametrize("value", [math.nan, -math.inf])
+def test_weights_that_are_no_numbers_lead_to_a_tree_all_the_same(value):
+    """Without verification nobody has looked at them, and no action is better than another."""
+    file = modelfile.read(MODEL)
+    sections = {key: array.array(values.format, values) for key, values in file.contents().items()}
+    sections["weights"] = array.array("f", [value]) * len(sections["weights"])
+    parser = crfkit.load(modelfile.dumps(file.header, sections), verify=False)
+    for rows in corpus(5, 8):
+        heads = [head for head, _ in parser.tag(rows)]
+        assert heads.count(0) == 1
+        for word in range(1, len(heads) + 1):
+            for _ in heads:
+                word = word and heads[word - 1]
+            assert word == 0
