@@ -165,6 +165,17 @@ def test_weights_may_have_any_form_of_decimals(model):
             foreign.read(before + b"\n" + form + b"\n")
 
 
+@pytest.mark.parametrize(("number", "message"), [(b"nan", "not a finite number"), (b"-inf", "not a finite number"), (b"1e99", "beyond 3.4e38, ")])
+def test_weights_that_are_none(model, number, message):
+    """Of labels, of pairs of labels, and of attributes with pairs of labels."""
+    text = crfpp_text.write(foreign.read(model.to_bytes()))
+    head, _, weights = text.rpartition(b"\n\n")
+    lines = weights.split(b"\n")
+    for k in range(0, len(lines) - 1, 5):
+        with pytest.raises(ModelFileError, match=f": a weight is {message}"):
+            foreign.load(b"\n".join([head + b"\n", *lines[:k], number, *lines[k + 1 :]]))
+
+
 def test_the_lines_of_a_template_end_with_a_zero_byte(model):
     data = bytearray(crfpp.write(foreign.read(model.to_bytes())))
     at = data.index(TEMPLATE.encode().partition(b"\n")[0])
