@@ -123,6 +123,13 @@ def test_messages_that_nobody_hears_do_not_stop_it(train, progress, stderr, unbu
     assert load("model").labels
 
 
+def test_standard_output_that_is_closed():
+    """As by >&- in a shell."""
+    Path("labelled").write_text("a B-X B-X\n")
+    with start("eval", "labelled", preexec_fn=lambda: os.close(1), stdout=None) as process:
+        assert (process.stderr.read(), process.wait()) == ("crfkit: error: standard output is closed\n", 1)
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
 @pytest.mark.parametrize("quiet", [[], ["-q"]], ids=["", "-q"])
 def test_a_log_on_a_full_disk(train, quiet):
