@@ -58,6 +58,16 @@ def test_zeros_may_be_left_out_of_templates(cell):
     assert cell.encode() in Path("converted").read_bytes()
 
 
+def test_a_cost_factor_that_is_too_large_for_one_weight():
+    """Though not for the others."""
+    run(crf_learn, "-c", "1000", "template", "train", "model")
+    sizes = sorted(abs(weight) for *_, weight in crfkit.load("model").model.features())
+    assert sizes[0] < sizes[-1] / 2 and sizes[-1] > 1.5
+    factor = f"{3.5e38 / sizes[-1]:.9g}"
+    said = run(crf_test, "-c", factor, "-m", "model", "test", code=1).stderr
+    assert said.endswith(f"--cost-factor: {float(factor):g} makes weights that are no longer finite\n")
+
+
 @pytest.mark.parametrize("content", ["", "\n\n"])
 def test_data_without_tokens(content):
     Path("none").write_text(content)

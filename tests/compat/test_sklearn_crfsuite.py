@@ -146,6 +146,14 @@ def test_it_is_shown_as_scikit_learn_shows_its_own():
         assert "verbose=False" in repr(CRF())
 
 
+def test_chunks_are_scored_as_chunks():
+    X, y = [[["a"], ["b"], ["c"]], [["a"], ["c"], ["a"]]], [["B-X", "I-X", "O"], ["B-X", "O", "B-X"]]
+    crf, other = CRF().fit(X, y), [["B-X", "I-X", "O"], ["B-X", "I-X", "B-Y"]]
+    assert crf.predict(X) == y
+    for metric in ("f1", "precision", "recall", "accuracy", "sentence_accuracy"):
+        assert crf.score(X, other, metric) == getattr(crfkit.evaluate(other, y), metric) not in (0, 1)
+
+
 @pytest.mark.parametrize("labels", [["A", ""], "AB", ["A b", "\t"], [b"A", "B"]], ids=repr)
 def test_score_takes_the_labels_that_fit_takes(labels):
     X, y = [[["a"], ["b"]]] * 4, [labels] * 4

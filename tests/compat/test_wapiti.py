@@ -273,6 +273,7 @@ def test_training_ends_when_a_window_of_values_is_flat():
     assert over(falling, objwin=5) == over(falling, stopwin=5) == 14  # the first whose last five are all of the second kind
     assert over(falling, objwin=2) == 11
     assert over([(None, 1.0)] * 3, objwin=2) is None
+    assert (over(falling, objwin=1), over(falling, stopwin=1)) == (None, 1)
 
 
 @pytest.mark.parametrize("name", ["train", "t", "tr", "label", "l", "dump", "d", "update", "u"])
