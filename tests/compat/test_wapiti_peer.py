@@ -153,6 +153,8 @@ def test_single_lines():
     _, peer = wapiti("train", "--me", "-1", "0.01", "-2", "0.1", "-e", "0.00001", "-w", "0", "me", "peer")
     assert re.findall(r"obj=(\S+) +act=(\d+)", log)[-1] == re.findall(r"obj=(\S+) +act=(\d+)", peer)[-1]
     assert re.findall(r"nb .*", log) == re.findall(r"nb .*", peer)
+    ours, theirs = (Path(name).read_bytes().split(b"\n") for name in ("model", "peer"))
+    assert ours[1:6] == theirs[1:6] and b"#rdr#0/0/1" in ours  # columns, labels, number of observations
     for options in ("", "-s", "-n 2 -s", "-p -s -n 2", "-l"):
         assert run("label", "-m", "model", *options.split(), "met").stdout == wapiti("label", "-m", "model", *options.split(), "met")[0]
     done = run("label", "-m", "model", "-c", "me")

@@ -159,7 +159,7 @@ def _parts(corpus: Corpus, weights: array.array[float], header: dict[str, Any], 
     parts = parts_of(build(corpus.layout, weights, corpus.builder, header))
     places = {name: place for place, name in enumerate(observations)}
     if corpus.builder.plan.patterns is None:
-        return replace(parts, places=places, columns=2, pairs=None, options={wapiti.LINE_BY_LINE: True})
+        return replace(parts, places=places, pairs=None, options={wapiti.LINE_BY_LINE: True})
     return replace(parts, places=places, columns=max(corpus.builder.plan.patterns.last_column, 0) + 2)
 
 
