@@ -5,6 +5,7 @@ import gzip
 import json
 import lzma
 import os
+import re
 import subprocess
 import sys
 from functools import partial
@@ -227,6 +228,7 @@ def test_several_files():
     assert run("-l", "a.out", "b.out").stdout.startswith("==> a.out <==\n        & Precision")
     result = run("a.out", "b.out", "--compare", "--shuffles", "99", "--seed", "5")
     assert "b.out against a.out: 99 shuffles of 2 sentences, seed 5\n" in result.stdout
+    assert re.findall(r"(\w+): +[-+][0-9.]+  p = ", result.stdout) == ["precision", "recall", "FB1", "accuracy"]
     assert "              FB1:  +14.29  p = 1.0000\n" in result.stdout
     as_json = json.loads(run("a.out", "b.out", "--compare", "--json").stdout)
     assert [file["correct"] for file in as_json["files"]] == [4, 5]
