@@ -353,3 +353,18 @@ def test_each_window_leaves_out_other_attributes():
 
     assert len(weights(0)) == 2 * 20 and all(weights(0).values())
     assert weights(0) == weights(0) != weights(1)
+
+
+@pytest.mark.filterwarnings("ignore:the loss")
+def test_a_stream_whose_first_window_asks_for_one_rate_has_one(tmp_path):
+    """Where all values are far from zero: what was chosen then makes the same model if it is given."""
+    chance = random.Random(0)
+    centre = [[30 + chance.gauss(0, 1) for _ in range(8)] for _ in range(4)]
+    text = "".join(f"l{k % 4}\t" + "\t".join(f"a{d}:{x + chance.gauss(0, 0.3):.6f}" for d, x in enumerate(centre[k % 4])) + "\n\n" for k in range(1200))
+
+    def learned(**given):
+        return learn(io.BytesIO(text.encode()), None, "adf", format="crfsuite", passes=1, window=400, l2=0.01, log=str(tmp_path / "log"), **given)
+
+    model = learned()
+    (rate,) = {json.loads(line)["rate"] for line in (tmp_path / "log").read_text().splitlines()}
+    assert named_weights(model) == named_weights(learned(rate=rate))
