@@ -73,5 +73,6 @@ cdef void* arena_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil
 cdef void* data_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil
 
 
+cdef object array_of(str form, const void* data, int64_t n)
 cdef object vector(object owner, str form, const void* data, int64_t n)
 cdef int restore_vectors(dict state, dict vectors) except -1

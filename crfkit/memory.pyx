@@ -220,6 +220,16 @@ cdef void bring(BufferC* b, int64_t at, int64_t n) noexcept nogil:
     crfkit_bring(b.file, at, n)
 
 
+cdef object array_of(str form, const void* data, int64_t n):
+    """A copy of n numbers, as an array."""
+    cdef unsigned char[::1] to
+    found = array.array(form, [0]) * n
+    if n:
+        to = memoryview(found).cast("B")
+        memcpy(&to[0], data, to.shape[0])
+    return found
+
+
 cdef class Vector:
     """Numbers that an object owns, as a buffer: nothing is copied, and the object lives as long as the buffer."""
     cdef object owner

@@ -15,7 +15,7 @@ from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, LatticeC, PairC, SentenceC, weight_t
 from crfkit.parser.trees cimport Treebank
-from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, buffer_free, empty_buffer, memset
+from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, array_of, buffer_free, empty_buffer, memset
 from crfkit.template.patterns cimport Patterns
 from crfkit.template.regex cimport Regex
 from crfkit.text.rows cimport Rows
@@ -280,7 +280,7 @@ def value_at(Objective objective not None, const double[::1] cells not None, dou
         w[k] = <weight_t>cells[k]
     objective.bound = bound
     try:
-        return objective.evaluate(w, g), array("d", (<const char*>g)[: n * sizeof(double)])
+        return objective.evaluate(w, g), array_of("d", g, n)
     finally:
         objective.bound, objective.w, objective.g = INFINITY, NULL, NULL
 

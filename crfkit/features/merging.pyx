@@ -12,7 +12,7 @@ import array
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint8_t
 
-from crfkit.memory cimport arena_reserve, memcpy, memset
+from crfkit.memory cimport arena_reserve, array_of, memcpy, memset
 from .builder cimport TableBuilder, check_labels
 from .cells cimport VIEW_CELL, VIEW_EQUAL, View
 from .strings cimport StringTable
@@ -30,7 +30,7 @@ def tables(TableBuilder builder not None) -> dict:
     return {
         "labels": strings_of(builder.label_table),
         "columns": [strings_of(column) for column in builder.columns],
-        "views": [numbers("i", (<View>view).value, (<View>view).n_map) for view in builder.views],
+        "views": [array_of("i", (<View>view).value, (<View>view).n_map) for view in builder.views],
         **attribute_tables(builder),
     }
 
@@ -48,7 +48,7 @@ cdef dict attribute_tables(Features f):
             "keys": rows_of(node.key, node.n if node.key != NULL else 0, 2, node.key_stride),
             "rows": rows_of(node.row, node.n, node.n_slots, node.stride),
         })
-    literals = [{"strings": strings_of(f.literals[i]), "attributes": numbers("i", f.space[i].literal_attr, f.space[i].literal.n)} for i in range(2)]
+    literals = [{"strings": strings_of(f.literals[i]), "attributes": array_of("i", f.space[i].literal_attr, f.space[i].literal.n)} for i in range(2)]
     return {"n": list(f.n_attributes), "nodes": nodes, "literals": literals}
 
 
@@ -109,14 +109,6 @@ def followed(const int32_t[::1] numbers not None, const int32_t[::1] new not Non
 
 # ---------------------------------------------------------------------------------------------- strings
 
-cdef numbers(str form, const void* data, int64_t n):
-    """A copy of n numbers."""
-    found = array.array(form)
-    if n:
-        found.frombytes((<const char*>data)[: n * found.itemsize])
-    return found
-
-
 cdef rows_of(const int32_t* row, int64_t n, int64_t width, int64_t stride):
     """A copy of n rows of numbers."""
     cdef int64_t i
@@ -128,7 +120,7 @@ cdef rows_of(const int32_t* row, int64_t n, int64_t width, int64_t stride):
 
 
 cdef strings_of(StringTable table):
-    return {"offsets": numbers("q", table.c.offset, table.c.n + 1), "bytes": numbers("B", table.c.arena, table.c.n_bytes)}
+    return {"offsets": array_of("q", table.c.offset, table.c.n + 1), "bytes": array_of("B", table.c.arena, table.c.n_bytes)}
 
 
 cdef add_strings(StringTable table, dict strings):

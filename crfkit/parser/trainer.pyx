@@ -24,7 +24,7 @@ import array
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t, uint64_t
 
 from crfkit.loops.numbers cimport isfinite
-from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, restore_vectors, vector
+from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, array_of, restore_vectors, vector
 from crfkit.rng cimport rng_fraction, rng_seed, rng_shuffle
 from .search cimport ActionChoiceC, Search
 from .states cimport LEFT, NOBODY, SHIFT, state_do, state_ended, state_undo
@@ -124,8 +124,7 @@ cdef class ParserTrainer(Arena):
 
     def sentence_order(self) -> list[int]:
         """The order of the sentences in the last pass."""
-        cdef int64_t k
-        return [self.order[k] for k in range(self.data.n_sequences)]
+        return array_of("i", self.order, self.data.n_sequences).tolist()
 
     # ------------------------------------------------------------------------------------------ weights
 

@@ -20,7 +20,7 @@ from crfkit.lattice.lattice cimport Lattice, lattice_load_weights
 from crfkit.loops.numbers cimport fabs, fabsf
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, dataset_sentence
-from crfkit.memory cimport arena_zeros, memcpy, memset, restore_vectors, vector
+from crfkit.memory cimport arena_zeros, array_of, memcpy, memset, restore_vectors, vector
 
 from crfkit.errors import TrainingError
 from crfkit.parallel import in_order
@@ -112,11 +112,7 @@ cdef class Trainer:
 
     def weights(self) -> array.array:
         """A copy of the weights, as they would be stored."""
-        cells = array.array("f", [0.0]) * self.layout.c.n_cells
-        cdef float[::1] view = cells if len(cells) else None
-        if len(cells):
-            memcpy(&view[0], self.w, self.layout.c.n_cells * sizeof(weight_t))
-        return cells
+        return array_of("f", self.w, self.layout.c.n_cells)
 
     cdef dict vectors(self):
         """The buffers of the state by name; see `vector`."""

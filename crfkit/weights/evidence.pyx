@@ -3,7 +3,7 @@
 from libc.stdint cimport uint16_t
 
 from crfkit.data.ambiguity cimport NO_LABEL, labels_seen
-from crfkit.memory cimport arena_reserve, memset
+from crfkit.memory cimport arena_reserve, array_of, memset
 from .history cimport ANY, key_of
 
 import array
@@ -65,9 +65,7 @@ cdef class Evidence(Arena):
 
     def occurrences(self):
         """How often each attribute occurs, as an array of int64."""
-        counts = array.array("q")
-        counts.frombytes((<const char*>self.count)[: self.n * sizeof(int64_t)])
-        return counts
+        return array_of("q", self.count, self.n)
 
     def ambiguity(self):
         """How many attributes occur, and how many with more than one label."""

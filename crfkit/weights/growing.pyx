@@ -150,7 +150,7 @@ cdef class Family(Arena):
         ptr = starts
         for k in range(self.n_borrowed):
             ptr[k + 1] = ptr[k] + self.attribute[self.borrowed[k]].n
-        keys = array.array("I", bytes(4 * max(ptr[self.n_borrowed], 1)))
+        keys = array.array("I", bytes(4 * ptr[self.n_borrowed]))
         out = keys
         for k in range(self.n_borrowed):
             f = self.attribute[self.borrowed[k]].first
@@ -162,7 +162,7 @@ cdef class Family(Arena):
                 n += 1
             if n - ptr[k] > 1:
                 qsort(&out[ptr[k]], <size_t>(n - ptr[k]), sizeof(uint32_t), by_key)
-        return starts, keys[: ptr[self.n_borrowed]]
+        return starts, keys
 
 
 cdef class Growing(Arena):
@@ -270,7 +270,7 @@ cdef class Growing(Arena):
             pairs[<int64_t>(key >> 16) * layout.c.P + (key & 0xFFFF)] = 1
         layout.tell_absent(pairs)
         weights = array.array("f", bytes(4 * layout.c.n_cells))
-        w = weights if layout.c.n_cells else None
+        w = weights
         for family in self.families:
             family.exchange(&layout.c, &w[0] if layout.c.n_cells else NULL, &rank[0], True)
         return layout, weights
@@ -312,10 +312,10 @@ cdef class Growing(Arena):
 
 
 cdef halves(const uint32_t[::1] keys, int shift):
-    """The lower sixteen bits of each."""
+    """Sixteen bits of each, from bit `shift` on."""
     cdef int64_t k
     found = array.array("H", bytes(2 * keys.shape[0]))
-    cdef uint16_t[::1] half = found if keys.shape[0] else None
+    cdef uint16_t[::1] half = found
     for k in range(keys.shape[0]):
         half[k] = <uint16_t>(keys[k] >> shift)
     return found
@@ -325,7 +325,7 @@ cdef places(Family family):
     """The place of each attribute, or -1."""
     cdef int64_t a
     found = array.array("i", bytes(4 * family.n))
-    cdef int32_t[::1] place = found if family.n else None
+    cdef int32_t[::1] place = found
     for a in range(family.n):
         place[a] = family.attribute[a].place
     return found

@@ -44,7 +44,7 @@ def cells(const double[::1] u_weight not None, const double[::1] pairs, int64_t 
     if pairs is not None and pairs.shape[0] != labels * labels:
         raise ValueError(f"{pairs.shape[0]} label pairs of {labels} labels")
     found = array.array("f", bytes(4 * (rich0 + b_weight.shape[0])))
-    cdef float[::1] cell = found if len(found) else None
+    cdef float[::1] cell = found
     for i in range(u_weight.shape[0]):
         cell[i] = single(u_weight[i], rest)
     if pairs is not None:
@@ -66,9 +66,9 @@ def doubles(Layout layout not None, const float[::1] cell not None):
         raise ValueError("weights of another layout")
     layout.verify()
     of_u, of_pairs, of_b = [array.array("d", bytes(8 * n)) for n in (c.u_ptr[c.A], L * L if c.has_tau else 0, c.b_ptr[c.B])]
-    cdef double[::1] u = of_u if c.u_ptr[c.A] else None
-    cdef double[::1] pair = of_pairs if c.has_tau else None
-    cdef double[::1] b = of_b if c.b_ptr[c.B] else None
+    cdef double[::1] u = of_u
+    cdef double[::1] pair = of_pairs
+    cdef double[::1] b = of_b
     for a in range(c.A):
         for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
             u[f] = cell[feature_cell(c, a, f)]

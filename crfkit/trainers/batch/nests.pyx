@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_reserve, arena_zeros, buffer_free, data_reserve, memset
+from crfkit.memory cimport arena_reserve, arena_zeros, array_of, buffer_free, data_reserve, memset
 
 import array
 
@@ -81,9 +81,7 @@ cdef class Survey:
         for a in range(self.n):
             count[a] = self.attribute[a].count
             broken[a] = self.attribute[a].broken
-        members = array.array("i")
-        members.frombytes((<const char*>self.member)[: self.n_members * sizeof(int32_t)])
-        return counts, broken, members
+        return counts, broken, array_of("i", self.member, self.n_members)
 
     def add(self, const int64_t[::1] count not None, const uint8_t[::1] broken not None, const int32_t[::1] member not None):
         """Add the findings of the next part of the data."""

@@ -12,7 +12,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.structs cimport DatasetC, LayoutC, weight_t
-from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, memcpy, memset, vector
+from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, array_of, memcpy, memset, vector
 from crfkit.threads cimport Threads
 from crfkit.weights.cells cimport layout_row, pairs_row
 from crfkit.weights.layout cimport Layout
@@ -109,7 +109,7 @@ cdef class Share(Arena):
             objective.sum_up()
             if objective.given_up:
                 return None
-            losses.frombytes((<const char*>objective.nll)[: objective.n_chunks * sizeof(double)])
+            losses.extend(array_of("d", objective.nll, objective.n_chunks))
             wrong += objective.wrong
             flawed += objective.flawed
             if g != self.g:

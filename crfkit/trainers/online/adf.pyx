@@ -310,7 +310,7 @@ cdef class Adf(CalibratedTrainer):
     def weights(self):
         """A copy of the weights, multiplied by their scales. The rows are left unchanged, so this changes no later bits."""
         cells = OnlineTrainer.weights(self)
-        cdef float[::1] view = cells if len(cells) else None
+        cdef float[::1] view = cells
         cdef weight_t* w = &view[0] if len(cells) else NULL
         with nogil:
             self.carry_scales_out(w)

@@ -12,8 +12,6 @@ The step of a sequence with a weight is that many times as long; for arow, d is.
 Sequences are visited in CRFsuite's order with the rand() of glibc, since the order affects the result.
 """
 
-import array
-
 from libc.stdint cimport int32_t, int64_t, uint32_t
 
 from crfkit.data.dataset cimport Dataset
@@ -21,7 +19,7 @@ from crfkit.loops.numbers cimport fmin, log, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_follow, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport Arena, arena_zeros, memcpy
+from crfkit.memory cimport Arena, arena_zeros, array_of, memcpy
 from crfkit.loops.structs cimport LatticeC, SentenceC
 from crfkit.trainers.base cimport wrong_labels
 from crfkit.trainers.stepwise cimport OnlineTrainer
@@ -84,9 +82,8 @@ cdef class Orders(Arena):
 def shuffled(int32_t n):
     """The numbers below n, as an array, in the first order that a program draws."""
     cdef Orders orders = Orders(n)
-    cdef int64_t k
     orders.draw()
-    return array.array("i", [orders.last[k] for k in range(n)])
+    return array_of("i", orders.last, n)
 
 
 cdef class CrfsuiteTrainer(AveragedTrainer):

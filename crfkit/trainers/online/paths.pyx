@@ -163,7 +163,7 @@ cdef class AveragedTrainer(OnlineTrainer):
     def weights(self):
         """A copy of the weights that would be stored: the average, or the last ones."""
         cells = OnlineTrainer.weights(self)
-        cdef float[::1] view = cells if len(cells) else None
+        cdef float[::1] view = cells
         cdef int64_t k, n = self.instants()
         if self.u != NULL and n:
             for k in range(self.layout.c.n_cells):
