@@ -62,7 +62,7 @@ cdef class Threads:
     """The caller and some other threads, which wait for it as long as this lives."""
 
     def __init__(self, int others):
-        self.others, self.seats = others, []
+        self.others = others
         self.start()
 
     cdef int start(self) except -1:

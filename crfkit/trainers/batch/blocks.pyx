@@ -41,20 +41,17 @@ cdef class Occurrences:
         cdef:
             const int64_t* row = data.c.b_ptr if rich else data.c.u_ptr
             const int32_t* id = data.c.b_id if rich else data.c.u_id
-            const float* given = NULL       # rich attributes have no values
+            const float* given = NULL if rich else data.c.u_val     # rich attributes have no values
+            bint valued = given != NULL
             int64_t s, t, u, k
             int64_t* ptr
             int32_t* token
             float* value = NULL
-            bint valued
         if data.c.n_tok > 0x7FFFFFFF:
             raise TrainingError("sbcd takes at most 2,147,483,647 tokens")
-        if not rich:
-            given = data.c.u_val
         self.ptr = ptr = <int64_t*>arena_zeros(self, <int64_t>n + 2, sizeof(int64_t))
         if row == NULL or n == 0:
             return
-        valued = given != NULL
         ptr += 1    # counts, then starts; filling the rows moves each start to its end
         for s in range(data.c.n_seq):
             for t in range(data.c.seq_ptr[s] + rich, data.c.seq_ptr[s + 1]):

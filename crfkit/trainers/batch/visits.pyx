@@ -25,18 +25,16 @@ def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) 
         int64_t t, u, entries = 0, cells = 0, nests = 0
         int32_t a, slot
         int32_t[::1] count = array.array("i", bytes(4 * (layout.c.A + 1)))
-        int64_t[::1] made_by = array.array("q", [0])
-        int32_t[::1] within = array.array("i")
-        int32_t[::1] held
-        bint nested = data.nesting is not None and c.u_val == NULL
-    if nested:
-        made_by, within = data.nesting[0], array.array("i", data.nesting[1])
-    held = array.array("i", bytes(4 * (within.shape[0] + 1)))      # 1 + the last token at which the slot is a nest
+        int64_t[::1] made_by
+        int32_t[::1] within
+        int32_t[::1] held               # 1 + the last token at which the slot is a nest
+    made_by, slots = data.nesting if data.nesting is not None and c.u_val == NULL else (array.array("q", [-1]) * layout.c.A, [])
+    within, held = array.array("i", slots), array.array("i", [0]) * len(slots)
     holds = {slot for slot in within if slot >= 0}
     for u in range(c.u_ptr[c.n_tok]):
         count[c.u_id[u]] += 1
     for a in range(layout.c.A):
-        if nested and made_by[a] in holds and count[a] >= OFTEN:
+        if made_by[a] in holds and count[a] >= OFTEN:
             nests += 1
             count[a] = -1
     for t in range(c.n_tok):
@@ -46,7 +44,7 @@ def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) 
                 held[made_by[a]] = <int32_t>(t + 1)
         for u in range(c.u_ptr[t], c.u_ptr[t + 1]):
             a = c.u_id[u]
-            slot = <int32_t>made_by[a] if nested else -1
+            slot = <int32_t>made_by[a]
             if slot >= 0 and within[slot] >= 0 and held[within[slot]] == t + 1:
                 continue
             if count[a] < 0 or a < layout.c.H:

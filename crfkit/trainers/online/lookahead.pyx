@@ -58,7 +58,7 @@ cdef class Lookahead(AveragedTrainer):
                 self.search.forget(t + 1)
             self.decisions += 1
 
-    cdef int prefer(self, const SentenceC* sent, const ChoiceC* choice, double gain) noexcept nogil:
+    cdef void prefer(self, const SentenceC* sent, const ChoiceC* choice, double gain) noexcept nogil:
         """w += gain * (features of the leaf `right` - those of the leaf `wrong`)."""
         cdef:
             const uint16_t* right = self.right
@@ -92,7 +92,7 @@ cdef class Lookahead(AveragedTrainer):
             a2, a = a, right[k]
             b2, b = b, wrong[k]
 
-    cdef int change_pair(self, int32_t i, int32_t j, double by) noexcept nogil:
+    cdef void change_pair(self, int32_t i, int32_t j, double by) noexcept nogil:
         cdef int64_t k = <int64_t>i * self.layout.c.P + j, cell = self.layout.c.tau0 + k
         cdef double was
         if self.layout.c.tau_mask[k]:
@@ -100,7 +100,7 @@ cdef class Lookahead(AveragedTrainer):
             change(self.w, self.u, self.decisions, cell, by)
             self.search.note_pair(i, j, self.w[cell] - was)
 
-    cdef int change_history(self, int32_t b, int32_t before, int32_t previous, int32_t label, double by) noexcept nogil:
+    cdef void change_history(self, int32_t b, int32_t before, int32_t previous, int32_t label, double by) noexcept nogil:
         cdef int64_t cell = layout_history_cell(&self.layout.c, b, before, previous, label)
         cdef double was
         if cell >= 0:
