@@ -264,7 +264,7 @@ cdef class Growing(Arena):
             for k in range(family.n_borrowed):
                 family.attribute[family.borrowed[k]].place = <int32_t>k
         (u_ptr, u_key), (b_ptr, b_key), (_, plain) = [family.lists(rank) for family in self.families]
-        layout = Layout(labels, self.has_tau, hot, u_ptr, halves(u_key, 0), b_ptr, halves(b_key, 16), halves(b_key, 0))
+        layout = Layout(labels, self.has_tau, hot, u_ptr, labels_of(u_key, 0), b_ptr, labels_of(b_key, 16), labels_of(b_key, 0))
         pairs = bytearray(<int64_t>labels * layout.c.P)
         for key in plain:
             pairs[<int64_t>(key >> 16) * layout.c.P + (key & 0xFFFF)] = 1
@@ -311,13 +311,13 @@ cdef class Growing(Arena):
         return self.layout_of(rank, False)
 
 
-cdef halves(const uint32_t[::1] keys, int shift):
-    """Sixteen bits of each, from bit `shift` on."""
+cdef labels_of(const uint32_t[::1] keys, int shift):
+    """The label in sixteen bits of each key."""
     cdef int64_t k
     found = array.array("H", bytes(2 * keys.shape[0]))
-    cdef uint16_t[::1] half = found
+    cdef uint16_t[::1] label = found
     for k in range(keys.shape[0]):
-        half[k] = <uint16_t>(keys[k] >> shift)
+        label[k] = <uint16_t>(keys[k] >> shift)
     return found
 
 

@@ -37,7 +37,7 @@ cdef struct ShareC:         # what is taken from a label or a pair of labels of 
 
 cdef inline void add_share(Paths self, int32_t prev, int32_t label, double amount) noexcept nogil:
     """Add to the amount of a label pair (prev is 0 where single labels are counted), and list the pair if the amount was zero.
-    A pair may be listed twice, if its amount became zero in between: `take_shares` leaves zeros."""
+    A pair may be listed twice, if its amount became zero in between."""
     cdef double* total = self.amounts + (prev * self.P + label)
     cdef ShareC* share = (<ShareC*>self.shares.data) + self.n
     if total[0] == 0:
@@ -46,16 +46,25 @@ cdef inline void add_share(Paths self, int32_t prev, int32_t label, double amoun
     total[0] += amount
 
 
-cdef void take_shares(Paths self) noexcept nogil:
-    """Move the amounts into the listed pairs; those with a nonzero one stay listed."""
+cdef inline void list_shares(Paths self, const SentenceC* sent, const uint16_t* paths, const double* probability, int64_t n, double gain, int64_t t,
+                      bint pairs) noexcept nogil:
+    """List the labels at position t, or the pairs with the labels before them, that gain on the true path or lose on the n others: each once,
+    with the sum over all paths."""
     cdef:
         ShareC* share = <ShareC*>self.shares.data
+        const uint16_t* label = sent.label + t
         double* amount
-        int32_t k, left = 0
-    for k in range(self.n):
-        amount = self.amounts + (share[k].prev * self.P + share[k].label)
+        int64_t k
+        int32_t q, left = 0
+    self.n = 0
+    add_share(self, (label - 1)[0] if pairs else 0, label[0], gain)
+    for k in range(n):
+        label = paths + k * sent.T + t
+        add_share(self, (label - 1)[0] if pairs else 0, label[0], -gain * probability[k])
+    for q in range(self.n):
+        amount = self.amounts + (share[q].prev * self.P + share[q].label)
         if amount[0] != 0:
-            share[left] = ShareC(share[k].prev, share[k].label, amount[0])
+            share[left] = ShareC(share[q].prev, share[q].label, amount[0])
             amount[0] = 0
             left += 1
     self.n = left
@@ -87,32 +96,24 @@ cdef class Paths:
         cdef:
             const LayoutC* layout = &trainer.layout.c
             weight_t* w = trainer.out
-            int64_t t, k, u, T = sent.T
+            int64_t t, k, u
             int32_t q
             double by, when = trainer.steps
             bint before = True, here, any_change = False, in_step = trainer.pairs_known and trainer.batch == 1
             ShareC* shares
         arena_reserve(self, &self.shares, n + 1, sizeof(ShareC))
         shares = <ShareC*>self.shares.data
-        for t in range(T):
+        for t in range(sent.T):
             here = all_agree(sent, t, paths, n)
             if not here:
                 any_change = True
-                self.n = 0
-                add_share(self, 0, sent.label[t], gain)
-                for k in range(n):
-                    add_share(self, 0, paths[k * T + t], -gain * probability[k])
-                take_shares(self)
+                list_shares(self, sent, paths, probability, n, gain, t, False)
                 for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
                     by = sent.u_val[u] if sent.u_val != NULL else 1.0
                     for q in range(self.n):
                         change(w, late, when, layout_cell(layout, sent.u_id[u], shares[q].label), by * shares[q].amount)
             if t > 0 and not (here and before) and (layout.has_tau or sent.b_ptr != NULL):
-                self.n = 0
-                add_share(self, sent.label[t - 1], sent.label[t], gain)
-                for k in range(n):
-                    add_share(self, paths[k * T + t - 1], paths[k * T + t], -gain * probability[k])
-                take_shares(self)
+                list_shares(self, sent, paths, probability, n, gain, t, True)
                 if layout.has_tau:
                     for q in range(self.n):
                         k = shares[q].prev * self.P + shares[q].label
