@@ -140,11 +140,8 @@ cdef class Objective:
         cdef:
             LatticeC* lat = &worker.lattice.c
             const LayoutC* layout = &self.layout.c
-            SentenceC sent
-            VisitsC visits
-            int64_t c, s, wrong
+            int64_t c, s
             double nll, lost = 0
-            bint sound
         if self.w == NULL or worker.lattice is None:
             raise ValueError("no share of work at hand")
         with nogil:
@@ -157,19 +154,8 @@ cdef class Objective:
                     break
                 nll = 0
                 for s in range(self.chunk[c], self.chunk[c + 1]):
-                    sent = dataset_sentence(&self.data.c, s)
-                    visits = self.visits.of(self.data.c.seq_ptr[s])
-                    worker.lattice.reserve(layout, &sent)
-                    K.score_visits(layout, &visits, self.w, self.nests.sums, &sent, lat)
-                    if self.counts:
-                        wrong = wrong_labels(lat, &sent, worker.path)
-                        worker.wrong += wrong
-                        worker.flawed += wrong > 0
-                    sound = add_sequence(worker, layout, &visits, &sent, &nll)
-                    if sound and self.data.possible is not None and self.data.possible.restrict(lat, sent.label, self.data.c.seq_ptr[s]):
-                        sent.weight = -sent.weight
-                        sound = add_sequence(worker, layout, &visits, &sent, &nll)
-                    if not sound or lost + nll > self.bound:    # no sequence lowers the sum, so the rest need not be looked at
+                    # no sequence lowers the sum, so the rest need not be looked at if it is too large
+                    if not add_sequence(self, worker, s, &nll) or lost + nll > self.bound:
                         self.given_up = 1
                     if self.given_up:
                         break
@@ -221,8 +207,30 @@ cdef void complete(Objective objective, int part) noexcept nogil:
     objective.w_squares[part], objective.g_squares[part] = K.dot_floats(n, w, w), K.dot_doubles(n, g, g)
 
 
-cdef bint add_sequence(Worker worker, const LayoutC* layout, const VisitsC* visits, const SentenceC* sent, double* nll) noexcept nogil:
-    """Add a scored sequence to the likelihood and to its gradient. False if a sum is not finite."""
+cdef bint add_sequence(Objective objective, Worker worker, int64_t s, double* nll) except -1 nogil:
+    """Add a sequence to the likelihood and to its gradient. False if a sum is not finite."""
+    cdef:
+        const LayoutC* layout = &objective.layout.c
+        LatticeC* lat = &worker.lattice.c
+        SentenceC sent = dataset_sentence(&objective.data.c, s)
+        int64_t first = objective.data.c.seq_ptr[s], wrong
+        VisitsC visits = objective.visits.of(first)
+    worker.lattice.reserve(layout, &sent)
+    K.score_visits(layout, &visits, objective.w, objective.nests.sums, &sent, lat)
+    if objective.counts:
+        wrong = wrong_labels(lat, &sent, worker.path)
+        worker.wrong += wrong
+        worker.flawed += wrong > 0
+    if not add_scored(worker, layout, &visits, &sent, nll):
+        return False
+    if objective.data.possible is None or not objective.data.possible.restrict(lat, sent.label, first):
+        return True
+    sent.weight = -sent.weight
+    return add_scored(worker, layout, &visits, &sent, nll)
+
+
+cdef bint add_scored(Worker worker, const LayoutC* layout, const VisitsC* visits, const SentenceC* sent, double* nll) noexcept nogil:
+    """The same with the scores that stand in the lattice."""
     cdef LatticeC* lat = &worker.lattice.c
     if K.forward_backward(lat) != 0:
         return False
