@@ -41,7 +41,7 @@ cdef class Occurrences:
         cdef:
             const int64_t* row = data.c.b_ptr if rich else data.c.u_ptr
             const int32_t* id = data.c.b_id if rich else data.c.u_id
-            const float* given = NULL if rich else data.c.u_val     # rich attributes have no values
+            const float* given = <const float*>NULL if rich else data.c.u_val     # rich attributes have no values
             bint valued = given != NULL
             int64_t s, t, u, k
             int64_t* ptr
