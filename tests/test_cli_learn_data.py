@@ -334,3 +334,18 @@ def test_development_data_without_a_column(train):
     (train.parent / "dev").write_text("word B-NP\n")
     said = error("learn", "-q", "--dev", "dev", "template", "train", "model")
     assert said.startswith("dev:1: ")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("passes: 5.7", "config:1: passes: expected a whole number of at least 1, found 5.7"),
+        ("passes: true", "config:1: passes: expected a whole number of at least 1, found True"),
+        ("l2: true", "config:1: l2: expected a number of at least 0, found True"),
+        ("l2: '0.5x'", "config:1: l2: expected a number of at least 0, found '0.5x'"),
+    ],
+)
+def test_numbers_in_config_files_are_not_rounded(train, line, message):
+    """Only what YAML takes for a text is read as a number."""
+    (train.parent / "config").write_text(line + "\n")
+    assert error("learn", "-a", "sgd", "--config", "config", "template", "train", "model").startswith(message)
