@@ -140,17 +140,17 @@ def test_owlqn_takes_over_where_the_ascent_is_stuck():
     assert end(trainer)[-1] < 9000 and not trainer.ascends  # the optimum is near 8070; the ascent ends at 121,019
 
 
-@pytest.mark.parametrize("sequences", [1, 5])
-def test_an_ascent_that_leads_nowhere_leaves_no_trace(sequences):
+@pytest.mark.parametrize(("n", "sequences"), [(2, 5), (3, 1), (3, 5), (4, 1), (5, 1), (7, 5)])
+def test_an_ascent_that_leads_nowhere_leaves_no_trace(n, sequences):
     """Where its steps are so much too long that zero weights stay the best, OWL-QN begins with them, as it does alone. It began at a thousand
     times their objective, and ended far above the optimum."""
     random, samples = Random(5), []
     for _ in range(sequences):
-        labels = [t // 3 % 3 for t in range(30_000 // sequences)]
+        labels = [t // 3 % n for t in range(30_000 // sequences)]
         samples.append(Sample(labels, [[(random.randrange(50), 1.0)] for _ in labels], [[] for _ in labels]))
-    built = Built(Corpus(samples, 3, 50, u_all=set(range(50)), tau_all=True))
+    built = Built(Corpus(samples, n, 50, u_all=set(range(50)), tau_all=True))
     trainer, alone = trainer_of("owlqn", built, l1=0.4), trainer_of("owlqn", built, l1=0.4, warm_up=0)
-    assert trainer.run_pass()["objective"] == pytest.approx(30_000 * log(3)) and trainer.ascends
+    assert trainer.run_pass()["objective"] == pytest.approx(30_000 * log(n)) and trainer.ascends
     for _ in range(2):
         assert trainer.run_pass()["objective"] == alone.run_pass()["objective"]
     assert trainer.weights() == alone.weights()

@@ -22,7 +22,7 @@ from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
-from crfkit.loops.numbers cimport INFINITY, fabs, fmax, isfinite, log, sqrt
+from crfkit.loops.numbers cimport INFINITY, fabs, fmax, isfinite, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_zeros, memcpy
 from crfkit.loops.structs cimport weight_t
@@ -139,7 +139,7 @@ cdef class Owlqn(QuasiNewton):
             self.exchange()
             self.f, self.objective.wrong, self.objective.flawed = best, wrong, flawed
         self.check()
-        if self.ascended > PASSES and not self.f < self.data.weight * log(<double>self.layout.c.L):     # the objective at zero weights
+        if self.ascended > PASSES and self.sum_of_parts(SIZES) == 0:    # nothing is better than zero weights yet
             return self.give_up(should_stop)
         if self.ascent.screened or self.f - self.ascent.entropy_of_all() <= NEAR * self.f:
             self.bound = fmax(self.bound, self.ascent.bound())
