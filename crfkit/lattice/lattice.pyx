@@ -56,11 +56,22 @@ def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes) ->
 
 def bytes_of_tables(Layout layout not None, bint summed) -> int:
     """Memory for the tables of all pairs of labels of one thread, with weights that change all the time (`list_features`). Of lists, only the
-    searches of best paths touch some: single scores, and how often paths have which pairs."""
-    cdef int64_t table = <int64_t>layout.c.L * layout.c.P * sizeof(double)
-    if layout.c.n_pairs > most_pairs(layout.c.L, AUTO, summed and layout.c.B == 0):
-        return 5 * table
-    return 0 if summed or layout.c.n_pairs == 0 else 2 * table
+    searches of best paths touch some: single scores, which steps with rich attributes need, too, and how often paths have which pairs."""
+    cdef:
+        const LayoutC* c = &layout.c
+        int64_t table = <int64_t>c.L * c.P * sizeof(double)
+        bint scores = (c.n_pairs > 0 or c.P > c.L) and not (summed and c.B == 0)    # whose padding is written, too
+        bint counts = (c.n_pairs > 0 or c.B > 0) and not summed
+    return (scores + counts if is_listed(c, AUTO, summed) else 5) * table
+
+
+cdef inline bint places_fit(const LayoutC* layout) noexcept nogil:
+    return <int64_t>layout.L * layout.P <= LARGEST_CELL
+
+
+cdef inline bint is_listed(const LayoutC* layout, Recursions form, bint summed) noexcept nogil:
+    """Whether the pairs of labels that are features are so few that the shared step is a list of them (`list_features`)."""
+    return places_fit(layout) and layout.n_pairs <= most_pairs(layout.L, form, summed and layout.B == 0)
 
 
 cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale) noexcept nogil:
@@ -157,8 +168,9 @@ cdef void forbid_steps(LatticeC* lat, double* matrix, const uint8_t* transitions
 cdef class Lattice:
     """Owner of the arrays of one LatticeC. At first the score of each step is zero."""
 
-    def __cinit__(self, int32_t labels):
-        cdef int64_t matrix, i, j
+    def __cinit__(self, int32_t labels, bint listing=False):
+        """`listing`: `list_features` comes next."""
+        cdef int64_t matrix
         cdef LatticeC* lat = &self.c
         if not 1 <= labels <= 65535:
             raise ValueError(f"a lattice needs 1 to 65,535 labels, not {labels}")
@@ -173,9 +185,8 @@ cdef class Lattice:
         lat.pair = <double*>arena_zeros(self, matrix, sizeof(double))
         lat.tops = <double*>arena_zeros(self, lat.P, sizeof(double))
         lat.unfolded = <double*>arena_zeros(self, <int64_t>lat.L * max(lat.P, 64), sizeof(double))
-        for i in range(labels):
-            for j in range(labels, lat.P):
-                lat.shared.score[i * lat.P + j] = -INFINITY
+        if not listing:     # which knows whether single scores are needed at all
+            pad_scores(lat)
         self.most = -1
 
     cdef int list_pairs(self, str recursions) except -1:
@@ -194,9 +205,7 @@ cdef class Lattice:
         cdef EdgeC* shared = &self.c.shared
         cdef int64_t n = layout.n_pairs
         cdef Recursions form = recursions_of(recursions)
-        cdef bint places_fit = <int64_t>layout.L * layout.P <= LARGEST_CELL
-        summed = summed and layout.B == 0
-        self.c.counted = places_fit and n <= most_pairs(layout.L, form, summed)
+        self.c.counted = is_listed(layout, form, summed)
         if self.c.counted:
             self.most = most_pairs(layout.L, form)
             reserve_lists(self, n)
@@ -204,10 +213,12 @@ cdef class Lattice:
             list_sums(self)
             arena_reserve(self, &self.counts, crfkit_most_places(layout.L, n), sizeof(double))
             self.c.counts = <double*>self.counts.data
-            if summed:      # single scores, which lie far apart in a matrix, are never needed
+            if summed and layout.B == 0:    # single scores, which lie far apart in a matrix, are never needed
                 shared.score = NULL
-        elif form == AUTO and places_fit and 0 < n <= <int64_t>layout.L * layout.L // 4:
+        elif form == AUTO and places_fit(layout) and 0 < n <= <int64_t>layout.L * layout.L // 4:
             list_places(self, layout, n)
+        if shared.score != NULL:
+            pad_scores(&self.c)
 
     cdef int reserve(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil:
         """Reserve room for a sequence, and choose the form of each of its steps. To be called before score and, where steps are
@@ -243,6 +254,14 @@ cdef class Lattice:
         lat.T, lat.n_own = T, 0
         for t in range(1, T):
             lat.edge[t] = &lat.shared
+
+
+cdef void pad_scores(LatticeC* lat) noexcept nogil:
+    """The padding of the shared step's single scores; it lies all over the table, which takes memory from then on."""
+    cdef int64_t i, j
+    for i in range(lat.L):
+        for j in range(lat.L, lat.P):
+            lat.shared.score[i * lat.P + j] = -INFINITY
 
 
 cdef int reserve_matrices(Lattice lattice) except -1 nogil:

@@ -49,7 +49,7 @@ cdef class OnlineTrainer(Trainer):
         cdef int64_t s
         if data.c.n_seq > 0x7FFFFFFF:
             raise TrainingError("online trainers take at most 2,147,483,647 sequences")
-        self.lattice, self.path = Lattice(layout.c.L), <uint16_t*>arena_zeros(self, data.c.longest, sizeof(uint16_t))
+        self.lattice, self.path = Lattice(layout.c.L, listing=True), <uint16_t*>arena_zeros(self, data.c.longest, sizeof(uint16_t))
         self.batch = getattr(options, "batch_size", 1)
         self.threads = threads if self.lock_free and self.batch == 1 else 1
         self.workers = []

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from array import array
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,10 @@ from commands import BATCH, crfkit, error, limit, plain_build, write_part
 from workers import use_local_workers
 
 from crfkit import options
+from crfkit.lattice.lattice import bytes_of_tables
 from crfkit.learning.memory import in_use
 from crfkit.values import size
+from crfkit.weights.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
@@ -116,15 +119,22 @@ def test_the_estimate_where_steps_with_features_are_lists(algorithm, tmp_path):
 @pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
 @plain_build
-@pytest.mark.parametrize("template", ["U:%x[0,0]\n", "U:%x[0,0]\nB\n"])
-@pytest.mark.parametrize("algorithm", ["perceptron", "lookahead", "sapo", "sgd", "lbfgs"])
-def test_the_estimate_with_thousands_of_labels(algorithm, template, tmp_path):
-    """Of which no pair is a feature, or few are: hardly any of the tables of all pairs is touched."""
-    text = "".join(f"w{(n * n) % 997} l{n % 2000}\n" + "\n" * (n % 10 == 9) for n in range(4000))
+@pytest.mark.parametrize("template", ["U:%x[0,0]\n", "U:%x[0,0]\nB\n", "U:%x[0,0]\nB:%x[0,0]\n"])
+@pytest.mark.parametrize(("algorithm", "labels"), [*((name, 2000) for name in ("perceptron", "lookahead", "sapo", "sgd", "lbfgs")), ("perceptron", 4001), ("sgd", 4001)])
+def test_the_estimate_with_thousands_of_labels(algorithm, labels, template, tmp_path):
+    """Of which no pair is a feature, or few are: hardly any of the tables of all pairs is touched. 4,001 labels need padding in each row."""
+    text = "".join(f"w{(n * n) % 997} l{n % labels}\n" + "\n" * (n % 10 == 9) for n in range(2 * labels))
     (tmp_path / "train").write_text(text)
     (tmp_path / "template").write_text(template)
     chosen = {"rate": 0.1} if hasattr(options.TRAINERS[algorithm], "rate") else {}
     assert near(*estimate_and_peak(tmp_path / "train", tmp_path / "template", algorithm, threads=1, **chosen, **limit(algorithm, 2)))
+
+
+def test_tables_whose_places_are_too_large_for_lists():
+    """Places in lists have 32 bits: with more labels than these tell apart, all tables are in use, though no pair is a feature."""
+    for labels, tables in ((46_336, 0), (46_344, 5)):
+        layout = Layout(labels, False, 0, array("q", [0]), array("H"), array("q", [0]), array("H"), array("H"))
+        assert bytes_of_tables(layout, True) == tables * 8 * labels**2
 
 
 def test_sizes_have_binary_units():

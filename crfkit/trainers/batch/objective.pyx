@@ -86,7 +86,7 @@ cdef class Objective:
         self.workers = []
         for k in range(threads):
             worker = Worker()
-            worker.lattice, worker.path = Lattice(layout.c.L), <uint16_t*>arena_zeros(worker, data.c.longest, sizeof(uint16_t))
+            worker.lattice, worker.path = Lattice(layout.c.L, listing=True), <uint16_t*>arena_zeros(worker, data.c.longest, sizeof(uint16_t))
             worker.lattice.list_features(&layout.c, recursions, True)
             worker.lattice.c.quantum = quantum
             worker.lattice.c.quanta, worker.lattice.c.cold_quanta = self.quanta, cold_quanta
