@@ -1,5 +1,7 @@
 """What may be tagged from Python: rows that do not fit, arrays, iterators, labels."""
 
+import re
+
 import numpy
 import pytest
 from liars import liar
@@ -148,3 +150,19 @@ def test_items_without_order_are_no_sentence():
             tagger.tag_many([sentence] * 2)
         with pytest.raises(DataError, match=r"found .*, expected a sentence: a list of rows"):
             tagger.tag(sentence)
+
+
+class Lookup:
+    """Answers to some keys; nobody knows how many there are."""
+
+    def __getitem__(self, key):
+        return {"w": "a"}[key]
+
+
+@pytest.mark.parametrize("value", [Lookup(), re.match("a", "a")])
+def test_what_has_no_length_has_no_indexes(value):
+    tagger = crfkit.learn([[({"w": "a"}, "A"), ({"w": "b"}, "B")]], format="crfsuite", max_iter=2).tagger()
+    with pytest.raises(DataError, match=r"found .*, expected a sentence: a list of rows"):
+        tagger.tag(value)
+    with pytest.raises(DataError, match=r"token 1: found .*, expected a list of attributes"):
+        tagger.tag([value])
