@@ -12,7 +12,16 @@ from crfkit.errors import OptionError, refuse
 from crfkit.modelbytes import held
 from crfkit.replacing import refuse_overwriting, write_lines
 
-from .common import HELP_FLAGS, PATH, Integer, debug_option, is_given, standard_output, usage_errors, write_output
+from .common import (
+    HELP_FLAGS,
+    PATH,
+    Integer,
+    debug_option,
+    is_given,
+    standard_output,
+    usage_errors,
+    write_output,
+)
 
 
 @click.command("dump", context_settings=HELP_FLAGS)

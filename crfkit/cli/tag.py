@@ -19,7 +19,19 @@ from crfkit.text.opening import is_compressed
 from crfkit.text.reading import Source
 from crfkit.values import shown
 
-from .common import HELP_FLAGS, PATH, Hinting, Integer, Text, debug_option, is_given, note, offer, opened, usage_errors
+from .common import (
+    HELP_FLAGS,
+    PATH,
+    Hinting,
+    Integer,
+    Text,
+    debug_option,
+    is_given,
+    note,
+    offer,
+    opened,
+    usage_errors,
+)
 
 if TYPE_CHECKING:
     from crfkit.cluster.crew import Transport
