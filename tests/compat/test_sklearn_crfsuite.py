@@ -107,8 +107,9 @@ def test_a_file_whose_descriptor_was_closed_stays(library):
     """Programs close it, as each model of sklearn-crfsuite keeps one open, and go on with the file."""
     module = pytest.importorskip(library)
     crf = module.CRF().fit([ITEMS], [LABELS])
-    path = crf.modelfile.name
-    os.close(crf.modelfile.fd)
+    path, descriptor = crf.modelfile.name, crf.modelfile.fd
+    assert crf.modelfile.fd == descriptor  # there is one
+    os.close(descriptor)
     del crf
     gc.collect()
     assert list(module.CRF(model_filename=path).predict([ITEMS])[0]) == LABELS

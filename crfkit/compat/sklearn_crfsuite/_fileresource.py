@@ -20,6 +20,7 @@ class FileResource:
         self.keep_tempfiles = keep_tempfiles
         self._path, self.content = path, content
         self._deletion: weakref.finalize[[str], FileResource] | None = None
+        self._fd: int | None = None
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """What was pickled here, or by sklearn-crfsuite: it has no bytes of a model in the user's own file."""
@@ -38,13 +39,15 @@ class FileResource:
 
     @property
     def fd(self) -> int:
-        """A descriptor of the temporary file, for the caller to close. The file then stays: sklearn-crfsuite does not delete it
+        """The descriptor of the temporary file, for the caller to close. The file then stays: sklearn-crfsuite does not delete it
         either, once its descriptor is closed."""
         if not self.auto or self.name is None:
             raise AttributeError("only a temporary file has a descriptor")
-        if self._deletion is not None:
-            self._deletion.detach()
-        return os.open(self.name, os.O_RDWR)
+        if self._fd is None:
+            self._fd = os.open(self.name, os.O_RDWR)
+            if self._deletion is not None:
+                self._deletion.detach()
+        return self._fd
 
     def ensure_name(self) -> None:
         """Write the file now."""
@@ -54,7 +57,7 @@ class FileResource:
         """Delete the temporary file. The model stays in memory, and reading `name` writes it again."""
         if self._deletion is not None:
             self._deletion()
-            self._path = self._deletion = None
+            self._path = self._deletion = self._fd = None
 
     def refresh(self) -> None:
         """Write a temporary file anew, under another name."""
