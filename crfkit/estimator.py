@@ -124,7 +124,7 @@ class CRF(Estimator):
     Without one, it is a list of items: lists of attributes, or mappings from names to values.
 
     The parameters are those of `learn`; `constraints` and `bias` are those of a Tagger. `threads` also applies to predictions.
-    A label in `bias` that the model lacks is a CrfkitWarning: a part of the data may be without it.
+    A label in `bias` or in pairs of `constraints` that the model lacks is a CrfkitWarning: a part of the data may be without it.
 
     After `fit` there are: `model_`, a Model; `tagger_`, a Tagger of it; `classes_`, its labels.
 
@@ -221,12 +221,16 @@ class CRF(Estimator):
     @property
     def tagger_(self) -> Tagger:
         """The model at work: n-best lists, probabilities and more."""
+        from .decode.constraints import constraints_of
+
         if "model_" not in self.__dict__:
             raise not_fitted("there is no model yet: call fit first")
         bias = bias_of(self.bias)  # a dict that may have changed
         constraints, before, tagger = self.__dict__.get("_tagger", (None, None, None))
         if tagger is None or constraints is not self.constraints or bias != before:
-            tagger = self.model_.tagger(self.constraints, bias and of_labels(bias, self.model_.labels))
+            labels = self.model_.labels
+            limits = None if self.constraints is None else constraints_of(self.constraints, labels, of_part=True)
+            tagger = self.model_.tagger(limits, bias and of_labels(bias, labels))
             self._tagger = self.constraints, bias, tagger
         return tagger
 

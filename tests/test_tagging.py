@@ -2,6 +2,7 @@
 
 import array
 import pickle
+import re
 import subprocess
 import sys
 from itertools import pairwise, product
@@ -13,8 +14,9 @@ from hypothesis import strategies as st
 from models import ROOT, SMALL, model, names, problem, sentences, short
 
 import crfkit
+from crfkit import CRF
 from crfkit.decode.constraints import constraints_of
-from crfkit.errors import DataError, FileError, ModelFileError, UnsupportedError
+from crfkit.errors import CrfkitWarning, DataError, FileError, ModelFileError, UnsupportedError
 from crfkit.model import Model
 from crfkit.parallel import in_order
 from crfkit.tagging import Tagger
@@ -88,6 +90,23 @@ def test_constraints_forbid_what_enumeration_forbids():
         assert gains[tuple(trained.labels.index(label) for label in voted)] == pytest.approx(max(gains.values()))
         changed += tagger.tag(rows) != Tagger(trained).tag(rows)
     assert changed, "the constraints did not make a difference: the test shows nothing"
+
+
+@pytest.mark.parametrize("in_file", [False, True])
+def test_constraints_may_name_labels_that_a_fold_lacks(in_file, tmp_path):
+    """Nothing else changes: a label that is not there does not stand at the beginning of any sentence, either."""
+    X, pairs = [[["a"], ["b"]]] * 3, [("A", "A"), ("A", "C"), ("C", "B"), ("B", "B"), ("<start>", "B"), ("<start>", "C")]
+    source = tmp_path / "pairs"
+    source.write_text("".join(f"{before} {after}\n" for before, after in pairs))
+    crf = CRF("perceptron", constraints=source if in_file else pairs).fit(X, [["A", "B"]] * 3)
+    where = f"{re.escape(str(source))}:2: " if in_file else "constraints: pair 2: "
+    with pytest.warns(CrfkitWarning, match=f"^{where}the model has no label 'C'$") as warned:
+        assert crf.predict(X) == [["B", "B"]] * 3
+    assert len(warned) == 1 and warned[0].filename == __file__
+    with pytest.warns(CrfkitWarning), pytest.raises(DataError, match="the constraints leave no labels"):
+        crf.set_params(constraints=[("A", "B"), ("<start>", "C")]).predict(X)
+    with pytest.raises(DataError, match="the model has no label 'C'"):
+        crf.model_.tagger(pairs)
 
 
 def test_labels_that_are_not_allowed_get_no_votes():

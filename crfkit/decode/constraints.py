@@ -85,8 +85,10 @@ def _warn_of_lost(found: Constraints) -> None:
 ConstraintSource = str | os.PathLike[str] | Pairs | Constraints
 
 
-def constraints_of(source: ConstraintSource, labels: Sequence[str]) -> Constraints:
-    """The constraints of a scheme by name, of the labels' own scheme ("auto"), of the pairs in a file or a text, or of pairs."""
+def constraints_of(source: ConstraintSource, labels: Sequence[str], of_part: bool = False) -> Constraints:
+    """The constraints of a scheme by name, of the labels' own scheme ("auto"), of the pairs in a file or a text, or of pairs.
+
+    `of_part`: a part of the data, as in cross-validation, may lack labels: pairs with such a label are left out, and there is a warning."""
     labels = tuple(labels)
     if isinstance(source, Constraints):
         if source.labels != labels:
@@ -95,14 +97,14 @@ def constraints_of(source: ConstraintSource, labels: Sequence[str]) -> Constrain
     if isinstance(source, str) and not is_file(source):
         text: str = plain(source)
         if "\n" in text:
-            return _from_pairs("pairs", _pairs_of_text(text, "constraints"), labels)
+            return _from_pairs("pairs", _pairs_of_text(text, "constraints"), labels, of_part)
         found = from_scheme(_scheme_of(labels) if text == "auto" else SYNONYMS.get(text, text), labels)
         _warn_of_lost(found)
         return found
     if isinstance(source, (str, os.PathLike)):
-        return from_file(source, labels)
+        return from_file(source, labels, of_part)
     check_source(source)
-    return _from_pairs("pairs", _pairs_of_list(source), labels)
+    return _from_pairs("pairs", _pairs_of_list(source), labels, of_part)
 
 
 def check_source(source: Any) -> None:
@@ -148,7 +150,7 @@ def from_scheme(name: str, labels: Sequence[str]) -> Constraints:
     )
 
 
-def from_file(path: str | os.PathLike[str], labels: Sequence[str]) -> Constraints:
+def from_file(path: str | os.PathLike[str], labels: Sequence[str], of_part: bool = False) -> Constraints:
     """The pairs that a file lists."""
     name = os.fsdecode(path)
     try:
@@ -160,7 +162,7 @@ def from_file(path: str | os.PathLike[str], labels: Sequence[str]) -> Constraint
         raise DataError("is not UTF-8: expected a file of pairs of labels", name) from None
     except ValueError:  # a zero byte
         raise FileError(f"{shown(name)}: not a file name") from None
-    return _from_pairs(name, _pairs_of_text(text, name), labels)
+    return _from_pairs(name, _pairs_of_text(text, name), labels, of_part)
 
 
 # Two labels, and where they are listed: path and line, for messages.
@@ -187,30 +189,33 @@ def _pairs_of_list(pairs: Iterable[Any]) -> _Placed:
         yield pair, f"constraints: pair {number}: ", None, None
 
 
-def _from_pairs(name: str, pairs: _Placed, labels: Sequence[str]) -> Constraints:
+def _from_pairs(name: str, pairs: _Placed, labels: Sequence[str], of_part: bool) -> Constraints:
     n = len(labels)
     numbers = {START_MARK: -1, END_MARK: -2} | {label: number for number, label in enumerate(labels)}
-    transitions, starts, ends = bytearray(n * n), bytearray(n), bytearray(n)
+    transitions, starts, ends = bytearray(n * n), bytearray(n + 1), bytearray(n + 1)  # place n is that of labels that the model lacks
+    unknown: list[DataError] = []
     for pair, where, path, line in pairs:
-        for label in pair:
-            if label not in numbers:
-                raise DataError(f"{where}the model has no label {shown(label)}", path, line)
-        before, after = numbers[pair[0]], numbers[pair[1]]
+        unknown += [DataError(f"{where}the model has no label {shown(label)}", path, line) for label in pair if label not in numbers]
+        if unknown and not of_part:
+            raise unknown[0]
+        before, after = (numbers.get(label, n) for label in pair)
         if before == -2 or after == -1 or (before < 0 and after < 0):
             raise DataError(f"{where}expected LABEL LABEL, {START_MARK} LABEL or LABEL {END_MARK}", path, line)
         if before == -1:
             starts[after] = 1
         elif after == -2:
             ends[before] = 1
-        else:
+        elif before < n and after < n:
             transitions[before * n + after] = 1
+    if unknown:
+        warn_caller(CrfkitWarning(str(unknown[0])))
     anywhere = b"\1" * n
     return Constraints(
         name,
         tuple(labels),
         bytes(transitions),
-        bytes(starts) if any(starts) else anywhere,
-        bytes(ends) if any(ends) else anywhere,
+        bytes(starts[:n]) if any(starts) else anywhere,
+        bytes(ends[:n]) if any(ends) else anywhere,
     )
 
 
