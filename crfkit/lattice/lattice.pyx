@@ -177,14 +177,14 @@ cdef class Lattice:
         lat.L = lat.shared.L = labels
         lat.P = lat.shared.P = padded(labels)
         matrix = <int64_t>lat.L * lat.P
-        # each by itself: with lists, most of these tables are never touched, and a system gives several that are as large as its memory
-        lat.shared.score = <double*>arena_zeros(self, matrix, sizeof(double))
-        lat.shared.E = <double*>arena_zeros(self, matrix, sizeof(double))
-        lat.shared.ET = <double*>arena_zeros(self, matrix, sizeof(double))
-        lat.outer = <double*>arena_zeros(self, matrix, sizeof(double))
-        lat.pair = <double*>arena_zeros(self, matrix, sizeof(double))
-        lat.tops = <double*>arena_zeros(self, lat.P, sizeof(double))
-        lat.unfolded = <double*>arena_zeros(self, <int64_t>lat.L * max(lat.P, 64), sizeof(double))
+        # one block: with lists most of it is never touched, and so large a block comes untouched from the system
+        lat.shared.score = <double*>arena_zeros(self, 5 * matrix + lat.P + lat.L * max(lat.P, 64), sizeof(double))
+        lat.shared.E = lat.shared.score + matrix
+        lat.shared.ET = lat.shared.E + matrix
+        lat.outer = lat.shared.ET + matrix
+        lat.pair = lat.outer + matrix
+        lat.tops = lat.pair + matrix
+        lat.unfolded = lat.tops + lat.P
         if not listing:     # which knows whether single scores are needed at all
             pad_scores(lat)
         self.most = -1
