@@ -84,11 +84,13 @@ class DataError(CrfkitError, ValueError):
 
     def __init__(self, message: str, path: str | None = None, line: int | None = None):
         self.reason, self.path, self.line = message, path, line
-        where = "" if path is None else f"{path}: " if line is None else f"{path}:{line}: "
-        super().__init__(where + message)
+        super().__init__(self._where() + message)
+
+    def _where(self) -> str:
+        return "" if self.path is None else f"{self.path}: " if self.line is None else f"{self.path}:{self.line}: "
 
     def _start(self) -> int:
-        return max(0, len(self.message) - len(one_line(self.reason)))
+        return len(one_line(self._where()))
 
     def __reduce__(self):
         return type(self), (self.reason, self.path, self.line)

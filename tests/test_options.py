@@ -347,6 +347,12 @@ def test_messages_leave_out_the_middle_of_a_long_quotation(line):
     assert re.fullmatch(r"template:1: .*x{1000} \.\.\. x{1000}.*", str(caught.value)) and len(str(caught.value)) < 6000
 
 
+def test_a_path_is_no_option_whatever_follows_it():
+    """Options are named as arguments in what is said of a file, not in its name, in long messages as in short ones."""
+    for reason in ("wrong: --min-freq 3", "wrong: --min-freq 3 " + "x" * 10_000):
+        assert str(DataError(reason, "a --min-freq 3/f", 2)).startswith("a --min-freq 3/f:2: wrong: min_freq=3")
+
+
 @pytest.mark.parametrize("name", ["a\nb", "a\rb", "a\x1b[31mb", "a\x9bb", "a\u2028b"])
 def test_messages_are_one_line_and_steer_no_terminal(name):
     """Whatever names of files, and labels, hold."""
