@@ -34,7 +34,7 @@ def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) 
     for u in range(c.u_ptr[c.n_tok]):
         count[c.u_id[u]] += 1
     for a in range(layout.c.A):
-        if made_by[a] in holds and count[a] >= OFTEN:
+        if count[a] >= OFTEN and made_by[a] in holds:
             nests += 1
             count[a] = -1
     for t in range(c.n_tok):
