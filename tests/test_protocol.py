@@ -307,3 +307,15 @@ def test_the_index_tells_which_verdicts_rest_on_few_seeds():
     text = "\n".join(together.lines([("a paper", "page", rows)]))
     assert re.findall(r"\n\| (.*?) \| task \|", text)[1:] == ["wide", "beside one run"] and "zero in 2." in text
     assert together.interval(rows[0]) == (pytest.approx(1), pytest.approx(2.776 * (1.0001 / 5) ** 0.5))
+
+
+def test_the_index_lists_verdicts_that_other_seeds_might_change():
+    """Where the means of five seeds differ by less than 2.776 standard errors. One run alone has no spread, and a tie is unsure anyway."""
+    numbers = {
+        "unsure": "1.00 ± 1.00 and 2.00 ± 0.50", "sure": "1.00 ± 0.10 and 2.00 ± 0.50", "unsure of one side": "1.00 ± 0.81 and 2.00",
+        "sure of one side": "1.00 and 2.00 ± 0.80", "of one run each": "1.00 and 2.00",
+    }  # fmt: skip
+    rows = [[claim, "task", "", f"{found}, p = 0.010", REPRODUCED] for claim, found in numbers.items()]
+    rows.append(["a tie", "task", "", "1.00 ± 1.00 and 2.00 ± 1.00, p = 0.010", TIE])
+    text = "\n".join(together.lines([("a paper", "page", rows)]))
+    assert "covers zero in 2." in text and re.findall(r"^\| (.*?) \| task \| [0-9]", text, re.M) == ["unsure", "unsure of one side"]
