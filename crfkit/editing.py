@@ -221,16 +221,16 @@ def _changed(features: Sequence[Any], changes: Sequence[tuple[float, ...]], attr
     import numpy
 
     ptr, *columns = features
-    owners = numpy.repeat(numpy.arange(len(ptr) - 1), numpy.diff(ptr))
-    new = numpy.reshape(changes, (-1, 1 + len(columns))).T
-    found: list[Any] = [numpy.append(old, more) for old, more in zip([owners, *columns], new, strict=True)]
+    columns = [numpy.repeat(numpy.arange(len(ptr) - 1), numpy.diff(ptr)), *map(numpy.asarray, columns)]
+    new = numpy.reshape(changes, (-1, len(columns))).T
+    found: list[Any] = [numpy.append(old, more.astype(old.dtype)) for old, more in zip(columns, new, strict=True)]
     *places, weights = found
     order = numpy.lexsort(places[::-1])  # of the same place, what was there comes before its change,
     last = numpy.ones(len(order), bool)
-    last[:-1] = numpy.any(numpy.diff([column[order] for column in places]), axis=0)  # which counts
+    last[:-1] = numpy.any([numpy.diff(column[order]) != 0 for column in places], axis=0)  # which counts
     kept = order[last & (weights[order] != 0)]
-    owners, *labels = (column[kept].astype(int) for column in places)
-    begins = numpy.cumsum(numpy.bincount(owners, minlength=attributes))
-    yield array("q", [0, *begins])
-    yield from (array("H", column.astype("H").tobytes()) for column in labels)
+    owners, *labels = (column[kept] for column in places)
+    ends = numpy.cumsum(numpy.bincount(owners, minlength=attributes))
+    yield array("q", numpy.append(0, ends).tobytes())
+    yield from (array("H", column.tobytes()) for column in labels)
     yield array("d", weights[kept].tobytes())
