@@ -155,7 +155,7 @@ class NotFittedError(UnsupportedError, AttributeError):
         return not_fitted, self.args
 
 
-def not_fitted(message: str) -> NotFittedError:
+def not_fitted(*arguments: str) -> NotFittedError:
     """The error. Who catches scikit-learn's has loaded it: crfkit need not."""
     theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
-    return (NotFittedError if theirs is None else type("NotFittedError", (NotFittedError, theirs), {}))(message)
+    return (NotFittedError if theirs is None else type("NotFittedError", (NotFittedError, theirs), {}))(*arguments)

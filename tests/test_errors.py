@@ -5,7 +5,7 @@ import pickle
 
 import pytest
 
-from crfkit.errors import CrfkitError, DataError, TemplateError
+from crfkit.errors import CrfkitError, DataError, NotFittedError, TemplateError
 
 
 def kinds(of=CrfkitError):
@@ -16,7 +16,7 @@ def kinds(of=CrfkitError):
 PLACES = [kind("wrong", *place) for kind in (DataError, TemplateError) for place in (("f",), ("f", 3))]
 
 
-@pytest.mark.parametrize("error", [*(kind("f: wrong\nin lines") for kind in kinds()), *PLACES], ids=repr)
+@pytest.mark.parametrize("error", [*(kind("f: wrong\nin lines") for kind in kinds()), *PLACES, NotFittedError()], ids=repr)
 def test_errors_are_the_same_elsewhere(error):
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
         assert isinstance(again, type(error)) and vars(again) == vars(error)  # NotFittedError is scikit-learn's, too, where that is loaded
