@@ -303,9 +303,11 @@ def test_the_index_tells_which_verdicts_rest_on_few_seeds():
     """Five numbers with the standard deviation s have a 95 % interval of 2.776 s / sqrt(5) on each side of their mean."""
     numbers = {"wide": "92.00 ± 1.00 and 91.00 ± 0.01", "narrow": "92.00 ± 0.70 and 91.00 ± 0.10", "beside one run": "90.00 and 91.20 ± 1.00", "without seeds": "error 1.00 and 2.00"}
     rows = [[claim, "task", "", f"{one}, p = 0.001", REPRODUCED] for claim, one in numbers.items()]
-    rows.append(["a tie", "task", "", "92.00 ± 9.00 and 91.00 ± 9.00, p = 0.500", TIE])
+    rows.append(["a tie", "task", "", "92.00 ± 9.00 and 91.00 ± 9.00, p = 0.040", TIE])
+    rows.append(["alike, as in the paper", "task", "", "92.00 ± 1.00 and 92.00 ± 1.00, p = 0.900", REPRODUCED])
     text = "\n".join(together.lines([("a paper", "page", rows)]))
-    assert re.findall(r"\n\| (.*?) \| task \|", text)[1:] == ["wide", "beside one run"] and "zero in 2." in text
+    assert re.findall(r"\n\| (.*?) \| task \|", text)[1:] == ["wide", "beside one run"]
+    assert "Of the verdicts with p < 0.05 that are no ties" in text and "zero in 2." in text
     assert together.interval(rows[0]) == (pytest.approx(1), pytest.approx(2.776 * (1.0001 / 5) ** 0.5))
 
 

@@ -64,5 +64,5 @@ TEXT = """\
 Verdicts on scores are given one by one, each with a risk of 5 %. {tests} tests stand on this page (one that stands under two papers is counted once), {alone} of them with p < 0.05. If no trainer were better than another,
 {chance:.0f} would be expected to. Benjamini and Hochberg's procedure over all {tests} keeps those expected to be wrong to 5 % of what it accepts: {kept} of the {alone} stay, with p up to {limit:.3f} ("p < 0.001" counts as 0.001)."""
 UNSURE = """\
-p is about the sentences of the test part, given the models: other sentences would show the same. Other seeds might not. Of the verdicts that are no ties, the 95 % interval of the difference over seeds (means ± 2.776 standard
+p is about the sentences of the test part, given the models: other sentences would show the same. Other seeds might not. Of the verdicts with p < 0.05 that are no ties, the 95 % interval of the difference over seeds (means ± 2.776 standard
 errors) covers zero in {number}. In these, one side was trained to very different scores by different seeds:"""
