@@ -13,12 +13,13 @@ cdef class Dataset(Arena):
     cdef BufferC seq_ptr, seq_weight, label
     cdef BufferC u_ptr, u_id, u_val
     cdef BufferC b_ptr, b_id
-    cdef public int32_t n_u, n_b    # attributes: u_id < n_u, b_id < n_b
+    cdef readonly int32_t n_u, n_b  # attributes: u_id < n_u, b_id < n_b
     cdef public list labels         # names, where they are known
     cdef readonly Possible possible # labels of tokens, where not all are given, or None
     cdef public object nesting      # which unigram attributes bring others along, or None: IndexBuilder.nesting
 
     cdef void settle(self) noexcept nogil
+    cdef void point(self) noexcept nogil
     cdef bint is_given(self, int64_t t) noexcept nogil
     cdef dict views(self)
     cdef int need_labels(self, int64_t tokens) except -1

@@ -123,6 +123,13 @@ cdef class Dataset:
     cdef void settle(self) noexcept nogil:
         """Point the struct at the buffers as they stand now and recount what depends on them."""
         cdef int64_t s
+        self.point()
+        self.c.longest = 0
+        for s in range(self.c.n_seq):
+            self.c.longest = max(self.c.longest, <int32_t>(self.c.seq_ptr[s + 1] - self.c.seq_ptr[s]))
+
+    cdef void point(self) noexcept nogil:
+        """Point the struct at the buffers as they stand now."""
         self.c.seq_ptr = <const int64_t*>self.seq_ptr.data
         self.c.seq_weight = <const float*>self.seq_weight.data
         self.c.label = <const uint16_t*>self.label.data
@@ -131,9 +138,6 @@ cdef class Dataset:
         self.c.u_val = <const float*>self.u_val.data
         self.c.b_ptr = <const int64_t*>self.b_ptr.data
         self.c.b_id = <const int32_t*>self.b_id.data
-        self.c.longest = 0
-        for s in range(self.c.n_seq):
-            self.c.longest = max(self.c.longest, <int32_t>(self.c.seq_ptr[s + 1] - self.c.seq_ptr[s]))
 
     cdef int need_labels(self, int64_t tokens) except -1:
         """ValueError if tokens have no labels, or if there are fewer tokens."""
@@ -230,6 +234,12 @@ cdef class Dataset:
         if other is not None and self.c.seq_weight == NULL and other.c.seq_weight != NULL:
             fill_with_ones(self, &self.seq_weight, self.c.n_seq)
         self.settle()
+
+    def widen(self, int32_t n_u, int32_t n_b):
+        """Let there be so many attributes, of which some do not occur."""
+        if n_u < self.n_u or n_b < self.n_b:
+            raise ValueError(f"{n_u} and {n_b} attributes, the data have {self.n_u} and {self.n_b}")
+        self.n_u, self.n_b = n_u, n_b
 
     def counts(self, bint bigram):
         """How often each unigram attribute occurs, or each bigram attribute, as an array of int64."""

@@ -63,18 +63,23 @@ cdef class TableBuilder(Features):
             raise ValueError("a corpus is either columns or attributes, not both")
         if c.n_tok and c.label_col >= c.n_cols:
             raise DataError(f"the labels should be in column {c.label_col}, but the data have {c.n_cols}")
-        with nogil:
-            for s in range(first, last):
-                if c.seq_ptr[s] == c.seq_ptr[s + 1]:
-                    continue
-                n = data.c.n_seq
-                data_reserve(data, &data.seq_ptr, n + 2, sizeof(int64_t))
-                data_reserve(data, &data.seq_weight, n + 1, sizeof(float))
-                (<float*>data.seq_weight.data)[n] = c.seq_weight[s]
-                add_labels(self, c, c.seq_ptr[s], c.seq_ptr[s + 1])
-                learn_tokens(self, self.workspace, c, c.seq_ptr[s], c.seq_ptr[s + 1], data)
-                (<int64_t*>data.seq_ptr.data)[n + 1] = data.c.n_tok
-                data.c.n_seq = n + 1
+        try:
+            with nogil:
+                for s in range(first, last):
+                    if c.seq_ptr[s] == c.seq_ptr[s + 1]:
+                        continue
+                    n = data.c.n_seq
+                    data_reserve(data, &data.seq_ptr, n + 2, sizeof(int64_t))
+                    data_reserve(data, &data.seq_weight, n + 1, sizeof(float))
+                    (<float*>data.seq_weight.data)[n] = c.seq_weight[s]
+                    add_labels(self, c, c.seq_ptr[s], c.seq_ptr[s + 1])
+                    learn_tokens(self, self.workspace, c, c.seq_ptr[s], c.seq_ptr[s + 1], data)
+                    (<int64_t*>data.seq_ptr.data)[n + 1] = data.c.n_tok
+                    data.c.n_seq = n + 1
+                    data.c.longest = max(data.c.longest, <int32_t>(c.seq_ptr[s + 1] - c.seq_ptr[s]))
+        finally:                # the data set is visible while it grows
+            data.n_u, data.n_b = <int32_t>self.space[0].n, <int32_t>self.space[1].n
+            data.point()
         return max(last - first, 0)
 
     def adopt(self, StringTable names not None, bint bigram=False):
@@ -112,6 +117,9 @@ cdef class TableBuilder(Features):
 
     def swap(self, Dataset data=None):
         """Add sequences to another data set from now on, an empty one if None; returns the previous one."""
+        if data is not None and ((data.b_ptr.data != NULL) != self.has_bigrams or data.possible is not None
+                                 or (data.u_val.data != NULL and not self.crfsuite)):
+            raise ValueError("a data set that the builder cannot extend")
         before = self.dataset
         self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None) if data is None else data
         return before
@@ -167,6 +175,8 @@ cdef class TableBuilder(Features):
         cdef const int64_t* before = <const int64_t*>self.unigrams_before.data
         cdef int64_t i, done = 0
         unigrams, bigrams = [list(table) for table in self.literals]
+        if len(bigrams) * <int64_t>sizeof(int64_t) > self.unigrams_before.capacity:
+            raise TypeError("not all of the strings are from patterns")
         found = {}
         for i, name in enumerate(bigrams):
             found.update(dict.fromkeys(unigrams[done:before[i]]))

@@ -190,6 +190,7 @@ cdef class Growing(Arena):
             const DatasetC* c = &data.c
             int64_t labels = len(data.labels), k
             Family family
+        data.label_counts()         # ValueError if there are none, or some without a name
         with nogil:
             self.u.extend(data.n_u, self.rate, self.window)
             self.b.extend(data.n_b, self.rate, self.window)

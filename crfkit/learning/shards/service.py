@@ -129,7 +129,7 @@ class Service:
             raise Forgotten("the layout is not known")
         data.relabel(labels, self.labels)
         data.renumber(u, b)
-        data.n_u, data.n_b = self.layout.n_attributes
+        data.widen(*self.layout.n_attributes)
         data.nesting = self.nesting
         if self.values:
             data.fill_in()
