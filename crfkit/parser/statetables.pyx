@@ -279,10 +279,13 @@ cdef class StateTables(Arena):
 
     def entries(self, int32_t number):
         """An iterator over (row, key) of each entry of a line, in the order of the table."""
-        cdef const LineC* line = &self.line[number]
+        cdef const LineC* line
         cdef const int32_t* slot
         cdef int64_t j
         cdef int32_t k
+        if not 0 <= number < self.n_lines:
+            raise IndexError(f"line {number} of {self.n_lines}")
+        line = &self.line[number]
         for j in range(line.n_slots):
             slot = line.slot + j * (1 + line.arity)
             if 0 <= slot[0] < self.n_rows:
@@ -311,7 +314,10 @@ cdef class StateTables(Arena):
     def cells(self, int64_t row):
         """(index among the weights, action) of each weight of a row."""
         cdef int64_t k
-        cdef RowC found = self.row[row]
+        cdef RowC found
+        if not 0 <= row < self.n_rows:
+            raise IndexError(f"row {row} of {self.n_rows}")
+        found = self.row[row]
         return [(k, self.action[k]) for k in range(max(found.first, 0), min(found.first + <int64_t>found.n, self.n_cells))]
 
 

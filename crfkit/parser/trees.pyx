@@ -85,6 +85,8 @@ def check_ids(Rows rows not None, int32_t column):
     cdef int64_t s, t
     cdef int32_t n
     cdef const char* text
+    if rows.c.n_tok and not 0 <= column < rows.c.n_cols:
+        raise IndexError(f"column {column} of {rows.c.n_cols}")
     for s in range(rows.c.n_seq):
         for t in range(rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1]):
             text = rows_cell(&rows.c, t, column, &n)

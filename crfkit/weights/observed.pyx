@@ -194,11 +194,16 @@ cdef class Observed(Arena):
             uint16_t* before = NULL
             uint16_t* previous = NULL
             uint16_t* label
+        cdef uint8_t[::1] met = bytearray(max(kept, 0))
+        if kept < 0 or new.shape[0] != self.n:
+            raise ValueError("ids of other attributes")
         starts = array.array("q", [0]) * (kept + 1)
         cdef int64_t[::1] ptr = starts
         for a in range(self.n):
+            if new[a] >= kept or (new[a] < 0 and self.seen[a].n) or (new[a] >= 0 and met[new[a]]):
+                raise ValueError(f"id {new[a]} of {kept}")
             if new[a] >= 0:
-                ptr[new[a] + 1] = self.seen[a].n
+                met[new[a]], ptr[new[a] + 1] = True, self.seen[a].n
         for a in range(kept):
             ptr[a + 1] += ptr[a]
         labels = array.array("H", [0]) * ptr[kept]

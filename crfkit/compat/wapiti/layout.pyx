@@ -18,7 +18,9 @@ from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
 from crfkit.memory cimport Arena, arena_zeros, memcpy
 from crfkit.text.writing cimport Output, OutC, out_bytes, out_char, out_decimal, out_reserve
 from crfkit.text.rows cimport Rows
-from crfkit.text.table cimport rows_label
+from crfkit.text.table cimport FORM_CRFSUITE, rows_label
+
+from crfkit.errors import DataError
 
 
 cdef class LinePrinter:
@@ -29,6 +31,8 @@ cdef class LinePrinter:
 
     def __cinit__(self, *, bint only=False, bint check=False, bint scores=False, bint posterior=False, bint force=False, int nbest=1):
         self.only, self.check, self.scores, self.posterior, self.force = only, check, scores, posterior, force
+        if nbest < 1:
+            raise ValueError(f"nbest: {nbest}")
         self.nbest = nbest
 
     def text(self, Scratch x not None, Rows rows not None):
@@ -37,6 +41,10 @@ cdef class LinePrinter:
         cdef Count count = Count(len(x.decoder.labels)) if self.check else None
         cdef Lattice votes = Lattice(x.lattice.c.L) if self.posterior else None
         cdef int64_t s
+        if rows.block is None and rows.c.form == FORM_CRFSUITE:
+            raise ValueError("items from Python have no lines")
+        if (self.check or self.force) and rows.c.n_tok and rows.c.label_col >= rows.c.n_cols:
+            raise DataError(f"the labels should be in column {rows.c.label_col}, but the data have {rows.c.n_cols}")
         with nogil:
             for s in range(rows.c.n_seq):
                 self.sentence(x, rows, s, votes, count, &out.c)
