@@ -63,15 +63,21 @@ cdef class Trainer:
 
     def __cinit__(self, Dataset data not None, Layout layout not None, options, initial=None, Trainer leader=None, **unused):
         self.data, self.layout, self.options, self.leader = data, layout, options, leader
-        data.need_labels(0)
-        if data.n_u > layout.c.A or data.n_b > layout.c.B:
-            raise ValueError("data of another layout")
+        layout.check(data)
         self.keep_data_in(data.folder)
         if leader is not None:
+            if type(leader) is not type(self):
+                raise TypeError("a leader of another kind")
+            leader.check_own(data, layout)
             self.w = leader.w
             return
         self.w = <weight_t*>arena_zeros(self, layout.c.n_cells, sizeof(weight_t))
         self.set_weights(initial)
+
+    cdef int check_own(self, Dataset data, Layout layout, Trainer leader=None) except -1:
+        """For each __init__, as Python can call it again: ValueError if the tables that it makes would not be those of the weights."""
+        if data is not self.data or layout is not self.layout or leader is not self.leader and leader is not None:
+            raise ValueError("data, a layout or a leader that the trainer was not made for")
 
     cdef int set_weights(self, given) except -1:
         """Set the weights to copies of these, or to zero if None."""
@@ -182,6 +188,7 @@ def mistakes(Dataset data not None, Layout layout not None, const float[::1] wei
     """How many tokens these weights label wrong, and how many sequences have such a token."""
     if weights.shape[0] != layout.c.n_cells or not layout.c.n_cells:
         raise ValueError("weights of another layout")
+    layout.check(data, False)
     cdef int64_t wrong = 0, flawed = 0, tokens, sequences
     for tokens, sequences in in_order(partial(_some_mistakes, data, layout, weights), range(0, data.c.n_seq, AT_ONCE), threads):
         wrong += tokens

@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from crfkit.data.dataset cimport Dataset
 from crfkit.memory cimport Arena
 from crfkit.loops.structs cimport LayoutC, SentenceC
 
@@ -16,3 +17,4 @@ cdef class Layout(Arena):
     cdef bint unverified                    # from a file, and only its ends were checked
     cpdef int tell_absent(self, pairs) except -1
     cdef int verify(self) except -1
+    cdef int check(self, Dataset data, bint learning=*) except -1

@@ -200,6 +200,19 @@ cdef class Layout:
         self.tell_absent(mask)
         return self, u_new, b_new
 
+    cdef int check(self, Dataset data, bint learning=True) except -1:
+        """ValueError unless all labels and attributes of these data are among those of the layout, and for learning, which cells are features is
+        known (tell_absent)."""
+        cdef int64_t t
+        cdef int32_t last = -1
+        data.need_labels(0)
+        for t in range(data.c.n_tok):
+            last = max(last, data.c.label[t])
+        if last >= self.c.L or data.n_u > self.c.A or data.n_b > self.c.B:
+            raise ValueError("data of another layout")
+        if learning and self.c.tau_mask == NULL:
+            raise ValueError("a layout that is not made for learning")
+
     cpdef int tell_absent(self, pairs) except -1:
         """Record for training which cells of dense rows, and which of the matrix of label pairs (`pairs`, L rows of P
         bytes), belong to features. A layout of a model file needs no such record: all other cells are zero."""

@@ -37,7 +37,7 @@ cdef class Occurrences:
     """Where each attribute occurs: the unigram attributes of a data set, or its rich bigram attributes (ignored at the first position of
     a sequence). An attribute that a token has more than once is one occurrence with the sum of the values; those of a token are sorted."""
 
-    def __init__(self, Dataset data not None, int32_t n, bint rich):
+    def __cinit__(self, Dataset data not None, int32_t n, bint rich):
         cdef:
             const int64_t* row = data.c.b_ptr if rich else data.c.u_ptr
             const int32_t* id = data.c.b_id if rich else data.c.u_id
@@ -47,6 +47,8 @@ cdef class Occurrences:
             int64_t* ptr
             int32_t* token
             float* value = NULL
+        if n < (data.n_b if rich else data.n_u):
+            raise ValueError(f"{n} attributes, the data have more")
         if data.c.n_tok > 0x7FFFFFFF:
             raise TrainingError("sbcd takes at most 2,147,483,647 tokens")
         self.ptr = ptr = <int64_t*>arena_zeros(self, <int64_t>n + 2, sizeof(int64_t))
@@ -82,8 +84,10 @@ cdef class Occurrences:
 cdef class Blocks:
     """Blocks of the weights of `chains`, which a step changes: unigram attributes, rich bigram attributes, plain label pairs."""
 
-    def __init__(self, Dataset data not None, Layout layout not None, Chains chains not None, double kappa):
+    def __cinit__(self, Dataset data not None, Layout layout not None, Chains chains not None, double kappa):
         cdef int64_t most = <int64_t>layout.c.L * layout.c.P, a
+        if chains.data is not data or chains.layout is not layout:
+            raise ValueError("chains of other data")
         self.data, self.layout, self.chains = data, layout, chains
         self.nodes = Occurrences(data, layout.c.A, False)
         self.pairs = Occurrences(data, layout.c.B, True)

@@ -42,6 +42,8 @@ cdef class Chains:
 
     def __cinit__(self, Dataset data not None, Layout layout not None, Edges edges not None):
         cdef int64_t n = data.c.n_tok, n_seq = data.c.n_seq, s, t
+        if edges.data is not data or edges.layout is not layout:
+            raise ValueError("steps of other data")
         self.data, self.layout, self.edges = data, layout, edges
         self.lattice = Lattice(layout.c.L)
         self.P = layout.c.P

@@ -70,7 +70,7 @@ def dual_bytes(Dataset data not None, Layout layout not None) -> int:
 cdef class DualAscent(OnlineTrainer):
     """The loss of a pass is each sequence's negative log-likelihood at its visit. l2 is more than zero; `recursions` as in Objective."""
 
-    def __init__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
+    def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
         cdef:
             int64_t s, k, first, last
             int64_t n = data.c.n_seq

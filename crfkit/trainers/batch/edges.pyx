@@ -27,6 +27,7 @@ cdef class Edges:
     """Steps under the weights at `w`, which `load...` read; scores must lie within the range of exp."""
 
     def __cinit__(self, Dataset data not None, Layout layout not None, str recursions="auto"):
+        layout.check(data)
         self.data, self.layout, self.recursions = data, layout, recursions_of(recursions)
         cdef int64_t n, k, L = layout.c.L, most = most_pairs(L, self.recursions)
         cdef double* table

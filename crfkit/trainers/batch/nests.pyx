@@ -31,16 +31,23 @@ cdef inline int64_t cost(const LayoutC* layout, int32_t a) noexcept nogil:
 
 
 def inner_first(list within) -> list[int]:
-    """The slots, each one before the one that it lies within."""
-    def depth(slot):
-        return 0 if within[slot] < 0 else 1 + depth(within[slot])
-    return sorted(range(len(within)), key=depth, reverse=True)
+    """The slots, each one before the one that it lies within, a number below 0 if there is none."""
+    cdef int64_t outer, n
+    depth = []
+    for outer in within:
+        n = 0
+        while 0 <= outer < len(within) and n < len(within):
+            n, outer = n + 1, within[outer]
+        if outer >= 0:
+            raise ValueError("a line that lies within itself, or within one that does not exist")
+        depth.append(n)
+    return sorted(range(len(within)), key=depth.__getitem__, reverse=True)
 
 
 cdef class Survey:
     """Which attributes imply which others in all data seen, part by part; findings are added up in the order of the parts (`add`)."""
 
-    def __init__(self, Layout layout not None, nesting not None):
+    def __cinit__(self, Layout layout not None, nesting not None):
         cdef:
             const int64_t[::1] made_by = nesting[0]
             int32_t slot, n = <int32_t>len(nesting[1])
@@ -108,7 +115,10 @@ cdef class Nests:
     """The nests of a data set, and the data with nests in place of what they add up (`c`). There are none where attributes
     have values, or where it is unknown which lines made them. `survey` covers all data, of which these may be a part."""
 
-    def __init__(self, Dataset data not None, Layout layout not None, Survey survey=None):
+    def __cinit__(self, Dataset data not None, Layout layout not None, Survey survey=None):
+        layout.check(data, False)
+        if survey is not None and survey.n != layout.c.A:
+            raise ValueError("a survey of another layout")
         self.data, self.c = data, data.c
         self.keep_data_in(data.folder)
         if data.nesting is not None and data.c.u_val == NULL:

@@ -53,9 +53,8 @@ cdef class Proximal(DualAscent):
 
     numbers = DualAscent.numbers + ("usual", "ways", "visited", "screened", "mixed")
 
-    def __init__(self, Dataset data, Layout layout, options, **others):
+    def __cinit__(self, Dataset data, Layout layout, options, **others):
         cdef int64_t n = layout.c.n_cells, n_visits = data.c.u_ptr[data.c.n_tok]
-        DualAscent.__init__(self, data, layout, options, **others)
         self.l1, self.penalty_l2 = options.l1, options.l2
         self.entropy = <double*>data_zeros(self, data.c.n_seq, sizeof(double))
         self.typical = TYPICAL

@@ -44,7 +44,7 @@ cdef class Orders(Arena):
     cdef int32_t* last
     cdef int64_t n
 
-    def __init__(self, int64_t n, order=None, int64_t drawn=0):
+    def __cinit__(self, int64_t n, order=None, int64_t drawn=0):
         """Begin with this order, that of the data where none is given, and a generator from which this many numbers have been drawn."""
         cdef int64_t k, x = 1
         order = range(n) if order is None else order
@@ -100,6 +100,7 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
     def __init__(self, Dataset data, Layout layout, options, order=None, int64_t drawn=0):
         """`order`, `drawn`: as in Orders; the first pass takes the order drawn from this one."""
         cdef int64_t k
+        self.check_own(data, layout)
         self.rule, self.kind, self.sensitive = RULES[options.rule], options.type, options.error_sensitive
         self.c, self.gamma, self.differences = options.c, options.gamma, Differences()
         if self.rule == AROW:
