@@ -58,6 +58,18 @@ cdef class _Seat:
         PyThread_release_lock(self.asked)
 
 
+cdef class _Work:
+    """Work in shares, for `run`."""
+
+    cdef object owner
+    cdef share_t share
+
+    def __call__(self, int what, int64_t first, int64_t last):
+        if self.share == NULL:
+            raise TypeError("work without an owner")
+        self.share(self.owner, what, first, last)
+
+
 cdef class Threads:
     """The caller and some other threads, which wait for it as long as this lives."""
 
@@ -113,10 +125,9 @@ cdef class Threads:
             raise error
         PyErr_CheckSignals()
 
-    cdef int in_shares(self, work, int what, int64_t n, int64_t most=0x7FFFFFFF) except -1:
-        """Call work(what, first, last) for equal shares of 0 .. n, a thread each, or `most`. The result must not depend on which does which."""
+    cdef int in_shares(self, owner, share_t share, int what, int64_t n, int64_t most=0x7FFFFFFF) except -1:
+        """Call share(owner, what, first, last) for equal shares of 0 .. n, a thread each, or `most`. The result must not depend on which does which."""
         cdef int64_t k, size = min(self.others + 1, min(n, most))
-        if size == 1:
-            work(what, 0, n)
-            return 0
+        cdef _Work work = _Work()
+        work.owner, work.share = owner, share
         return self.run(work, [(what, n * k // size, n * (k + 1) // size) for k in range(size)])

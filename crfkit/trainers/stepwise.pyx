@@ -218,11 +218,15 @@ cdef class OnlineTrainer(Trainer):
         }
 
     def restore(self, dict state) -> None:
+        cdef const int32_t[::1] order
+        given = memoryview(state["order"])
+        if given.nbytes == self.data.c.n_seq * sizeof(int32_t) > 0:     # else it is refused, and not copied
+            order = given.cast("B").cast("i")
+            if not is_permutation(&order[0], order.shape[0]):
+                raise ValueError("order: not one of the sequences")
         Trainer.restore(self, state)
         if not 0 <= self.passes <= 0x7FFFFFFF or self.steps != self.passes * self.updates_of(self.data.c.n_seq):
             raise ValueError("steps: not those of the passes")
-        if not is_permutation(self.sequences, self.data.c.n_seq):
-            raise ValueError("order: not one of the sequences")
 
     # ------------------------------------------------------------------------------------------ threads
 
@@ -241,17 +245,6 @@ cdef class OnlineTrainer(Trainer):
 
     cdef void absorb(self, OnlineTrainer worker) noexcept:
         """Add what a worker has counted."""
-
-    def work(self, OnlineTrainer leader not None):
-        """Take blocks of the leader's piece until none is left; runs on a thread of its own."""
-        cdef int64_t at = self.claimed, first
-        with nogil:
-            first = crfkit_fetch_add(&leader.claimed, BLOCK)
-            while first < leader.piece:
-                self.skip(first - at)
-                at = min(first + BLOCK, leader.piece)
-                self.learn_from(self.sequences + first, at - first, &self.loss)
-                first = crfkit_fetch_add(&leader.claimed, BLOCK)
 
     # ------------------------------------------------------------------------------------------ measures
 
@@ -343,13 +336,29 @@ cdef int64_t run_threads(OnlineTrainer trainer, int64_t first, int64_t last, dou
     for worker in trainer.workers:
         worker.follow(trainer)
         worker.claimed = first
-    trainer.pool.run(OnlineTrainer.work, [(worker, trainer) for worker in trainer.workers])
+    trainer.pool.in_shares(trainer, take_blocks, 0, len(trainer.workers))
     for worker in trainer.workers:
         loss[0] += worker.loss
         trainer.absorb(worker)
     trainer.skip(n)
     trainer.pairs_known = False
     return first + n
+
+
+cdef int take_blocks(owner, int what, int64_t first, int64_t last) except -1:
+    """What workers first .. last - 1 do in a piece: each takes blocks of it until none is left."""
+    cdef:
+        OnlineTrainer leader = owner, worker
+        int64_t at, block
+    for worker in leader.workers[first:last]:
+        at = worker.claimed
+        with nogil:
+            block = crfkit_fetch_add(&leader.claimed, BLOCK)
+            while block < leader.piece:
+                worker.skip(block - at)
+                at = min(block + BLOCK, leader.piece)
+                worker.learn_from(worker.sequences + block, at - block, &worker.loss)
+                block = crfkit_fetch_add(&leader.claimed, BLOCK)
 
 
 cdef bint is_permutation(const int32_t* order, int64_t n) except -1:

@@ -99,6 +99,7 @@ cdef class Lbfgs(QuasiNewton):
         """Move to the weights of the ascent, if their objective is below `nothing`; returns whether it is. The step of its last pass, from
         w_old, is the first pair of the history, which sets the length of the next step."""
         cdef float* curvature
+        self.need_history()
         self.exchange()
         self.evaluate()
         self.history.direction(self.g, self.g)

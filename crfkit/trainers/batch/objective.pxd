@@ -55,3 +55,4 @@ cdef class Objective(Arena):
 
     cdef double evaluate(self, const weight_t* w, double* g) except? -1
     cdef double sum_up(self) except? -1
+    cdef int only_once(self) except -1

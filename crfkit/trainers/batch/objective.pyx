@@ -59,6 +59,8 @@ cdef class Objective:
             double* cold_quanta = NULL
             const int64_t[::1] starts = chunk_starts(data) if chunks is None else chunks
             int64_t n, k
+        self.only_once()
+        layout.check(data)
         self.data, self.layout, self.l2 = data, layout, l2
         self.tokens, self.sequences = data.c.n_tok, data.c.n_seq
         self.keep_data_in(data.folder)
@@ -96,15 +98,22 @@ cdef class Objective:
             self.workers.append(worker)
         self.pool = Threads(threads - 1)
 
+    cdef int only_once(self) except -1:
+        if self.layout is not None:
+            raise TypeError("an objective is made once")
+
     cdef double evaluate(self, const weight_t* w, double* g) except? -1:
         """f(w); its gradient goes to g. INFINITY, with no gradient, where f(w) is above `bound`, or a step was so long that scores are not finite."""
         cdef double total, squares = 0
         cdef int part
         self.w, self.g = w, g
-        total = self.sum_up()
-        if self.given_up:
-            return INFINITY
-        self.pool.in_shares(self.take_share, FINISH, PARTS)
+        try:
+            total = self.sum_up()
+            if self.given_up:
+                return INFINITY
+            self.pool.in_shares(self, take_share, FINISH, PARTS)
+        finally:
+            self.w, self.g = NULL, NULL         # they are the caller's
         self.squared_norm = 0
         for part in range(PARTS):
             self.squared_norm += self.g_squares[part]
@@ -122,28 +131,31 @@ cdef class Objective:
         for worker in self.workers:
             worker.wrong = worker.flawed = 0
         (<Worker>self.workers[0]).g = self.g
-        self.pool.run(self.run, [(worker,) for worker in self.workers])
+        self.pool.in_shares(self, take_chunks, 0, len(self.workers))
         if self.given_up:
             return INFINITY
         self.wrong = self.flawed = 0
         for worker in self.workers:
             self.wrong += worker.wrong
             self.flawed += worker.flawed
-        self.pool.in_shares(self.take_share, GATHER, PARTS)
+        self.pool.in_shares(self, take_share, GATHER, PARTS)
         in_columns(self, HAND_DOWN)
         for k in range(self.n_chunks):
             total += self.nll[k]
         return total
 
-    def run(self, Worker worker not None):
-        """One thread's share of an evaluation: it takes chunks until none is left."""
-        cdef:
-            LatticeC* lat = &worker.lattice.c
-            const LayoutC* layout = &self.layout.c
-            int64_t c, s
-            double nll, lost = 0
-        if self.w == NULL or worker.lattice is None:
-            raise ValueError("no share of work at hand")
+
+cdef int take_chunks(owner, int what, int64_t first, int64_t last) except -1:
+    """What workers first .. last - 1 do in an evaluation: each takes chunks until none is left."""
+    cdef:
+        Objective self = owner
+        Worker worker
+        LatticeC* lat
+        const LayoutC* layout = &self.layout.c
+        int64_t c, s
+        double nll, lost
+    for worker in self.workers[first:last]:
+        lat, lost = &worker.lattice.c, 0
         with nogil:
             memset(worker.g, 0, layout.n_cells * sizeof(double))
             memset(worker.g_sums, 0, <int64_t>self.nests.n * layout.P * sizeof(double))
@@ -164,29 +176,29 @@ cdef class Objective:
                 self.nll[c] = nll
                 lost += nll
 
-    def take_share(self, Work what, int64_t first, int64_t last):
-        """One thread's share of the work on cells: lines of columns first .. last - 1, or these parts of vectors."""
-        cdef:
-            const LayoutC* layout = &self.layout.c
-            Worker leader = self.workers[0] if self.workers else None, worker
-            int part
-        if self.w == NULL or not 0 <= first <= last <= (PARTS if what in (GATHER, FINISH) else self.layout.c.P // COLUMNS):
-            raise ValueError("no share of work at hand")
-        if what == GATHER:
-            for part in range(first, last):             # part by part, so that the sum stays in the cache
-                for worker in self.workers[1:]:
-                    with nogil:
-                        add_part(layout.n_cells, part, worker.g, leader.g)
-                        add_part(self.nests.n * <int64_t>layout.P, part, worker.g_sums, leader.g_sums)
-            return
-        with nogil:
-            if what == ADD_UP:
-                self.nests.add_up(layout, self.w, first * COLUMNS, last * COLUMNS)
-            elif what == HAND_DOWN:
-                self.nests.hand_down(layout, leader.g_sums, self.g, first * COLUMNS, last * COLUMNS)
-            else:
-                for part in range(first, last):
-                    complete(self, part)
+
+cdef int take_share(owner, int what, int64_t first, int64_t last) except -1:
+    """One thread's share of the work on cells: lines of columns first .. last - 1, or these parts of vectors."""
+    cdef:
+        Objective self = owner
+        const LayoutC* layout = &self.layout.c
+        Worker leader = self.workers[0] if self.workers else None, worker
+        int part
+    if what == GATHER:
+        for part in range(first, last):             # part by part, so that the sum stays in the cache
+            for worker in self.workers[1:]:
+                with nogil:
+                    add_part(layout.n_cells, part, worker.g, leader.g)
+                    add_part(self.nests.n * <int64_t>layout.P, part, worker.g_sums, leader.g_sums)
+        return 0
+    with nogil:
+        if what == ADD_UP:
+            self.nests.add_up(layout, self.w, first * COLUMNS, last * COLUMNS)
+        elif what == HAND_DOWN:
+            self.nests.hand_down(layout, leader.g_sums, self.g, first * COLUMNS, last * COLUMNS)
+        else:
+            for part in range(first, last):
+                complete(self, part)
 
 
 cdef void add_part(int64_t n, int part, const double* of, double* to) noexcept nogil:
@@ -246,4 +258,4 @@ cdef int in_columns(Objective objective, Work what) except -1:
     cdef int64_t lines = objective.layout.c.P // COLUMNS
     if objective.nests.n == 0:
         return 0
-    return objective.pool.in_shares(objective.take_share, what, lines)
+    return objective.pool.in_shares(objective, take_share, what, lines)

@@ -56,6 +56,7 @@ cdef class QuasiNewton(Trainer):
     cdef int check_convergence(self) except -1
     cdef int period(self) noexcept
     cdef double dual_value(self) except? -1
+    cdef int need_history(self) except -1
     cdef int in_parts(self, Walk what) except -1
     cdef double sum_of_parts(self, Walk what) except? -1
     cdef double slope_of(self, const double* v) except? -1

@@ -43,6 +43,10 @@ cdef class QuasiNewton(Trainer):
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, int threads=1, Objective objective=None, **unused):
         """`objective` is given if the data lie elsewhere (sharded.pyx)."""
+        self.check_own(data, layout)
+        self.check_own(data, layout)
+        if objective is not None and objective.layout is not layout:
+            raise ValueError("an objective of another layout")
         self.n = layout.c.n_cells
         self.objective = Objective(data, layout, options.l2, threads) if objective is None else objective
         self.objective.counts = options.train_accuracy
@@ -63,6 +67,10 @@ cdef class QuasiNewton(Trainer):
         self.start()
         return (self.report(),)
 
+    cdef int need_history(self) except -1:
+        if self.history is None:
+            raise TypeError("a pass after the end")
+
     cdef int start(self) except -1:
         """Begin at a point that was evaluated."""
         self.find_gradient()
@@ -70,15 +78,8 @@ cdef class QuasiNewton(Trainer):
         self.started = True
         return self.check_convergence()
 
-    def walk_parts(self, Walk what, int first, int last):
-        """Do an operation on parts first .. last - 1 of the vectors."""
-        cdef int part
-        with nogil:
-            for part in range(first, last):
-                self.walk_part(what, part)
-
     cdef int in_parts(self, Walk what) except -1:
-        return self.objective.pool.in_shares(self.walk_parts, what, PARTS)
+        return self.objective.pool.in_shares(self, walk_parts, what, PARTS)
 
     cdef double sum_of_parts(self, Walk what) except? -1:
         """Do an operation on all parts; the sum of their results."""
@@ -138,8 +139,7 @@ cdef class QuasiNewton(Trainer):
         cdef:
             double before, slope, step
             bint fresh
-        if self.history is None:
-            raise TypeError("a pass after the end")
+        self.need_history()
         self.history.touch(self.history.m)
         if not self.started:
             self.evaluate()
@@ -225,3 +225,13 @@ cdef class QuasiNewton(Trainer):
             improvement = (self.recent[len(self.recent) - 1 - self.period()] - self.f) / fmax(fabs(self.f), 1e-300)
             if improvement < self.options.delta * self.period() / self.options.period:
                 self.converged = "the objective hardly falls any more (--delta)"
+
+
+cdef int walk_parts(owner, int what, int64_t first, int64_t last) except -1:
+    """Do an operation on parts first .. last - 1 of the vectors."""
+    cdef:
+        QuasiNewton self = owner
+        int part
+    with nogil:
+        for part in range(first, last):
+            self.walk_part(<Walk>what, part)

@@ -38,7 +38,7 @@ cdef class Share(Arena):
     cdef double* g
     cdef weight_t* w
 
-    def __init__(self, Layout layout not None, int threads, bint counts):
+    def __cinit__(self, Layout layout not None, int threads, bint counts):
         cdef int64_t n = layout.c.n_cells
         self.layout, self.threads, self.counts, self.groups = layout, threads, counts, []
         self.w, self.g = <weight_t*>arena_zeros(self, n, sizeof(weight_t)), <double*>arena_zeros(self, n, sizeof(double))
@@ -121,6 +121,7 @@ cdef class Sharded(Objective):
     """The objective in the driver. `extent` is as in Objective."""
 
     def __init__(self, Layout layout not None, double l2, int threads, int64_t tokens, int64_t sequences, extent=None):
+        self.only_once()
         self.tokens, self.sequences = tokens, sequences
         self.layout, self.l2, self.bound, self.workers, self.extent = layout, l2, INFINITY, [], extent
         self.pool = Threads(max(threads, 1) - 1)
@@ -152,6 +153,8 @@ cdef class Sharded(Objective):
         check_cells(cells, self.layout.c.n_cells)
         if gradient.shape[0] != cells.shape[0]:
             raise ValueError("a gradient of other cells")
+        if self.g == NULL:
+            raise TypeError("a gradient that nobody asked for")
         with nogil:
             for k in range(cells.shape[0]):
                 self.g[cells[k]] += gradient[k]

@@ -88,7 +88,7 @@ cdef class History:
         self.w, self.w_old, self.g, self.gradient = w, w_old, g, gradient
         self.newest = slot
         self.used = min(self.used + 1, self.m)
-        self.pool.in_shares(self.do_parts, ADD, PARTS, ROOMS)
+        self.pool.in_shares(self, do_parts, ADD, PARTS, ROOMS)
         for k in range(2 * self.used):
             self.gram[k][2 * slot + 1] = self.by_g[k] = 0
         for part in range(PARTS):
@@ -106,40 +106,6 @@ cdef class History:
         while self.touched < slots:
             memset(<float*>self.row[2 * self.touched], 0, 2 * self.stride * sizeof(float))
             self.touched += 1
-
-    def do_parts(self, Sweep what, int first_part, int last_part):
-        """Do this work on parts first_part .. last_part - 1."""
-        cdef:
-            int64_t first, last, i
-            int32_t slot = self.newest if what == ADD else next_slot(self)
-            int part
-            float* s = <float*>self.row[2 * slot]
-            float* y = <float*>self.row[2 * slot + 1]
-            const double* gradient = self.gradient
-            double* scaled
-            const float** points = [self.w, self.w_old]
-            double* one_minus_one = [1, -1]
-        with nogil:
-            for part in range(first_part, last_part):
-                first, last = self.n * part // PARTS, self.n * (part + 1) // PARTS
-                if self.scale != NULL:
-                    scaled = self.scaled + (self.n // PARTS + 1 if first_part else 0) - first
-                    for i in range(first, last):
-                        scaled[i] = self.gradient[i] / self.scale[i]
-                    gradient = scaled
-                if what == ADD:
-                    K.combine(first, last, 2, points, one_minus_one, 0, NULL, s)
-                    K.combine(first, last, 1, &self.row[2 * slot + 1], one_minus_one + 1, 1, self.g, y)
-                    if self.scale != NULL:
-                        for i in range(first, last):
-                            s[i], y[i] = s[i] * self.scale[i], y[i] / self.scale[i]
-                    K.dots(first, last, 2 * self.used, self.row, y, gradient, self.sums[part])
-                else:
-                    K.combine(first, last, 2 * self.used, self.row, self.c, self.c_g, gradient, s)
-                    K.combine(first, last, 0, NULL, NULL, 1, self.g, y)
-                    if self.scale != NULL:
-                        for i in range(first, last):
-                            s[i] = s[i] / self.scale[i]
 
     cdef float* direction(self, const double* gradient, const double* g) except *:
         """-H gradient. It occupies the slot of the next pair, with the gradient g, until `add` or `forget`."""
@@ -164,7 +130,7 @@ cdef class History:
             c[2 * slot] += alpha[slot] - product(self, c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
         self.c_g, self.gradient, self.g = c_g, gradient, g
         self.touch(next_slot(self) + 1)
-        self.pool.in_shares(self.do_parts, COMBINE, PARTS, ROOMS)
+        self.pool.in_shares(self, do_parts, COMBINE, PARTS, ROOMS)
         return <float*>self.row[2 * next_slot(self)]
 
     cdef double first_step(self) noexcept nogil:
@@ -192,10 +158,10 @@ cdef class History:
     def restore(self, dict state):
         if len(state["scale"]):
             self.zero_scales()
-        self.used, self.newest = state["used"], state["newest"]
-        self.touched = max(self.touched, self.used)
-        if not 0 <= self.used <= self.m or not -(self.used == 0) <= self.newest < max(self.used, 1):
+        cdef int32_t used = state["used"], newest = state["newest"]
+        if not 0 <= used <= self.m or not -(used == 0) <= newest < max(used, 1):
             raise ValueError("used, newest: more pairs than there is room for")
+        self.used, self.newest, self.touched = used, newest, max(self.touched, used)
         restore_vectors(state, self.vectors())
 
 
@@ -209,3 +175,39 @@ cdef double product(History history, const double* c, double c_g, int32_t k) noe
     for j in range(2 * history.used):
         sum += c[j] * history.gram[j][k]
     return sum
+
+
+cdef int do_parts(owner, int what, int64_t first_part, int64_t last_part) except -1:
+    """Do this work on parts first_part .. last_part - 1."""
+    cdef:
+        History self = owner
+        int64_t first, last, i
+        int32_t slot = self.newest if what == ADD else next_slot(self)
+        int part
+        float* s = <float*>self.row[2 * slot]
+        float* y = <float*>self.row[2 * slot + 1]
+        const double* gradient = self.gradient
+        double* scaled
+        const float** points = [self.w, self.w_old]
+        double* one_minus_one = [1, -1]
+    with nogil:
+        for part in range(first_part, last_part):
+            first, last = self.n * part // PARTS, self.n * (part + 1) // PARTS
+            if self.scale != NULL:
+                scaled = self.scaled + (self.n // PARTS + 1 if first_part else 0) - first
+                for i in range(first, last):
+                    scaled[i] = self.gradient[i] / self.scale[i]
+                gradient = scaled
+            if what == ADD:
+                K.combine(first, last, 2, points, one_minus_one, 0, NULL, s)
+                K.combine(first, last, 1, &self.row[2 * slot + 1], one_minus_one + 1, 1, self.g, y)
+                if self.scale != NULL:
+                    for i in range(first, last):
+                        s[i], y[i] = s[i] * self.scale[i], y[i] / self.scale[i]
+                K.dots(first, last, 2 * self.used, self.row, y, gradient, self.sums[part])
+            else:
+                K.combine(first, last, 2 * self.used, self.row, self.c, self.c_g, gradient, s)
+                K.combine(first, last, 0, NULL, NULL, 1, self.g, y)
+                if self.scale != NULL:
+                    for i in range(first, last):
+                        s[i] = s[i] / self.scale[i]
