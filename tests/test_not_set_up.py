@@ -17,8 +17,6 @@ from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.options import Run, make
 from crfkit.template.patterns import Patterns
-from crfkit.testing import value_at
-from crfkit.trainers.batch.objective import Objective, Worker
 from crfkit.trainers.batch.owlqn import Owlqn
 from crfkit.weights.growing import Growing
 from crfkit.weights.layout import Layout, pairs_in
@@ -81,18 +79,6 @@ def test_arrays_that_are_no_data_set(arrays, numbers):
 def test_labels_without_names():
     with pytest.raises(ValueError, match="label 1 of 1"):
         Dataset([0, 1], [0, 0], label=[1], labels=["a"]).label_counts()
-
-
-def test_shares_of_no_work():
-    corpus = chunking()
-    objective = Objective(corpus.dataset, corpus.layout, 1.0, 2)
-    value_at(objective, array.array("d", [0.0]) * corpus.layout.n_cells)
-    for asked in (objective, Objective.__new__(Objective)):
-        for what in range(4):
-            with pytest.raises(ValueError, match="no share of work"):
-                asked.take_share(what, 0, 1)
-        with pytest.raises(ValueError, match="no share of work"):
-            asked.run(Worker())
 
 
 def test_a_trainer_at_its_end():

@@ -1,0 +1,265 @@
+"""Methods and functions of compiled classes with arguments that belong to something else: an exception, whatever is given."""
+
+import array
+from functools import partial
+
+import models
+import pytest
+from trainers.samples import options_of, sentences, template, trainer_of
+
+from crfkit.compat.wapiti.layout import LinePrinter
+from crfkit.data.dataset import Dataset
+from crfkit.decode.decoder import Decoder
+from crfkit.decode.sentence import OneSentence
+from crfkit.errors import DataError
+from crfkit.features.builder import TableBuilder
+from crfkit.features.indexing import IndexBuilder
+from crfkit.features.strings import StringTable
+from crfkit.learning.corpus import read_corpus
+from crfkit.learning.reader import Reader
+from crfkit.options import Run
+from crfkit.parser.statetables import StateTables
+from crfkit.parser.trees import check_ids
+from crfkit.text.block import Block, Columns
+from crfkit.text.items import fill_rows
+from crfkit.text.reading import CONLLU
+from crfkit.text.rows import Rows
+from crfkit.threads import Threads, _Work
+from crfkit.trainers.base import Trainer, mistakes
+from crfkit.trainers.batch.blocks import Blocks, Occurrences
+from crfkit.trainers.batch.chains import Chains
+from crfkit.trainers.batch.dual import DualAscent
+from crfkit.trainers.batch.edges import Edges
+from crfkit.trainers.batch.nests import Nests, Survey, inner_first
+from crfkit.trainers.batch.objective import Objective
+from crfkit.trainers.batch.proximal import Proximal
+from crfkit.trainers.batch.sharded import Sharded, Share
+from crfkit.trainers.batch.steps import History
+from crfkit.trainers.batch.visits import Visits
+from crfkit.weights.growing import Growing
+from crfkit.weights.layout import Layout
+from crfkit.weights.observed import Observed
+from crfkit.weights.pruning import frequent
+
+
+def read(name, limit):
+    """A corpus of some sentences."""
+    return read_corpus(Reader(sentences(name, limit=limit), template(name), Run()))
+
+
+SMALL, LARGE, OTHER = read("chunking", 3), read("chunking", 10), read("segmentation", 4)
+ALGORITHMS = ["lbfgs", "owlqn", "sbcd", "sgd", "adf", "sapo", "perceptron", "mira", "arow", "cw", "lookahead"]
+MORE_LABELS = Dataset([0, 1], [0, 0], label=[1], labels=["a", "b"])
+
+
+def of_one_label():
+    """A layout of one label, which training may use."""
+    return Layout.build(Dataset([0, 1], [0, 0], label=[0], labels=["a"]), 1, 1, b"", b"")[0]
+
+
+def as_in_a_file():
+    """The small layout without the record of its features that only training needs."""
+    parts = SMALL.layout.arrays()
+    return Layout(SMALL.layout.labels, SMALL.layout.has_tau, SMALL.layout.hot, *(parts[name] for name in ("u_ptr", "u_label", "b_ptr", "b_prev", "b_label")))
+
+
+@pytest.mark.parametrize("kind", [Objective, History, Trainer, *(type(trainer_of(name, SMALL)) for name in ALGORITHMS)])
+def test_shares_of_work_are_asked_for_by_their_owner_alone(kind):
+    for name in ("walk_parts", "do_parts", "take_share", "run", "work"):
+        assert not hasattr(kind, name)
+
+
+def test_work_without_an_owner():
+    with pytest.raises(TypeError, match="without an owner"):
+        Threads(1).run(_Work(), [(0, 0, 1), (0, 1, 2)])
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda data, layout: Trainer(data, layout, None), lambda data, layout: mistakes(data, layout, array.array("f", [0]) * layout.n_cells), Visits, Nests, Edges,
+        lambda data, layout: frequent(layout, data, 1.0), lambda data, layout: Objective(data, layout, 1.0, 1), lambda data, layout: Share(layout, 1, False).add(data),
+    ],
+)  # fmt: skip
+def test_data_of_another_layout(made):
+    for data, layout in ((LARGE.dataset, SMALL.layout), (MORE_LABELS, of_one_label())):
+        with pytest.raises(ValueError, match="another layout"):
+            made(data, layout)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda data, layout: Trainer(data, layout, None), lambda data, layout: DualAscent(data, layout, options_of("lbfgs")), Edges,
+        lambda data, layout: frequent(layout, data, 1.0), lambda data, layout: Objective(data, layout, 1.0, 1),
+    ],
+)  # fmt: skip
+def test_a_layout_without_the_record_of_its_features(made):
+    with pytest.raises(ValueError, match="not made for learning"):
+        made(SMALL.dataset, as_in_a_file())
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_trainer_is_not_made_again_for_other_data(name):
+    trainer = trainer_of(name, SMALL)
+    if type(trainer).__init__ is not object.__init__ and name != "mira":
+        with pytest.raises(ValueError, match="not made for"):
+            trainer.__init__(LARGE.dataset, LARGE.layout, options_of(name))
+    trainer.run_pass()
+
+
+def test_an_ascent_is_set_up_as_it_is_made_and_once():
+    for kind, name in ((Proximal, "owlqn"), (DualAscent, "lbfgs")):
+        made, ascent = (make(SMALL.dataset, SMALL.layout, options_of(name)) for make in (kind, partial(kind.__new__, kind)))
+        ascent.__init__(LARGE.dataset, LARGE.layout, options_of(name))
+        assert ascent.run_pass() == made.run_pass() and ascent.weights() == made.weights()
+
+
+def test_a_warm_up_that_goes_on_after_the_end():
+    trainer = trainer_of("lbfgs", LARGE)
+    warm_up = trainer.prepare()
+    next(warm_up)
+    trainer.finish()
+    for records in (warm_up, trainer.prepare()):
+        with pytest.raises(TypeError, match="after the end"):
+            list(records)
+
+
+def test_an_order_that_is_refused_leaves_the_trainer_as_it_was():
+    trainer, twin = trainer_of("arow", SMALL, regularization=1.0), trainer_of("arow", SMALL, regularization=1.0)
+    order = array.array("i", [2**31 - 1] * 3)
+    with pytest.raises(ValueError, match="order"):
+        trainer.restore({**trainer.state(), "order": order})
+    assert trainer.run_pass() == twin.run_pass() and trainer.weights() == twin.weights()
+
+
+def test_a_leader_of_another_kind():
+    sgd = trainer_of("sgd", SMALL)
+    with pytest.raises(TypeError, match="another kind"):
+        type(trainer_of("adf", SMALL))(SMALL.dataset, SMALL.layout, options_of("adf"), leader=sgd)
+    with pytest.raises(ValueError, match="not made for"):
+        type(sgd)(LARGE.dataset, LARGE.layout, options_of("sgd"), leader=sgd)
+
+
+def test_parts_of_several_objects_that_do_not_belong_together():
+    edges = Edges(SMALL.dataset, SMALL.layout)
+    chains = Chains(SMALL.dataset, SMALL.layout, edges)
+    with pytest.raises(ValueError, match="other data"):
+        Chains(LARGE.dataset, LARGE.layout, edges)
+    with pytest.raises(ValueError, match="other data"):
+        Blocks(LARGE.dataset, LARGE.layout, chains, 2.0)
+    with pytest.raises(ValueError, match="attributes"):
+        Occurrences(LARGE.dataset, 1, False)
+    with pytest.raises(ValueError, match="survey of another"):
+        Nests(SMALL.dataset, SMALL.layout, Survey(OTHER.layout, OTHER.dataset.nesting))
+    with pytest.raises(ValueError, match="objective of another layout"):
+        type(trainer_of("lbfgs", SMALL))(SMALL.dataset, SMALL.layout, options_of("lbfgs"), objective=Objective(LARGE.dataset, LARGE.layout, 1.0, 1))
+
+
+def test_an_objective_is_made_once():
+    objective, sharded = Objective(SMALL.dataset, SMALL.layout, 1.0, 1), Sharded(SMALL.layout, 1.0, 1, 1, 1)
+    with pytest.raises(TypeError, match="once"):
+        objective.__init__(LARGE.dataset, LARGE.layout, 1.0, 1)
+    with pytest.raises(TypeError, match="once"):
+        sharded.__init__(LARGE.layout, 1.0, 1, 1, 1)
+    with pytest.raises(TypeError, match="nobody asked"):
+        sharded.add(array.array("d", [1.0]), array.array("q", [0]))
+
+
+def test_a_data_set_that_still_grows():
+    builder, rows = IndexBuilder(template("chunking")), Rows(label=-1)
+    fill_rows(rows, sentences("chunking", limit=3), True)
+    builder.add(rows)
+    data = builder.dataset
+    assert sum(data.counts(False)) == data.n_incidences[0] == len(data.arrays()["u_id"])
+    assert data.n_tokens == rows.n_tokens and data.longest == max(rows.lengths())
+    with pytest.raises(ValueError, match="cannot extend"):
+        builder.swap(Dataset([0, 1], [0, 1], [0], [1.5], n_u=1))
+
+
+def test_lines_that_lie_within_themselves():
+    assert inner_first([-1, 0, 1]) == [2, 1, 0]
+    for within in ([0], [1, 0], [1, 2, 1], [5], [-1, 2**40]):
+        with pytest.raises(ValueError, match="within itself"):
+            inner_first(within)
+
+
+def test_windows_without_labels():
+    class Options:
+        l2, rate, alpha = 1.0, 0.1, 0.9
+
+    for data in (Dataset([0, 1], [0, 0], labels=["a"]), Dataset([0, 1], [0, 0], label=[3], labels=["a"])):
+        with pytest.raises(ValueError, match="label"):
+            Growing(Options, True).borrow(data)
+
+
+def test_strings_that_no_pattern_made():
+    builder, names = TableBuilder(None), StringTable()
+    names.intern_bytes(b"a")
+    builder.adopt(names, True)
+    with pytest.raises(TypeError, match="from patterns"):
+        builder.observations()
+
+
+def test_ids_of_other_attributes():
+    data = SMALL.dataset
+    for ids, kept in (([0], 1), ([-1] * data.n_u, 0), ([0] * data.n_u, data.n_u), (range(data.n_u), data.n_u - 1)):
+        with pytest.raises(ValueError, match=r"ids? "):
+            Observed(data, SMALL.layout.labels, False, bytes([1]) * data.n_u).features(array.array("i", ids), kept)
+
+
+def test_a_history_of_more_pairs_than_there_are():
+    trainer = trainer_of("lbfgs", SMALL, warm_up=0)
+    for _ in range(2):
+        trainer.run_pass()
+    state, before = trainer.state(), trainer.weights()
+    for wrong in ({"used": 60}, {"newest": 60}, {"newest": -2}):
+        with pytest.raises(ValueError, match="used, newest"):
+            trainer.restore({**state, **wrong})
+    assert trainer.weights() == before
+    trainer.run_pass()
+
+
+def test_tables_of_states():
+    tables = StateTables(template("parsing").resolve({name: number for number, name in enumerate(CONLLU)}), 1)
+    for number in (-1, 10**6):
+        with pytest.raises(IndexError, match="line"):
+            next(tables.entries(number))
+    for row in (-1, 0, 10**6):
+        with pytest.raises(IndexError, match="row"):
+            tables.cells(row)
+
+
+def test_a_column_that_rows_do_not_have():
+    rows = Rows()
+    fill_rows(rows, [[["1", "a"]]])
+    for column in (-1, 2, 1000):
+        with pytest.raises(IndexError, match="column"):
+            check_ids(rows, column)
+
+
+def test_lines_of_wapiti():
+    with pytest.raises(ValueError, match="nbest"):
+        LinePrinter(nbest=0)
+    trained = models.model("chunking")
+    scratch = OneSentence(Decoder(trained.index, trained.layout, trained.weights, trained.labels))
+    rows = Rows(label=9)
+    rows.parse(Block(b"a b c\n\n", path="f", columns=Columns(0, None, "f", 1)))
+    for options in ({"check": True}, {"force": True}):
+        with pytest.raises(DataError, match="should be in column 9"):
+            LinePrinter(**options).text(scratch, rows)
+    items = Rows("crfsuite")
+    fill_rows(items, [[{"a": 1.0}]])
+    with pytest.raises(ValueError, match="no lines"):
+        LinePrinter().text(scratch, items)
+
+
+def test_attributes_that_do_not_occur():
+    data = Dataset([0, 1], [0, 1], [2], n_u=3)
+    data.widen(5, 1)
+    assert (data.n_u, data.n_b) == (5, 1) and data.counts(False).tolist() == [0, 0, 1, 0, 0]
+    for n_u, n_b in ((4, 1), (5, 0), (-1, -1)):
+        with pytest.raises(ValueError, match="attributes, the data have"):
+            data.widen(n_u, n_b)
+    with pytest.raises(AttributeError):
+        data.n_u = 1
