@@ -32,5 +32,4 @@ cdef class Trainer(Arena):
     cdef weight_t* w
 
     cdef int set_weights(self, object given) except -1
-    cdef int check_own(self, Dataset data, Layout layout, Trainer leader=*) except -1
     cdef dict vectors(self)

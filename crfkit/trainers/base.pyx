@@ -66,18 +66,12 @@ cdef class Trainer:
         layout.check(data)
         self.keep_data_in(data.folder)
         if leader is not None:
-            if type(leader) is not type(self):
-                raise TypeError("a leader of another kind")
-            leader.check_own(data, layout)
+            if type(leader) is not type(self) or leader.data is not data or leader.layout is not layout:
+                raise ValueError("a leader of another kind, or of other data")
             self.w = leader.w
             return
         self.w = <weight_t*>arena_zeros(self, layout.c.n_cells, sizeof(weight_t))
         self.set_weights(initial)
-
-    cdef int check_own(self, Dataset data, Layout layout, Trainer leader=None) except -1:
-        """For each __init__, as Python can call it again: ValueError if the tables that it makes would not be those of the weights."""
-        if data is not self.data or layout is not self.layout or leader is not self.leader and leader is not None:
-            raise ValueError("data, a layout or a leader that the trainer was not made for")
 
     cdef int set_weights(self, given) except -1:
         """Set the weights to copies of these, or to zero if None."""

@@ -43,8 +43,6 @@ cdef class QuasiNewton(Trainer):
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, int threads=1, Objective objective=None, **unused):
         """`objective` is given if the data lie elsewhere (sharded.pyx)."""
-        self.check_own(data, layout)
-        self.check_own(data, layout)
         if objective is not None and objective.layout is not layout:
             raise ValueError("an objective of another layout")
         self.n = layout.c.n_cells

@@ -72,7 +72,6 @@ cdef class Sbcd(Trainer):
         return 3 * 4 + 8 + 1 + 4      # now, before and after the blocks of a pass; counts; a copy for the model
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, **unused):
-        self.check_own(data, layout)
         self.chains = Chains(data, layout, Edges(data, layout, options.recursions))
         self.blocks = Blocks(data, layout, self.chains, options.kappa)
         self.chains.edges.w = self.blocks.w = self.w

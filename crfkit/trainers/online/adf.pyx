@@ -81,7 +81,6 @@ cdef class Adf(CalibratedTrainer):
     def __init__(self, Dataset data, Layout layout, options, leader=None, rates=None, sequences=None, found=None, shares=True, **unused):
         """For a window of a stream: `sequences` up to its end, `rates` of all rows at its start. `found` and `shares` as in ScaledTrainer."""
         cdef int64_t k, n = pairs_row(&layout.c) + 1
-        self.check_own(data, layout, leader)
         self.penalty = options.l2 / self.updates_of(data.c.n_seq)
         self.alpha, self.beta = options.alpha, options.beta
         self.part = 1

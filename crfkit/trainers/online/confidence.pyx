@@ -129,7 +129,6 @@ cdef class Arow(ConfidenceTrainer):
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, resumed=False, **unused):
         """`resumed`: r, as all else, is that of a state to be restored."""
-        self.check_own(data, layout)
         self.r = options.regularization or (USUAL if resumed else self.best_r(initial))
 
     cdef double solve(self, double margin, double variance, double weight, double* by, double* gain) noexcept nogil:
@@ -220,7 +219,6 @@ cdef class Cw(ConfidenceTrainer):
     cdef double phi
 
     def __init__(self, Dataset data, Layout layout, options, **unused):
-        self.check_own(data, layout)
         self.phi = NormalDist().inv_cdf(options.confidence)
 
     cdef double solve(self, double margin, double variance, double weight, double* by, double* gain) noexcept nogil:

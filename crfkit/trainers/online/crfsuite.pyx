@@ -100,7 +100,6 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
     def __init__(self, Dataset data, Layout layout, options, order=None, int64_t drawn=0):
         """`order`, `drawn`: as in Orders; the first pass takes the order drawn from this one."""
         cdef int64_t k
-        self.check_own(data, layout)
         self.rule, self.kind, self.sensitive = RULES[options.rule], options.type, options.error_sensitive
         self.c, self.gamma, self.differences = options.c, options.gamma, Differences()
         if self.rule == AROW:

@@ -38,7 +38,6 @@ cdef class Lookahead(AveragedTrainer):
         return super(Lookahead, cls).expected_bytes(data, layout, options, threads) + of_search
 
     def __init__(self, Dataset data, Layout layout, options, shared=(), **unused):
-        self.check_own(data, layout)
         self.search = LookaheadSearch(layout, self.lattice, options.depth, shared)
         self.search.w = self.w
         self.margin = options.margin

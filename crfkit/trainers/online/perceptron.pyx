@@ -20,7 +20,6 @@ cdef class Perceptron(AveragedTrainer):
     measured_steps = False
 
     def __init__(self, Dataset data, Layout layout, options, **unused):
-        self.check_own(data, layout)
         self.paths = Paths(layout)
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:

@@ -50,7 +50,6 @@ cdef class ScaledTrainer(CalibratedTrainer):
 
     def __init__(self, Dataset data, Layout layout, options, leader=None, found=None, shares=True, **unused):
         """`found`: a trial chose the rate in the options, not the user; `shares`: attributes with values above 1 may then have a lower one."""
-        self.check_own(data, layout, leader)
         self.scale, self.age = 1, 0
         if leader is not None:
             self.shares = (<ScaledTrainer>leader).shares
