@@ -178,7 +178,7 @@ cdef class Lattice:
         lat.P = lat.shared.P = padded(labels)
         matrix = <int64_t>lat.L * lat.P
         # one block: with lists most of it is never touched, and so large a block comes untouched from the system
-        lat.shared.score = <double*>arena_zeros(self, 5 * matrix + lat.P + lat.L * max(lat.P, 64), sizeof(double))
+        lat.shared.score = <double*>arena_zeros(self, 5 * matrix + lat.P + <int64_t>lat.L * max(lat.P, 64), sizeof(double))
         lat.shared.E = lat.shared.score + matrix
         lat.shared.ET = lat.shared.E + matrix
         lat.outer = lat.shared.ET + matrix
