@@ -282,7 +282,7 @@ def value_at(Objective objective not None, const double[::1] cells not None, dou
     try:
         return objective.evaluate(w, g), array_of("d", g, n)
     finally:
-        objective.bound, objective.w, objective.g = INFINITY, NULL, NULL
+        objective.bound = INFINITY
 
 
 def made_of(bytes cell not None, plan) -> bytes | None:
