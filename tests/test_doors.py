@@ -146,6 +146,13 @@ def test_parts_of_several_objects_that_do_not_belong_together():
         type(trainer_of("lbfgs", SMALL))(SMALL.dataset, SMALL.layout, options_of("lbfgs"), objective=Objective(LARGE.dataset, LARGE.layout, 1.0, 1))
 
 
+def test_an_objective_of_no_data_or_layout():
+    for data, layout in ((None, SMALL.layout), (SMALL.dataset, None)):
+        for chunks in (None, array.array("q", [0, SMALL.dataset.n_sequences])):
+            with pytest.raises(TypeError, match="got NoneType"):
+                Objective(data, layout, 1.0, 1, chunks=chunks)
+
+
 def test_an_objective_is_made_once():
     objective, sharded = Objective(SMALL.dataset, SMALL.layout, 1.0, 1), Sharded(SMALL.layout, 1.0, 1, 1, 1)
     with pytest.raises(TypeError, match="once"):

@@ -52,7 +52,8 @@ cdef class Objective:
     loops (lattice/lattice.pyx): the results are the same up to rounding.
     Where the data are a part: `survey` and `sums` (sums_of_terms) are of all data, `chunks` (chunk_starts) of this part among them."""
 
-    def __init__(self, Dataset data, Layout layout, double l2, int threads, str recursions="auto", survey=None, sums=None, chunks=None):
+    def __init__(self, Dataset data not None, Layout layout not None, double l2, int threads, str recursions="auto", survey=None, sums=None,
+                 chunks=None):
         cdef:
             Worker worker
             double quantum
