@@ -63,13 +63,13 @@ cdef class Trainer:
 
     def __cinit__(self, Dataset data not None, Layout layout not None, options, initial=None, Trainer leader=None, **unused):
         self.data, self.layout, self.options, self.leader = data, layout, options, leader
-        layout.check(data)
         self.keep_data_in(data.folder)
         if leader is not None:
             if type(leader) is not type(self) or leader.data is not data or leader.layout is not layout:
                 raise ValueError("a leader of another kind, or of other data")
             self.w = leader.w
             return
+        layout.check(data)
         self.w = <weight_t*>arena_zeros(self, layout.c.n_cells, sizeof(weight_t))
         self.set_weights(initial)
 
