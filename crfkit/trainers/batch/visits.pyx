@@ -59,7 +59,6 @@ cdef class Visits:
     """The visits of a data set; `nests` are the sums that have to be kept up to date. `survey`: as for Nests."""
 
     def __cinit__(self, Dataset data not None, Layout layout not None, Survey survey=None):
-        layout.check(data, False)
         self.keep_data_in(data.folder)
         self.nests = Nests(data, layout, survey)
         list_visits(self, &self.nests.c, &layout.c)
