@@ -336,7 +336,7 @@ def test_a_signal_just_before_a_read_is_seen(tmp_path, buffered):
 
 
 def test_what_a_buffer_holds_is_not_waited_for():
-    """The pipe has no more for now; what came before is in the buffer of the file."""
+    """The pipe is empty, but still open; what came before is in the buffer of the file."""
     reading, writing = os.pipe()
     os.write(writing, b"0123456789")
     late = threading.Timer(60, os.close, (writing,))
