@@ -51,18 +51,11 @@ def features_of(template: Template) -> StateFeatures:
     for line in template.lines:
         if len(line.macros) > MOST_CELLS:
             raise line_fault(template, line, f"{len(line.macros)} macros in a P line, expected at most {MOST_CELLS}")
-    views: dict[ViewPlan, Macro] = {}
-    compared: dict[int, int] = {}
-    for macro in template.macros:
-        if macro.kind == "=":
-            compared.setdefault(macro.column, len(compared))
-            compared.setdefault(macro.column2, len(compared))
-        elif macro.kind not in "dv":
-            views.setdefault(ViewPlan.of(macro), macro)
-    if not views:  # the tables of an index have at least one
-        macro = Macro("x", "%x[s0,0]", column=0)
-        views[ViewPlan.of(macro)] = macro
-    numbers = {view: number for number, view in enumerate(views)}
+    macros = [macro for macro in template.macros if macro.kind not in "=dv"]
+    macros = macros or [Macro("x", "%x[s0,0]", column=0)]  # the tables of an index have at least one
+    views = {ViewPlan.of(macro): macro for macro in macros}
+    compared = tuple(dict.fromkeys(column for macro in template.macros if macro.kind == "=" for column in (macro.column, macro.column2)))
+    numbers: dict[ViewPlan | int, int] = {value: number for number, value in enumerate([*views, *compared])}
 
     places = {name: number for number, name in enumerate(ROOTS)}
     steps: list[tuple[int, int]] = []
@@ -82,7 +75,7 @@ def features_of(template: Template) -> StateFeatures:
         if macro.kind in "dv":
             return Cell(DISTANCE if macro.kind == "d" else COUNT, 0, place, 0, place2)
         if macro.kind == "=":
-            return Cell(EQUAL, len(views) + compared[macro.column], place, len(views) + compared[macro.column2], place2)
+            return Cell(EQUAL, numbers[macro.column], place, numbers[macro.column2], place2)
         return Cell(VALUE, numbers[ViewPlan.of(macro)], place)
 
     # Of equal width, so that no name begins another one.
@@ -96,4 +89,4 @@ def features_of(template: Template) -> StateFeatures:
         lines.append(tuple(map(cell, line.macros)))
         if len(places) > MOST_PLACES:
             raise line_fault(template, line, f"the P lines up to here look at more than {MOST_PLACES} places")
-    return StateFeatures(Template(symbols, "", template.path), tuple(lines), len(views), tuple(steps), tuple(compared))
+    return StateFeatures(Template(symbols, "", template.path), tuple(lines), len(views), tuple(steps), compared)
