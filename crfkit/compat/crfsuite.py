@@ -14,8 +14,8 @@ import click
 
 from crfkit.cli.common import HELP_FLAGS, ErrorsAsLines, standard_output
 from crfkit.decode.scratch import gold_labels
-from crfkit.errors import FileError, OptionError, UnsupportedError
-from crfkit.replacing import check_writable, refuse_overwriting, write_all
+from crfkit.errors import FileError, OptionError, UnsupportedError, refuse
+from crfkit.replacing import check_writable, refuse_overwriting, write_lines
 from crfkit.text.reading import Source
 from crfkit.text.sources import parsed_blocks
 from crfkit.version import __version__
@@ -106,17 +106,16 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
         refuse_overwriting("--model", data, model)
         check_writable(model)
     groups = _read_groups(trainer, data or ("-",), split, say)
-    if cross_validate:
-        if groups < 2:
-            raise OptionError("--cross-validate needs at least two groups: several files, or --split")
-        for group in range(groups):
-            say(f"===== Cross validation ({group + 1}/{groups}) =====")
-            trainer.train("", group)
-            say()
-    else:
-        if holdout is not None and holdout > groups:
-            raise OptionError(f"--holdout: there are {groups} groups, found {holdout}")
-        trainer.train(model, -1 if holdout is None else holdout - 1)
+    refuse(
+        (cross_validate and groups < 2, "--cross-validate needs at least two groups: several files, or --split"),
+        (not cross_validate and (holdout or 0) > groups, f"--holdout: there are {groups} groups, found {holdout}"),
+    )
+    for group in range(groups) if cross_validate else ():
+        say(f"===== Cross validation ({group + 1}/{groups}) =====")
+        trainer.train("", group)
+        say()
+    if not cross_validate:
+        trainer.train(model, (holdout or 0) - 1)
     say(f"End time of the training: {_now()}\n")
 
 
@@ -189,7 +188,7 @@ def _parsed(name: str, allow_empty: bool = False) -> Iterator[Rows]:
 @click.option("-l", "--marginal-all", is_flag=True, help="Print the marginal probabilities of all labels.")
 @click.option("-q", "--quiet", is_flag=True, help="Print no labels.")
 @click.argument("data", default="-")
-def tag(model: str, test: bool, reference: bool, probability: bool, marginal: bool, marginal_all: bool, quiet: bool, data: str) -> None:
+def tag(model: str, test: bool, quiet: bool, data: str, **shown: bool) -> None:
     """Label DATA (standard input by default)."""
     from .pycrfsuite.training import performance
 
@@ -197,35 +196,31 @@ def tag(model: str, test: bool, reference: bool, probability: bool, marginal: bo
     tagger = _opened(model)
     if tagger.by_template:
         raise UnsupportedError(f"{model}: has a template: label columns with `crfkit tag`")
-    names, begun, pairs = tagger.labels(), time.perf_counter(), []
-    each = "".join(f"\t{name.replace('%', '%%')}:%f" for name in names)
+    begun, pairs = time.perf_counter(), []
     with standard_output() as stream:
-
-        def write(text: str) -> None:
-            write_all(stream, text.encode(errors="surrogateescape"))
-
         for gold, found in _tagged(tagger, data):
             if test:
                 pairs.append((gold, found))
-            if quiet:
-                continue
-            out = []
-            if probability:
-                score = tagger.score(found)
-                out.append(f"@score\t{score[0]:f}\t{score[1]:f}\n@probability\t{tagger.probability(found):f}\n")
-            chances = tagger.marginals() if marginal_all else []
-            for place, label in enumerate(found):
-                line = f"{gold[place]}\t{label}" if reference else label
-                if marginal:
-                    line += f":{tagger.marginal(label, place):f}"
-                if marginal_all:
-                    line += each % tuple(chances[place].values())
-                out.append(line + "\n")
-            write("".join(out) + "\n")
+            if not quiet:
+                write_lines(stream, _labelled(tagger, gold, found, **shown))
         if test:
             seconds = time.perf_counter() - begun
-            write("".join(f"{line}\n" for line in performance(names, pairs)))
-            write(f"Elapsed time: {seconds:f} [sec] ({len(pairs) / seconds:.1f} [instance/sec])\n")
+            write_lines(stream, (f"{line}\n" for line in performance(tagger.labels(), pairs)))
+            write_lines(stream, [f"Elapsed time: {seconds:f} [sec] ({len(pairs) / seconds:.1f} [instance/sec])\n"])
+
+
+def _labelled(tagger: Tagger, gold: list[str], found: list[str], reference: bool, probability: bool, marginal: bool, marginal_all: bool) -> Iterator[str]:
+    """The lines of the current sequence."""
+    if probability:
+        score = tagger.score(found)
+        yield f"@score\t{score[0]:f}\t{score[1]:f}\n@probability\t{tagger.probability(found):f}\n"
+    chances = tagger.marginals() if marginal_all else [{}] * len(found)
+    each = "".join(f"\t{name.replace('%', '%%')}:%f" for name in tagger.labels()) if marginal_all else ""
+    for place, label in enumerate(found):
+        before = f"{gold[place]}\t" if reference else ""
+        own = f":{tagger.marginal(label, place):f}" if marginal else ""
+        yield before + label + own + each % tuple(chances[place].values()) + "\n"
+    yield "\n"
 
 
 def _opened(model: str) -> Tagger:

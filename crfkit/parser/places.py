@@ -55,7 +55,7 @@ def features_of(template: Template) -> StateFeatures:
     macros = macros or [Macro("x", "%x[s0,0]", column=0)]  # the tables of an index have at least one
     views = {ViewPlan.of(macro): macro for macro in macros}
     compared = tuple(dict.fromkeys(column for macro in template.macros if macro.kind == "=" for column in (macro.column, macro.column2)))
-    numbers: dict[ViewPlan | int, int] = {value: number for number, value in enumerate([*views, *compared])}
+    numbers: dict[object, int] = {value: number for number, value in enumerate([*views, *compared])}
 
     places = {name: number for number, name in enumerate(ROOTS)}
     steps: list[tuple[int, int]] = []

@@ -7,11 +7,13 @@ import itertools
 import math
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import OptionError
 from crfkit.replacing import replacing
+from crfkit.values import Expected
 
 from .features import features_of, parts_of
 from .parameters import FEATURES, Steps, printed
@@ -40,17 +42,13 @@ def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus, order: An
 
     run = options.Run(format="crfsuite")
     for name in ("c1", "c2", "variance", "gamma"):
-        value = values.get(name, 0.0)
-        if not 0 <= value < math.inf:
-            raise OptionError(f"{name}: expected a {'finite ' * (value > 0)}number of at least 0, found {value:g}")
+        Expected(float, low=0.0).take(name, values.get(name, 0.0))
     if algorithm == "l2sgd":
         from crfkit.trainers.online.crfsuite import CrfsuiteSgd
 
         if values["period"] < 1:
             raise OptionError(f"period: expected a whole number of at least 1, found {values['period']}")
-        rate = values["calibration.eta"]
-        if not 0 < rate < math.inf:
-            raise OptionError(f"calibration.eta: expected a {'finite ' * (rate > 0)}number above 0, found {rate:g}")
+        rate = Expected(float, above=0.0).take("calibration.eta", values["calibration.eta"])
         sgd = options.make("sgd", {"l2": 2 * values["c2"], "decay": 0.0, "rate": rate})
         return CrfsuiteSgd(corpus.dataset, corpus.layout, sgd, order=order, drawn=drawn)
     if algorithm != "lbfgs":
@@ -273,15 +271,11 @@ def _norm(weights: Any) -> float:
 
 def performance(known: Iterable[str], pairs: list[tuple[list[str], list[str]]]) -> Iterator[str]:
     """CRFsuite's report on sequences of labels (wanted, found), line by line; `known` are the model's labels."""
-    names = list(dict.fromkeys([*known, *(label for wanted, _ in pairs for label in wanted)]))
-    match, model, ref = (dict.fromkeys(names, 0) for _ in range(3))
-    right = 0
-    for wanted, found in pairs:
-        right += wanted == found
-        for a, b in zip(wanted, found, strict=True):
-            ref[a] += 1
-            model[b] += 1
-            match[a] += a == b
+    ref = Counter(label for wanted, _ in pairs for label in wanted)
+    model = Counter(label for _, found in pairs for label in found)
+    match = Counter(a for wanted, found in pairs for a, b in zip(wanted, found, strict=True) if a == b)
+    names = list(dict.fromkeys([*known, *ref]))
+    right = sum(wanted == found for wanted, found in pairs)
     yield "Performance by label (#match, #model, #ref) (precision, recall, F1):"
     sums = [0.0, 0.0, 0.0]
     for name in names:
@@ -296,5 +290,5 @@ def performance(known: Iterable[str], pairs: list[tuple[list[str], list[str]]]) 
         yield f"{counts} ({rates[0]:.4f}, {rates[1]:.4f}, {rates[2]:.4f})"
     macro = ", ".join(f"{total / max(len(names), 1):f}" for total in sums)
     yield f"Macro-average precision, recall, F1: ({macro})"
-    for what, some, of in (("Item", sum(match.values()), sum(ref.values())), ("Instance", right, len(pairs))):
+    for what, some, of in (("Item", match.total(), ref.total()), ("Instance", right, len(pairs))):
         yield f"{what} accuracy: {some} / {of} ({some / max(of, 1):.4f})"
