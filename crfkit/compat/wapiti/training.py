@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from crfkit import modelfile, options
@@ -92,7 +93,7 @@ def _trained(given: dict[str, Any], source: Any, algorithm: str, made: Any, log:
     log.step(f"Train the model with {given['algo']}")
     divergence = Divergence(made, corpus.dataset.weight, len(corpus.dataset.labels))
     passes = Passes(make_trainer(algorithm, corpus, made, run, initial), divergence, run, None, checkpoint, log, stop)
-    log.state = _state(corpus, passes.trainer, dev, run)
+    log.state = partial(_state, corpus, passes.trainer, dev, max(run.threads, 1))
     ((_, weights),) = passes.all()
     if given["sstate"] and os.path.exists(run.checkpoint or ""):
         with open(str(run.checkpoint), "rb") as state, replacing(given["sstate"]) as file:
@@ -137,21 +138,17 @@ def _summary(log: Log, corpus: Corpus, held: int, observations: list[bytes]) -> 
         log.note(f"    {f'nb {name}:':<13}{count}")
 
 
-def _state(corpus: Corpus, trainer: Any, dev: DevSet | None, run: Run) -> Callable[[], tuple[int, float, float]]:
+def _state(corpus: Corpus, trainer: Any, dev: DevSet | None, threads: int) -> tuple[int, float, float]:
     """What the log asks after each pass. Errors are those on the development data, or on the training data without them."""
+    from crfkit.trainers.base import mistakes, summarise
 
-    def state() -> tuple[int, float, float]:
-        from crfkit.trainers.base import mistakes, summarise
-
-        data, weights = corpus.dataset, trainer.weights()
-        active = summarise(weights)[0]
-        if dev is not None:
-            scores = dev.scores(weights)
-            return active, 100 - 100 * scores["dev_accuracy"], 100 - 100 * scores["dev_sentence_accuracy"]
-        tokens, sequences = mistakes(data, corpus.layout, weights, max(run.threads, 1))
-        return active, 100 * tokens / data.n_tokens, 100 * sequences / data.n_sequences
-
-    return state
+    data, weights = corpus.dataset, trainer.weights()
+    active = summarise(weights)[0]
+    if dev is not None:
+        scores = dev.scores(weights)
+        return active, 100 - 100 * scores["dev_accuracy"], 100 - 100 * scores["dev_sentence_accuracy"]
+    tokens, sequences = mistakes(data, corpus.layout, weights, threads)
+    return active, 100 * tokens / data.n_tokens, 100 * sequences / data.n_sequences
 
 
 def _parts(corpus: Corpus, weights: array.array[float], header: dict[str, Any], observations: list[bytes]) -> Parts:
