@@ -121,7 +121,7 @@ best.save("ner.model")                             # for `crfkit tag` and crfkit
 """
 
 ORDER = ("learn", "learn_path", "load", "evaluate", "CRF", "Tagger", "Explanation", "Reason", "Model", "Template", "Scores")
-INNER = {"resolve", "check", "columns", "column_names", "macros", "history_line", "of_parts", "text", "need_probabilities", "need_labellings", "explainer", "tag_with_gold", "dump_lines", "has_probabilities_of"}
+INNER = {"resolve", "check", "columns", "column_names", "macros", "history_line", "of_parts", "text", "need_probabilities", "need_labellings", "explainer", "tag_with_gold", "dump_lines"}
 
 
 def signature(name: str, value: Any) -> str:
@@ -235,10 +235,7 @@ def members(cls: type) -> Iterator[tuple[str, Any]]:
 
 def python() -> str:
     """All of docs/python.md."""
-    from crfkit.evaluation.scores import Scores
-
     public = {name: getattr(crfkit, name) for name in crfkit.__all__ if name not in ("CrfkitError", "__version__")}
-    public.setdefault("Scores", Scores)
     text = PYTHON
     for name in sorted(public, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name)):
         value = public[name]

@@ -47,14 +47,13 @@ def evaluate(
     is an error.
     outside is the label of tokens that are in no chunk.
     """
-    scheme, strict = _scheme(scheme), Expected(bool).take("strict", strict)
-    names = _candidates(scheme, strict)
+    scheme, strict, tables = _asked(scheme, strict)
     if not isinstance(outside, str):
         raise OptionError(f"outside: expected a label, found {shown(outside)}")
     for name, given in (("gold", gold), ("predicted", predicted)):
         if not isinstance(given, str) and not lists(given):
             raise DataError(f"{name}: found {shown(given)}, expected a list of lists of labels")
-    tally = Tally([_table(name, strict) for name in names], strict, raw=scheme == "none", outside=outside.encode(errors="surrogatepass"))
+    tally = Tally(tables, strict, raw=scheme == "none", outside=outside.encode(errors="surrogatepass"))
     end: Any = object()
     for n, (sentence, guess) in enumerate(zip_longest(gold, predicted, fillvalue=end)):
         if sentence is end or guess is end:
@@ -98,9 +97,7 @@ class Outputs:
         comments: bool = False,
         gold: Any = None,
     ):
-        scheme, strict = _scheme(scheme), Expected(bool).take("strict", strict)
-        self.strict = strict
-        names = _candidates(scheme, strict)
+        scheme, self.strict, tables = _asked(scheme, strict)
         _check_together(scheme, outside, format, label, delimiter, segments, lexicon, gold, comments)
         known = None if lexicon is None else _words(lexicon) if isinstance(lexicon, Set) else read_lexicon(lexicon)
         self._tallies, self.marks = [], Marks()
@@ -111,8 +108,8 @@ class Outputs:
         for entry in entries:
             columns, blocks = files.blocks(entry) if right is None else (Columns(), ())
             tally = Tally(
-                [_table(name, strict) for name in names],
-                strict,
+                tables,
+                self.strict,
                 word_starts=WORD_STARTS if segments else None,
                 lexicon=known,
                 keep=keep,
@@ -135,8 +132,8 @@ class Outputs:
         if segments:
             for tally in self._tallies:
                 _check_labels(tally, SEGMENT_PREFIXES, "a word segmentation")
-        self.scheme = _chosen(self._tallies, scheme, strict)
-        self.scores = [_scores(tally, self.scheme, strict) for tally in self._tallies]
+        self.scheme = _chosen(self._tallies, scheme, self.strict)
+        self.scores = [_scores(tally, self.scheme, self.strict) for tally in self._tallies]
 
     def compare(self, first: int, second: int, *, shuffles: int = 10000, seed: int = 1) -> Comparison:
         """Compare two of the files by two-sided approximate randomisation; their gold labels must be the same."""
@@ -176,20 +173,16 @@ def _words(lexicon: Set[str | bytes]) -> frozenset[bytes]:
     return frozenset(word.encode(errors="surrogatepass") if isinstance(word, str) else word for word in lexicon)
 
 
-def _scheme(given: Any) -> str:
-    """The scheme that is asked for, or "auto"."""
-    scheme = plain(given)
-    if isinstance(scheme, str):
-        scheme = scheme_called(scheme)
-    if not isinstance(scheme, str) or scheme not in SCHEME_NAMES:
+def _asked(scheme: Any, strict: Any) -> tuple[str, bool, list[bytes]]:
+    """The scheme that is asked for, or "auto"; whether it is to be strict; and the tables to count by."""
+    scheme = plain(scheme)
+    found = scheme_called(scheme) if isinstance(scheme, str) else None
+    if found not in SCHEME_NAMES:
         raise OptionError(f"unknown scheme {shown(scheme)}; expected one of {', '.join(SCHEME_NAMES)}")
-    return scheme
-
-
-def _candidates(scheme: str, strict: bool) -> list[str]:
-    if strict and scheme == "none":
+    strict = Expected(bool).take("strict", strict)
+    if strict and found == "none":
         raise OptionError("--strict needs a scheme with chunks")
-    return candidates(scheme, strict)
+    return found, strict, [_table(name, strict) for name in candidates(found, strict)]
 
 
 def _check_together(
