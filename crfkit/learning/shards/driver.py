@@ -90,9 +90,7 @@ class DistributedCorpus:
         for shard in shards:
             if shard not in memory:
                 memory.add(shard)
-                of = self.shards[shard]
-                read = self.data.as_read.get(shard)
-                steps.append(["read", {"shard": shard, "parts": of.plain(), "before": of.before, "checksum": read}])
+                steps.append(["read", {"shard": shard, **self.shards[shard]._asdict(), "checksum": self.data.as_read.get(shard)}])
             if self.common[-1][0] != "begin" and ("number", shard) not in memory:
                 memory.add(("number", shard))
                 steps.append(["number", {"shard": shard, **self.numbers[shard]}])

@@ -12,7 +12,6 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from crfkit.errors import DataError, FileError
@@ -35,16 +34,11 @@ class Piece(NamedTuple):
     last: int  # tokens of its last sequence
 
 
-@dataclass
-class Shard:
+class Shard(NamedTuple):
     """A part of the data: of each stretch, how many sequences to leave out and how many to take (-1: the rest)."""
 
     before: int  # how many tokens precede it
     parts: list[tuple[Stretch, int, int]]
-
-    def plain(self) -> list[list[Any]]:
-        """The parts, to be sent."""
-        return [[*stretch, skip, take] for stretch, skip, take in self.parts]
 
 
 def matching(name: str) -> list[str]:

@@ -71,7 +71,7 @@ class Service:
         """See files.count."""
         return files.count(Stretch(*stretch), self.run.format, self.run.label, self.run.comments, self.columns, most)
 
-    def read(self, shard: int, parts: list[list[Any]], before: int, checksum: str | None) -> dict[str, Any] | None:
+    def read(self, shard: int, before: int, parts: list[Any], checksum: str | None) -> dict[str, Any] | None:
         """Read a shard, which so many tokens precede; returns its tables and the observed features of its attributes, which have the numbers of
         these tables until `number`. `checksum`: of the worker that read it first; then the data must be the same, and nothing is returned."""
         reader = Reader([], self.template, self.run, None, self.direction)
@@ -79,22 +79,22 @@ class Service:
         reader.begin()
         builder = reader.builder
         found: Counter[str | None] = Counter()
-        for path, start, end, skip, take in parts:
-            stretch = Stretch(path, start, end)
+        for place, skip, take in parts:
+            stretch = Stretch(*place)
             source = Source([stretch], self.run.format, allow_empty=True, comments=self.run.comments, columns=self.columns)
             with files.lines_counted(stretch):
                 for rows, _ in parsed_blocks(source, self.run.format, self.run.label):
                     first = min(skip, len(rows))
                     skip -= first
                     taken = builder.add(rows, first, take)
-                    found[path] += rows.n_attributes
+                    found[stretch.path] += rows.n_attributes
                     take -= taken if take >= 0 else 0
                     if not take:
                         break
         data = builder.drain()
         own = data.checksum()
         if checksum is not None and checksum != own:
-            names = ", ".join(dict.fromkeys(path for path, *_ in parts))
+            names = ", ".join(dict.fromkeys(path for (path, *_), *_ in parts))
             raise DataError("changed since training began: expected the same data as then", names)
         self.data[shard], self.chunks[shard] = data, chunk_starts(data, before)
         if checksum is not None:
