@@ -99,8 +99,8 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
         raise ModelFileError(f"damaged: {n_features} features do not fit into {size} bytes")
     if number(lists + 8) < n or n > (list_size - 12) // 4:
         raise ModelFileError(f"damaged: the chunk {magic.decode()} has {number(lists + 8)} lists, expected {n}")
-    starts = clone(OFFSETS, n + 1, zero=False)
-    cdef int64_t[::1] start = starts
+    cdef array_t starts = clone(OFFSETS, n + 1, zero=False)
+    cdef int64_t* start = <int64_t*>starts.data.as_longlongs
     start[0] = 0
     for i in range(n):
         at = number(lists + 12 + 4 * i)
@@ -113,11 +113,9 @@ def read_rows(const uint8_t[::1] data not None, int64_t features, int64_t refere
         start[i + 1] = total
         if total > list_size // 4:  # lists that share bytes could add up to more than the memory
             raise ModelFileError(f"damaged: the lists of the chunk {magic.decode()} overlap")
-    labels, weights = clone(LABELS, total, zero=False), clone(WEIGHTS, total, zero=False)
-    cdef uint16_t[::1] label_view = labels if total else None
-    cdef double[::1] weight_view = weights if total else None
-    cdef uint16_t* label_of = &label_view[0] if total else NULL
-    cdef double* weight_of = &weight_view[0] if total else NULL
+    cdef array_t labels = clone(LABELS, total, zero=False), weights = clone(WEIGHTS, total, zero=False)
+    cdef uint16_t* label_of = labels.data.as_ushorts
+    cdef double* weight_of = weights.data.as_doubles
     total = begin = 0
     for i in range(n):
         at = number(lists + 12 + 4 * i)

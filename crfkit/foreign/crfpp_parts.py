@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
@@ -99,16 +100,14 @@ def taken_apart(parts: Parts) -> Taken:
     if plain is not None:
         names.append(plain)
     names.sort(key=lambda name: parts.places.get(name, len(names) * n * n))
-    places, total = {}, 0
-    for name in names:
-        places[name] = total
-        total += n * n if name[:1] == b"B" else n
+    *starts, total = accumulate((n * n if name[:1] == b"B" else n for name in names), initial=0)
+    places = dict(zip(names, starts, strict=True))
     if total > MOST_WEIGHTS:
         raise UnsupportedError(f"{total} weights, one for each label or pair of labels of every attribute: CRF++'s models have room for {MOST_WEIGHTS}")
     weights = numpy.zeros(total)
     for rows in (parts.unigrams, parts.bigrams):
-        starts = numpy.fromiter((places[name] for name in rows.names), numpy.int64, len(rows.names))
-        at = numpy.repeat(starts, numpy.diff(rows.ptr).astype(numpy.intp)) + numpy.asarray(rows.label)
+        first = numpy.fromiter((places[name] for name in rows.names), numpy.int64, len(rows.names))
+        at = numpy.repeat(first, numpy.diff(rows.ptr).astype(numpy.intp)) + numpy.asarray(rows.label)
         if rows is parts.bigrams:
             at += n * numpy.asarray(rows.previous, numpy.int64)
         weights[at] = rows.weight
