@@ -121,8 +121,7 @@ class ModelFileError(CrfkitError, ValueError):
 class FileError(CrfkitError, OSError):
     """A file cannot be opened, read or written."""
 
-    def _start(self) -> int:
-        return self.message.rfind(": ") + 1
+    _start = ModelFileError._start
 
 
 class MissingFileError(FileError, FileNotFoundError):

@@ -18,7 +18,8 @@ ELSEWHERE = {
     "templates/README.md": "shipped-templates.md",
     "data/README.md": "corpora.md",
 }
-LINK = re.compile(r"(\]\()([^)\s#:]+)((?:#[^)\s]*)?\))")
+# What is before the target, with the text of the link unless it is an image; the target, and the section.
+LINK = re.compile(r"((?:(?<!!)\[([^\]]*))?\]\()([^)\s#:]+)(#[^)\s]*)?\)")
 
 
 def place(path: str) -> str | None:
@@ -31,17 +32,12 @@ def relinked(text: str, path: str) -> str:
     here = place(path) or path
 
     def link(match: re.Match[str]) -> str:
-        target = os.path.normpath(os.path.join(os.path.dirname(path), match[2]))
-        there = place(target)
-        if there is None:
-            return f"]({match[2]}{match[3]}"
-        return match[1] + os.path.relpath(there, os.path.dirname(here) or ".") + match[3]
+        before, text, target, section = match.groups()
+        there = place(os.path.normpath(os.path.join(os.path.dirname(path), target)))
+        if there is not None:
+            return f"{before}{os.path.relpath(there, os.path.dirname(here) or '.')}{section or ''})"
+        return match[0] if text is None or section else text
 
-    def unlink(match: re.Match[str]) -> str:
-        target = os.path.normpath(os.path.join(os.path.dirname(path), match[2]))
-        return match[0] if place(target) else match[1]
-
-    text = re.sub(r"(?<!!)\[([^\]]*)\]\(([^)\s#:]+)\)", unlink, text)
     return LINK.sub(link, text)
 
 
