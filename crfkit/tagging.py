@@ -189,17 +189,9 @@ class Tagger(Described):
 
     def edge_marginals(self, rows: Sentence, *, allowed: Allowed | None = None) -> numpy.ndarray:
         """The probability of label i at row t and label j at row t+1, as an array [t, i, j]."""
-        import numpy
-
         self.need_probabilities("edge_marginals")
         width = len(self._header["labels"])
-
-        def answer(scratch: OneSentence) -> numpy.ndarray:
-            array = numpy.empty((max(scratch.length - 1, 0), width, width))
-            scratch.fill_edges(array)
-            return array
-
-        return self._one(rows, allowed, answer)
+        return self._one(rows, allowed, lambda scratch: _filled(scratch.fill_edges, max(scratch.length - 1, 0), width, width))
 
     def probability(self, rows: Sentence, labels: Labels, *, allowed: Allowed | None = None) -> float:
         """The probability of a sequence of labels; 0.0 if it is too small for a float, see `log_probability`."""
@@ -311,18 +303,8 @@ class Tagger(Described):
 
     def _nodes(self, named: bool) -> Question[Any]:
         self.need_probabilities("marginals")
-        if named:
-            return OneSentence.marginals
-        import numpy
-
         width = len(self._header["labels"])
-
-        def answer(scratch: OneSentence) -> numpy.ndarray:
-            array = numpy.empty((scratch.length, width))
-            scratch.fill_nodes(array)
-            return array
-
-        return answer
+        return OneSentence.marginals if named else lambda scratch: _filled(scratch.fill_nodes, scratch.length, width)
 
     def _one(self, rows: Sentence, allowed: Allowed | None, question: Question[R]) -> R:
         scratch = self.decoding.borrow()  # `with` takes longer, which is to be seen in short sentences
@@ -371,6 +353,15 @@ class Tagger(Described):
         if len(found) != scratch.length:
             raise DataError(f"found {plural(len(found), 'label')}, expected {scratch.length}: one for each row")
         return self.decoding.decoder.label_ids(found)
+
+
+def _filled(fill: Callable[[numpy.ndarray], Any], *shape: int) -> numpy.ndarray:
+    """An array of this shape that is filled in."""
+    import numpy
+
+    array = numpy.empty(shape)
+    fill(array)
+    return array
 
 
 def _again(cls: type[Tagger], model: Any, constraints: Constraints | None, bias: Bias | None = None) -> Tagger:
