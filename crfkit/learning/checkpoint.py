@@ -14,7 +14,6 @@ from __future__ import annotations
 import array
 import math
 import os
-import stat
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -24,6 +23,7 @@ from crfkit import modelfile
 from crfkit.errors import FileError, ModelFileError, OptionError
 from crfkit.options import Run
 from crfkit.replacing import check_writable
+from crfkit.text.opening import is_pipe
 from crfkit.trainers import trainer_class
 from crfkit.values import flag, interval
 from crfkit.version import __version__
@@ -99,7 +99,7 @@ class Checkpoint:
         """The file to resume from, or None if there is none."""
         if not os.path.lexists(self.source):
             return None
-        if os.path.exists(self.source) and stat.S_ISFIFO(os.stat(self.source).st_mode):  # to read from it would wait without end
+        if is_pipe(self.source):  # to read from it would wait without end
             raise FileError(f"{self.source}: is a pipe; give another name to --checkpoint")
         try:
             file = modelfile.read(self.source, what=modelfile.CHECKPOINT)

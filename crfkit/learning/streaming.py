@@ -16,14 +16,13 @@ distinct features and the strings that identify them, not with tokens.
 from __future__ import annotations
 
 import os
-import stat
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError, FileError
-from crfkit.text.opening import is_stdin
+from crfkit.text.opening import is_pipe, is_stdin
 
 from .corpus import Corpus
 from .divergence import Divergence, value_warning
@@ -39,12 +38,7 @@ WINDOW = 200
 
 def _read_once(entry: Any) -> bool:
     """Whether these data can be read only once: standard input, a pipe, an open file."""
-    if hasattr(entry, "read") or is_stdin(entry):
-        return True
-    try:
-        return isinstance(entry, (str, os.PathLike)) and stat.S_ISFIFO(os.stat(entry).st_mode)
-    except (OSError, ValueError):
-        return False  # opening it will raise an error
+    return hasattr(entry, "read") or is_stdin(entry) or (isinstance(entry, (str, os.PathLike)) and is_pipe(entry))
 
 
 def is_wanted(train: list[Any], algorithm: str, options: Any) -> bool:

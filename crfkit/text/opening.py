@@ -45,6 +45,11 @@ def is_stdin(entry: Any) -> bool:
     return isinstance(entry, str) and entry == "-"  # `python -bb` does not compare it with bytes
 
 
+def is_pipe(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a pipe of this name, which can be read only once."""
+    return os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode)
+
+
 @contextmanager
 def input_file(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
     """The file to read, and its name for messages. Files that the caller opened are not closed."""
@@ -87,7 +92,7 @@ def beginning(path: str, n: int) -> bytes:
 
 def check_readable(path: str) -> None:
     """FileError if there is no such file. A pipe is not opened, as it can be read only once."""
-    if not (path and os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode)):
+    if not is_pipe(path):
         open_file(path).close()
 
 
