@@ -11,7 +11,7 @@ from __future__ import annotations
 import array
 import os
 from collections.abc import Generator, Iterator
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import asdict, replace
 from math import isqrt
 from typing import TYPE_CHECKING, Any
@@ -100,7 +100,7 @@ class Training:
             return nullcontext(Local(self.algorithm, self.run, chooses_penalty(self.options), resumed))
         from .shards.place import Distributed
 
-        return Distributed(self.train, self.algorithm, self.run, self.progress)
+        return closing(Distributed(self.train, self.algorithm, self.run, self.progress))
 
     def _trained(self, place: Any, reader: Reader) -> Iterator[Model]:
         run, progress = self.run, self.progress

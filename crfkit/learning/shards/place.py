@@ -27,17 +27,14 @@ SERVICE = "crfkit.learning.shards.service:Service"
 
 
 class Distributed:
-    """As training.Local, with the data held by workers, which end with the `with` block."""
+    """As training.Local, with the data held by workers, which are there from now on."""
 
     def __init__(self, train: list[Any], algorithm: str, run: Run, progress: Progress):
-        self.train = _names(train)
-        self.algorithm, self.run, self.progress = algorithm, run, progress
+        self.train, self.algorithm, self.run = _names(train), algorithm, run
+        self.crew = Crew(connected(run.workers, run.cluster, SERVICE), run.worker_timeout, progress.note)
 
-    def __enter__(self) -> Distributed:
-        self.crew = Crew(connected(self.run.workers, self.run.cluster, SERVICE), self.run.worker_timeout, self.progress.note)
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End the workers."""
         self.crew.transport.close()
 
     def corpus(self, reader: Reader) -> Corpus:
