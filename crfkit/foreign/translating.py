@@ -75,14 +75,15 @@ def _renamed(parts: Parts, bigram: bool, to: str) -> FeatureRows:
     """The features of one kind under their names in the other language."""
     template = parts.template
     assert template is not None
-    lines = [line for line in template.lines if "UB"[bigram] in line.kinds]
-    beginnings, letters = _Beginnings(lines), {line.literals[0][:1] for line in lines}
+    lines = _by_beginning(line for line in template.lines if "UB"[bigram] in line.kinds)
+    lengths, letters = {len(text) for text in lines}, {text[:1] for text in lines}
     old = parts.bigrams if bigram else parts.unigrams
     made: dict[bytes, int] = {}
 
     def others(name: bytes) -> set[bytes]:
         """Its names in the other language."""
-        return {renamed for line in beginnings.of(name) for renamed in _names(name, line, bigram, template.dialect, to)}
+        makers = (line for length in lengths for line in lines.get(name[:length], {}).values())
+        return {renamed for line in makers for renamed in _names(name, line, bigram, template.dialect, to)}
 
     for number, name in enumerate(old.names):
         found = others(name)
@@ -97,21 +98,14 @@ def _renamed(parts: Parts, bigram: bool, to: str) -> FeatureRows:
     return old.renamed(made)
 
 
-class _Beginnings:
-    """Lines by the text before their first macro, so that not every line has to be compared with every name."""
-
-    def __init__(self, lines: Iterable[Line]):
-        self.lines: dict[bytes, dict[tuple, Line]] = {}
-        for line in lines:  # what makes the same names under the same conditions needs to be asked but once
-            same = self.lines.setdefault(line.literals[0], {})
-            same.setdefault((line.kinds, tuple(line.literals), tuple(macro.row for macro in line.macros)), line)
-        self.lengths = sorted({len(text) for text in self.lines})
-
-    def of(self, name: bytes) -> Iterator[Line]:
-        """The lines whose features may have this name."""
-        for length in self.lengths:
-            if length <= len(name):
-                yield from self.lines.get(name[:length], {}).values()
+def _by_beginning(lines: Iterable[Line]) -> dict[bytes, dict[tuple, Line]]:
+    """Lines by the text before their first macro, so that not every line has to be compared with every name; of those that make the same
+    names under the same conditions, one."""
+    found: dict[bytes, dict[tuple, Line]] = {}
+    for line in lines:
+        alike = line.kinds, line.literals, tuple(macro.row for macro in line.macros)
+        found.setdefault(line.literals[0], {}).setdefault(alike, line)
+    return found
 
 
 def _names(name: bytes, line: Line, bigram: bool, source: str | None, to: str) -> Iterator[bytes]:
