@@ -21,7 +21,6 @@ MAGIC = b"crfkit\x00\x01"
 HEAD = struct.Struct("<8sQQQ")
 BOUNDARY = 16
 MOST = 1 << 46
-AT_ONCE = 1 << 30  # macOS reads no more than 2 GB at once
 FORMS = {form: array.array(form).itemsize for form in "BHIQbhiqfd"}
 
 
@@ -111,7 +110,7 @@ def receive(read: Callable[[memoryview], int]) -> Any:
 def _fill(read: Callable[[memoryview], int], buffer: bytearray) -> bool:
     at, view = 0, memoryview(buffer)
     while at < len(buffer):
-        n = read(view[at : at + AT_ONCE])
+        n = read(view[at:])
         if not n:
             if at:
                 raise MessageError("a message ends too early")

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
-from functools import partial
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -125,14 +125,14 @@ class Processes:
 def main(name: str) -> None:
     """Answer the requests on standard input, on the original standard output, until the input ends: the driver is gone then."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides when to stop
-    source, target = os.dup(0), os.dup(1)
+    source, target = FileIO(os.dup(0)), FileIO(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)  # prints must not mix with answers
     requests: queue.SimpleQueue = queue.SimpleQueue()
 
     def listen() -> None:
         with suppress(MessageError, OSError):
-            while (request := receive(lambda buffer: os.readv(source, [buffer]))) is not None:
+            while (request := receive(source.readinto)) is not None:
                 requests.put(request)
                 del request  # all weights may be in it
         os._exit(0)
@@ -146,7 +146,7 @@ def main(name: str) -> None:
     while True:
         found = answer(own, requests.get())
         try:
-            send(partial(os.write, target), found)
+            send(target.write, found)
         except OSError:
             os._exit(0)
         del found  # before the next one is made
