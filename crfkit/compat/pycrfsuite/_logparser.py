@@ -92,17 +92,17 @@ class TrainLogParser:
         return None
 
     def _after_featgen(self, line: str) -> str | None:
-        if _HEAD.match(line):
-            self._begin_iteration(line)
+        if head := _HEAD.match(line):
+            self._begin_iteration(int(head[1]))
             return "prepared"
         if "terminated with error" in line:
             self.state = "AFTER_ITERATION"
             return "prepare_error"
         return None
 
-    def _begin_iteration(self, line: str) -> None:
+    def _begin_iteration(self, number: int) -> None:
         self.state = "ITERATION"
-        self.last_iteration = {"num": int(_HEAD.match(line)[1]), "scores": {}}  # type: ignore[index]
+        self.last_iteration = {"num": number, "scores": {}}
         self.iterations.append(self.last_iteration)
 
     def _iteration(self, line: str) -> str | None:
@@ -128,8 +128,8 @@ class TrainLogParser:
         return None
 
     def _after_iteration(self, line: str) -> str | None:
-        if _HEAD.match(line):
-            self._begin_iteration(line)
+        if head := _HEAD.match(line):
+            self._begin_iteration(int(head[1]))
         elif found := _TRAINING.match(line):
             self.training_seconds = float(found[1])
         elif line.startswith("Storing the model"):

@@ -128,15 +128,9 @@ class Trainer(BaseTrainer):
         """Parse a piece of the log, and call the method of the event that it completes."""
         assert self.logparser is not None
         event = self.logparser.feed(message)
-        if not self.verbose or event is None:
-            return
-        log = self.logparser.last_log
-        if event == "featgen_progress":
-            self.on_featgen_progress(log, self.logparser.featgen_percent)
-        elif event == "iteration":
-            self.on_iteration(log, self.logparser.last_iteration or {})
-        else:
-            getattr(self, f"on_{event}")(log)
+        if self.verbose and event is not None:
+            more: dict[str, list[Any]] = {"featgen_progress": [self.logparser.featgen_percent], "iteration": [self.logparser.last_iteration]}
+            getattr(self, f"on_{event}")(self.logparser.last_log, *more.get(event, []))
 
     def on_start(self, log: str) -> None:
         """Called when training starts; with the names below when all features are generated, before the first iteration, when training cannot
