@@ -16,7 +16,7 @@ from crfkit.errors import TemplateError
 KINDS = {"u": "U", "b": "B", "*": "UB"}  # what lines of templates make of it: features of a label, of pairs of labels, of both
 Item = str | tuple[str, bool, int, int, str | None]
 NUMBER = r"[+-]?(?:0[xX][0-9a-fA-F]{1,6}|[0-9]{1,6})"
-MACRO = re.compile(rf"%([xXtTmM])\[(@?)[ \t]*({NUMBER}),[ \t]*\+?([0-9]{{1,6}})(?:,\"((?:[^\"\\]|\\.)*)\")?\]", re.DOTALL)
+PARTS = re.compile(rf"([^%]+)|%([xXtTmM])\[(@?)[ \t]*({NUMBER}),[ \t]*\+?([0-9]{{1,6}})(?:,\"((?:[^\"\\]|\\.)*)\")?\]|%", re.DOTALL)
 
 
 def parse(text: str, number: int) -> list[Item]:
@@ -24,20 +24,16 @@ def parse(text: str, number: int) -> list[Item]:
     if text[:1] not in KINDS:
         raise TemplateError(f"a pattern starts with {text[:1]!r}, expected u, b or *", "patterns", number)
     items: list[Item] = []
-    at = 0
-    while at < len(text):
-        if text[at] != "%":
-            end = text.find("%", at)
-            end = len(text) if end < 0 else end
-            items.append(text[at:end])
-            at = end
+    for found in PARTS.finditer(text):
+        literal, letter, absolute, row, column, regex = found.groups()
+        if literal is not None:
+            items.append(literal)
             continue
-        found = MACRO.match(text, at)
-        if found is None or (found[5] is None) != (found[1] in "xX"):
-            raise TemplateError(f"{text[at:at + 40]!r} is not a macro of Wapiti: %x[row,column], %t or %m[row,column,\"regex\"]", "patterns", number)
-        check_regex(found[5] or "", number)
-        items.append((found[1], bool(found[2]), c_integer(found[3], number), int(found[4]), found[5]))
-        at = found.end()
+        if letter is None or (regex is None) != (letter in "xX"):
+            shown = text[found.start():found.start() + 40]
+            raise TemplateError(f"{shown!r} is not a macro of Wapiti: %x[row,column], %t or %m[row,column,\"regex\"]", "patterns", number)
+        check_regex(regex or "", number)
+        items.append((letter, bool(absolute), c_integer(row, number), int(column), regex))
     return items
 
 
@@ -63,15 +59,10 @@ def may_say(text: str, said: str) -> bool:
 def c_integer(digits: str, number: int) -> int:
     """A number as C parses it: octal after a leading 0, hexadecimal after 0x."""
     bare = digits.lstrip("+-").lower()
-    if bare.startswith("0x"):
-        value = int(bare, 16)
-    elif bare.startswith("0"):
-        if not re.fullmatch("0[0-7]*", bare):
-            raise TemplateError(f"{digits!r} is not a number: a leading zero makes it octal", "patterns", number)
-        value = int(bare, 8)
-    else:
-        value = int(bare)
-    return -value if digits.startswith("-") else value
+    try:
+        return int(digits, 16 if bare.startswith("0x") else 8 if bare.startswith("0") else 10)
+    except ValueError:
+        raise TemplateError(f"{digits!r} is not a number: a leading zero makes it octal", "patterns", number) from None
 
 
 def check_regex(regex: str, number: int) -> None:
