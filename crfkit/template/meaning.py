@@ -122,32 +122,27 @@ def _members(kind: str) -> str:
     return "".join(f"\\U{run.start():08x}-\\U{run.end() - 1:08x}" for run in runs)
 
 
+# What means something else to Python: a backslash and a character, a set, the end. In a set, the members.
+_TOKEN = re.compile(r"\\(.)|\[(\^?)(\]?(?:\\.|[^]\\])*)\]|\$", re.DOTALL)
+_MEMBER = re.compile(r"\\(.)|[][&~|]", re.DOTALL)
+
+
 @cache
 def _python_regex(pattern: str) -> re.Pattern[str]:
     """A pattern of ours as one of Python: character classes as sets, other escapes as literals."""
-    translated, at, set_begin = "", 0, -1  # set_begin: where the members of the set begin that we are in
-    while at < len(pattern):
-        c = pattern[at]
-        inside = set_begin >= 0
-        if c == "\\":
-            at += 1
-            c = pattern[at]
-            if c.lower() in _KINDS and c.isascii():
-                translated += _members(c) if inside else f"[{_members(c)}]"
-            else:
-                translated += re.escape(c)
-        elif inside:
-            if c == "]" and at > set_begin:
-                set_begin = -1
-                translated += c
-            else:
-                translated += "\\" + c if c in "[]&~|" else c
-        elif c == "[":
-            negated = pattern.startswith("^", at + 1)
-            translated += "[^" if negated else "["
-            at += negated
-            set_begin = at + 1
-        else:
-            translated += r"\Z" if c == "$" else c
-        at += 1
-    return re.compile(translated, re.DOTALL)
+
+    def token(found: re.Match[str]) -> str:
+        escaped, negated, members = found.groups()
+        if members is not None:
+            return f"[{negated}{_MEMBER.sub(member, members)}]"
+        return r"\Z" if escaped is None else f"[{_members(escaped)}]" if _is_class(escaped) else re.escape(escaped)
+
+    def member(found: re.Match[str]) -> str:
+        escaped = found[1]
+        return "\\" + found[0] if escaped is None else _members(escaped) if _is_class(escaped) else re.escape(escaped)
+
+    return re.compile(_TOKEN.sub(token, pattern), re.DOTALL)
+
+
+def _is_class(escaped: str) -> bool:
+    return escaped.isascii() and escaped.lower() in _KINDS
