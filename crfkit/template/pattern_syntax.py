@@ -67,15 +67,12 @@ def c_integer(digits: str, number: int) -> int:
 
 def check_regex(regex: str, number: int) -> None:
     """Refuse regular expressions that Wapiti cannot run, or that would take too long."""
-    at, operators = int(regex.startswith("^")), 0
-    while at < len(regex):
-        if regex[at] in "*?":
-            raise TemplateError(f"regex {regex!r}: nothing precedes its {regex[at]}", "patterns", number)
-        at += 2 if regex[at] == "\\" else 1
-        if at > len(regex):
+    operators = 0
+    for operator, alone in re.findall(r"(?:\\.|[^\\*?])([*?]?)|(.)", regex.removeprefix("^"), re.DOTALL):
+        if alone == "\\":
             raise TemplateError(f"regex {regex!r} ends with a backslash", "patterns", number)
-        if regex[at:at + 1] in ("*", "?"):
-            at += 1
-            operators += 1
+        if alone:
+            raise TemplateError(f"regex {regex!r}: nothing precedes its {alone}", "patterns", number)
+        operators += len(operator)
     if operators > 200:
         raise TemplateError(f"a regex with {operators} operators * and ?, at most 200 are supported", "patterns", number)
