@@ -160,9 +160,6 @@ def whole(pieces: Iterable[bytes], path: str, by_lines: bool = False) -> Iterato
     if waiting:
         if last_line > 1:
             line_end = b"\r\n" if waiting[last_line - 2 : last_line] == b"\r\n" else b"\n"
-        before = len(waiting)
-        if waiting.endswith(b"\r"):
-            waiting += b"\n"
-        elif not waiting.endswith(b"\n"):
-            waiting += line_end
-        yield bytes(waiting), line, len(waiting) - before
+        added = b"" if waiting.endswith(b"\n") else b"\n" if waiting.endswith(b"\r") else line_end
+        waiting += added
+        yield bytes(waiting), line, len(added)

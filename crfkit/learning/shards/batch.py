@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 from collections.abc import Callable
+from itertools import accumulate
 from typing import Any
 
 from crfkit.trainers.batch.nests import Survey
@@ -77,10 +78,8 @@ class DistributedObjective(Sharded):
                 self.cells[tuple(own)] = array.array("q", cells)
             counted[0] += wrong
             counted[1] += flawed
-            at = 0
-            for shard, size in zip(shards, sizes, strict=True):
-                losses[shard] = found[at : at + size]
-                at += size
+            for shard, size, end in zip(shards, sizes, accumulate(sizes), strict=True):
+                losses[shard] = found[end - size : end]
 
         def arguments(memory: set[Any], own: list[int]) -> dict[str, Any]:
             cells = self.cells.get(tuple(own)) if ("cells", tuple(own)) in memory else None
