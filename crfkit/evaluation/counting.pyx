@@ -154,7 +154,6 @@ cdef class Tally(Arena):
         cdef const char* at = text
         cdef const char* end = text + n
         cdef const char* stop
-        cdef const char* next_line
         cdef int64_t m = 0
         cdef int kind
         cdef bint between = self.sentence_tokens == 0
@@ -166,8 +165,9 @@ cdef class Tally(Arena):
             arena_reserve(self, &self.cells, n // 2 + 2, 2 * sizeof(int64_t))
         while at < end:
             stop = <const char*>memchr(at, b"\n", <size_t>(end - at))
-            next_line = stop + 1 if stop != NULL else end
-            kind = self.lines.read(at, stop if stop != NULL else end, between, line, &cut)
+            if stop == NULL:
+                stop = end
+            kind = self.lines.read(at, stop, between, line, &cut)
             if kind == TOKEN:
                 if between and self.keep:
                     self.begin_row(line)
@@ -181,8 +181,7 @@ cdef class Tally(Arena):
                 (<int32_t*>self.gold.data)[m] = (<int32_t*>self.found.data)[m] = 0
                 m += 1
                 between = True
-            at = next_line
-            line += 1
+            at, line = stop + 1, line + 1
         return m
 
     cdef int add_token(self, const CutC* cut, int64_t m, int64_t line) except -1 nogil:

@@ -203,9 +203,8 @@ class Tagger:
 
         lines = self._lines()
         parts, info = foreign.read(self._content), ParsedDump()
-        for line in "".join(takewhile(lambda line: not line.startswith("}"), lines)).splitlines()[1:]:
-            name, _, value = line.strip().partition(": ")
-            info.header[name] = value
+        head = "".join(takewhile(lambda line: not line.startswith("}"), lines)).splitlines()[1:]
+        info.header = dict(line.strip().split(": ") for line in head)
         attributes = [as_text(name) for name in parts.unigrams.names]
         info.labels = {label: str(number) for number, label in enumerate(parts.labels)}
         info.attributes = {name: str(number) for number, name in enumerate(attributes)}

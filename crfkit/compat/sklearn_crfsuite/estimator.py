@@ -245,9 +245,7 @@ def _each(X: Any, answer: Callable[[Any], Any]) -> Labellings:
 
 def _numbered(error: DataError, name: str, number: int) -> str:
     """The message of an error about a sequence, with its number in the argument `name` instead of the number that the tagger or trainer knows."""
-    found = re.match(r"(?:sentence \d+(, token \d+)?: )?(.*)", error.reason, re.DOTALL)
-    assert found is not None
-    return f"{name}, sequence {number}{found[1] or ''}: {found[2]}"
+    return re.sub(r"^(?:sentence \d+(, token \d+)?: )?", rf"{name}, sequence {number}\1: ", error.reason)
 
 
 def _refuse_single(value: Any, name: str, of: str) -> None:
