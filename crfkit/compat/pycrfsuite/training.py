@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import array
-import itertools
 import math
 import os
 import time
@@ -129,7 +128,7 @@ class Training:
         weights, limit = trainer.weights(), self.values["max_iterations"]
         if not online:
             limit = max(limit, 1) if limit else math.inf  # as in CRFsuite, which looks at the limit after an iteration
-        while len(losses) < limit:
+        while reason is None and len(losses) < limit:
             started = time.perf_counter()
             record = trainer.run_pass(lambda: False)
             seconds, last = time.perf_counter() - started, trainer.weights()
@@ -138,8 +137,6 @@ class Training:
                 weights = last
             self._iteration(losses, record, trainer, last, seconds, corpus)
             reason = trainer.converged or self._reason(losses, corpus, record, last)
-            if reason is not None:
-                break
         self._end(reason, losses, time.perf_counter() - begun)
         trainer.finish()
         if online and self.sequences.drawn is not None:
@@ -244,7 +241,7 @@ def _trials(trainer: Any, first: float, factor: float, samples: int, candidates:
     start = rate = best = trainer.rate0
     divisor = factor or math.copysign(5e-324, factor)  # as in C, what is divided by 0 is infinite
     best_loss, left, down = float("inf"), candidates, False
-    for number in itertools.count(2):
+    for _ in range(max(most - 1, 1)):
         if left <= 0 and down:
             break
         loss = trainer.trial(rate, samples)
@@ -258,8 +255,6 @@ def _trials(trainer: Any, first: float, factor: float, samples: int, candidates:
             rate *= factor
         else:
             down, left, rate = True, candidates, start / divisor
-        if number >= most:
-            break
     trainer.begin_at(best)
 
 
