@@ -234,12 +234,8 @@ class Tagger:
 
     def _of_text(self, text: str) -> str | None:
         self.clear()
-        for line in text.split("\n"):
-            if not line.strip(" \t\r"):
-                break
-            if not self.add(line):
-                return None
-        if not self.parse():
+        lines = takewhile(lambda line: line.strip(" \t\r"), text.split("\n"))
+        if not all(map(self.add, lines)) or not self.parse():
             return None
         if self._nbest:
             ranks = takewhile(lambda _: self.next(), range(self._nbest))
