@@ -147,7 +147,6 @@ class Service:
         first = self._held(shards[0])
         for shard in shards[1:]:
             first.extend(self._held(shard))
-        for shard in shards[1:]:
             self.data[shard] = first  # the same for all of them
         self.groups.append(shards)
 
