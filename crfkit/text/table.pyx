@@ -110,17 +110,17 @@ cdef class Table:
 
     def sentences(self):
         """The cells of the sequences' tokens, as bytes; in the form of CRFsuite the labels."""
-        cdef int64_t s, t
-        cdef int32_t column
-        return [[[cell_of(&self.c, t, column) for column in range(self.c.n_cols)] for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1])]
-                for s in range(self.c.n_seq)]
+        cdef int64_t s, t, k, n = self.c.n_cols
+        return [[[rows_bytes(&self.c, self.c.cell_start[k])[:self.c.cell_len[k]] for k in range(t * n, (t + 1) * n)]
+                 for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1])] for s in range(self.c.n_seq)]
 
     def attributes(self):
         """In the form of CRFsuite, the tokens' (name, value) pairs, sequence by sequence."""
         cdef int64_t s, t, a
         if self.c.form != FORM_CRFSUITE:
             raise ValueError("only the form of CRFsuite has attributes")
-        return [[[(name_of(&self.c, a), self.c.attr_value[a]) for a in range(self.c.attr_ptr[t], self.c.attr_ptr[t + 1])]
+        return [[[(rows_bytes(&self.c, self.c.attr_start[a])[:self.c.attr_len[a]], self.c.attr_value[a])
+                  for a in range(self.c.attr_ptr[t], self.c.attr_ptr[t + 1])]
                  for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1])] for s in range(self.c.n_seq)]
 
     def weigh(self, weights):
@@ -131,15 +131,3 @@ cdef class Table:
     def weights(self):
         cdef int64_t s
         return [self.c.seq_weight[s] for s in range(self.c.n_seq)]
-
-
-cdef bytes cell_of(const RowsC* rows, int64_t token, int32_t column):
-    cdef int32_t n
-    cdef const char* cell = rows_cell(rows, token, column, &n)
-    return cell[:n]
-
-
-cdef bytes name_of(const RowsC* rows, int64_t attr):
-    cdef int32_t n
-    cdef const char* name = rows_attr(rows, attr, &n)
-    return name[:n]
