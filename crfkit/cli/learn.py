@@ -46,8 +46,7 @@ def _form(option: Declared) -> dict[str, Any]:
     if expected.kind is bool:
         return {"is_flag": True}
     files = expected.kind is os.PathLike or option.metavar in ("FILE", "MODEL")
-    types = {int: click.INT, float: click.FLOAT}
-    other = PATH if files else types.get(expected.kind, click.STRING)
+    other = PATH if files else expected.kind if expected.kind in (int, float) else str
     return {"type": click.Choice(expected.choices) if expected.choices else other, "metavar": option.metavar}
 
 
