@@ -60,14 +60,12 @@ class _Worker:
 
     def end(self) -> None:
         """Kill the process, and wait for it."""
-        self.process.kill()
-        self.requests.put(None)
-        self.process.wait()
-        for thread in self.threads:
-            thread.join()
-        for pipe in (self.process.stdin, self.process.stdout):
-            with suppress(OSError):
-                pipe.close()  # type: ignore[union-attr]
+        with suppress(OSError), self.process:  # whose pipes are closed in the end
+            self.process.kill()
+            self.requests.put(None)
+            self.process.wait()
+            for thread in self.threads:
+                thread.join()
 
 
 class Processes:
