@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from crfkit.errors import FileError
@@ -12,7 +12,7 @@ from crfkit.replacing import write_all
 from crfkit.values import name_of
 
 
-class PassLog:
+class PassLog(AbstractContextManager):
     """A log: a new file, or an existing one after its first `keep` bytes; or an open file, which stays open."""
 
     def __init__(self, target: Any, keep: int = 0):
@@ -40,9 +40,6 @@ class PassLog:
             raise
         except OSError as error:
             raise FileError(f"{self.path}: the log cannot be written: {error.strerror}") from None
-
-    def __enter__(self) -> PassLog:
-        return self
 
     def __exit__(self, *_: Any) -> None:
         with suppress(OSError):  # write errors have been reported already
