@@ -101,9 +101,11 @@ class Progress:
         self.bar = bar_on(self.stream, **options)
         self.bar_wanted = self.bar is not None
 
-    def _advance(self, n: int) -> None:
+    def _advance(self, n: int, line: str = "") -> None:
         if self.bar is not None:
             with suppress(*_UNWRITABLE):
+                if line:
+                    self.bar.set_postfix_str(line, refresh=False)
                 self.bar.update(n)
 
     def close(self) -> None:
@@ -152,16 +154,12 @@ class Progress:
             return
         if self.bar is None:
             self._open(unit="pass", desc="warming up")
-        if self.bar is not None:
-            self.bar.set_postfix_str(_pass_line(record), refresh=False)
-        self._advance(1)
+        self._advance(1, _pass_line(record))
 
     def report(self, record: dict[str, Any]) -> None:
         """One pass is done."""
         line = _pass_line(record)
-        if self.bar is not None:
-            self.bar.set_postfix_str(line, refresh=False)
-            self._advance(1)
+        self._advance(1, line)
         if self.bar is None or "dev_accuracy" in record:  # which pass was the best shows in all of them
             self.note(f"pass {record['pass']:>4}  {line}")
 
