@@ -27,7 +27,7 @@ class Corpus:
     builder: Any
     layout: Any
     header: dict[str, Any]  # the fields of a model's header that describe the data
-    summary: dict[str, Any]
+    seconds: float = 0.0  # that it took to read them
     backward: bool = False  # sequences are stored in reverse order
     # How many unigram attributes occur in the data, rare ones included, and how many with more than one label; zeros if not counted.
     ambiguity: tuple[int, int] = (0, 0)
@@ -38,15 +38,14 @@ class Corpus:
     ) -> Corpus:
         """What was read, once its layout is made."""
         header = {**reader.header(), "labels": dataset.labels, "sequences": sequences}
-        summary = {
-            "sequences": sequences,
-            "tokens": reader.tokens,
-            "labels": len(dataset.labels),
-            "attributes": sum(layout.n_attributes),
-            "weights": layout.n_features,
-            "seconds": seconds,
-        }
-        return cls(dataset, reader.builder, layout, header, summary, reader.backward, ambiguity)
+        return cls(dataset, reader.builder, layout, header, seconds, reader.backward, ambiguity)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What was read, in numbers."""
+        read = {name: self.header[name] for name in ("sequences", "tokens")}
+        attributes, weights = sum(self.layout.n_attributes), self.layout.n_features
+        return {**read, "labels": len(self.dataset.labels), "attributes": attributes, "weights": weights, "seconds": self.seconds}
 
     def digest(self) -> str:
         """Identifies the data and the features."""

@@ -92,7 +92,7 @@ def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> F
         numbers = numpy.where(numbers < 0, -1, numpy.array([*new[0], -1])[numbers])
     dataset.nesting = builder.nesting()
     header = {"algorithm": "crfsuite", "columns": 1, "column_names": None, "format": "crfsuite", "label_column": None, "labels": dataset.labels}
-    return Features(Corpus(dataset, builder, layout, header, {}), names, numbers, order)
+    return Features(Corpus(dataset, builder, layout, header), names, numbers, order)
 
 
 def parts_of(features: Features, weights: array.array) -> Parts:
