@@ -73,13 +73,10 @@ def _shown(line: bytes) -> str:
 
 
 def _cost(text: bytes) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ModelFileError(f"2: damaged: {_shown(text)} is not a cost factor")
-    return value
+    with suppress(ValueError):
+        if math.isfinite(value := float(text)):
+            return value
+    raise ModelFileError(f"2: damaged: {_shown(text)} is not a cost factor")
 
 
 def _features(lines: list[bytes], first: int) -> Places:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
+from math import isfinite
 from operator import itemgetter
 from typing import Any
 
@@ -45,12 +47,9 @@ def read_patch(lines: Iterable[bytes], parts: Parts, path: str) -> Changes:
 
 def _weight(value: bytes, path: str, number: int) -> float:
     text = value.decode(errors="replace")
-    try:
-        weight = float.fromhex(text) if "x" in text.lower() else float(text)
-        if abs(weight) < float("inf"):
+    with suppress(ValueError, OverflowError):
+        if isfinite(weight := float.fromhex(text) if "x" in text.lower() else float(text)):
             return weight
-    except (ValueError, OverflowError):
-        pass
     raise DataError(f"expected a weight, found {text!r}", path, number)
 
 
