@@ -17,6 +17,7 @@ cdef class OnlineTrainer(Trainer):
     cdef public int64_t steps       # updates made so far
     cdef readonly int threads
     cdef int64_t batch              # sequences an update is made from
+    cdef int64_t between            # sequences between two checks for signals
     cdef uint16_t* path             # room for that of a sequence
     cdef weight_t* out              # where changes go: w, or a buffer that is added to w at the end of a batch
     cdef bint pairs_known           # the lattice holds the current weights of label pairs

@@ -32,7 +32,7 @@ from crfkit import constants
 from crfkit.errors import ImpossibleError, TrainingError
 
 cdef enum:
-    STEPS_BETWEEN_SIGNALS = 64
+    PATHS_BETWEEN_SIGNALS = 64
     FETCHED = 256           # bytes
     PIECE = 256             # sequences a thread between two checks for signals
 
@@ -51,6 +51,7 @@ cdef class OnlineTrainer(Trainer):
             raise TrainingError("online trainers take at most 2,147,483,647 sequences")
         self.lattice, self.path = Lattice(layout.c.L, listing=True), <uint16_t*>arena_zeros(self, data.c.longest, sizeof(uint16_t))
         self.batch = getattr(options, "batch_size", 1)
+        self.between = max(PATHS_BETWEEN_SIGNALS // getattr(options, "nbest", 1), 1)
         self.threads = threads if self.lock_free and self.batch == 1 else 1
         self.workers = []
         if getattr(options, "dropout", None):
@@ -194,7 +195,7 @@ cdef class OnlineTrainer(Trainer):
                 if self.threads > 1:
                     k = run_threads(self, k, known, &loss)
                 else:       # whole batches
-                    most = min((min(known - k, STEPS_BETWEEN_SIGNALS) + self.batch - 1) // self.batch * self.batch, n - k)
+                    most = min((min(known - k, self.between) + self.batch - 1) // self.batch * self.batch, n - k)
                     with nogil:
                         self.learn_from(self.sequences + k, most, &loss)
                     k += most

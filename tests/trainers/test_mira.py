@@ -5,7 +5,7 @@ import random
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from trainers.samples import sentences
+from trainers.samples import read, sentences, trainer_of
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, problem
 from trainers.twins_margin import Mira, difference, dot, wrong
 
@@ -135,6 +135,14 @@ def test_a_sequence_of_weight_zero_teaches_nothing():
     trainer = Trainer(built.dataset, built.layout, options.Mira(nbest=2, average=False))
     trainer.run_pass()
     assert built.to_weights(trainer.weights())["U", 0, 1] == 0
+
+
+@pytest.mark.parametrize(("n", "asked"), [(1, 1), (16, 8), (1000, 30)])
+def test_it_asks_more_often_whether_to_stop_where_a_sequence_has_many_candidates(n, asked):
+    """A thousand take as long as thousands of sequences with one."""
+    corpus, times = read("chunking", sentences=30), []
+    trainer_of("mira", corpus, nbest=n).run_pass(lambda: times.append(1))
+    assert len(times) == asked
 
 
 # --- end to end ---------------------------------------------------------------------------------------------------
