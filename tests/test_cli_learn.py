@@ -223,6 +223,7 @@ def test_config_files(train):
         ("l2: !!timestamp x\n", "config: not YAML: "),
         ("l2: \0\n", "config: not YAML: "),
         ("l2: 1:30.5\n", "config:1: l2: expected a number of at least 0, found '1:30.5'"),
+        ("a b c\n" * 200_000, "config: more than 1,048,576 characters: expected options as `name: value`"),
     ],
 )
 def test_faults_in_config_files(train, text, message):

@@ -13,6 +13,9 @@ from crfkit.errors import CrfkitError, OptionError
 from crfkit.values import Expected, bounded, named, shown
 
 
+_LONGEST = 1 << 20  # characters: PyYAML takes seconds for a few of these
+
+
 class Config(NamedTuple):
     """Options that stand in a file."""
 
@@ -81,10 +84,13 @@ def _parsed(path: str) -> tuple[Any, dict[str, int]]:
         Loader.add_constructor(f"tag:yaml.org,2002:{kind}", Loader.number)
     try:
         with open(path, encoding="utf-8") as file:
-            loader = Loader(file)
-            node = loader.get_single_node()
-            lines = _lines(path, node)
-            return (None if node is None else loader.construct_document(node)), lines
+            text = file.read(_LONGEST + 1)
+        if len(text) > _LONGEST:
+            raise CrfkitError(f"{path}: more than {_LONGEST:,} characters: expected options as `name: value`, one per line")
+        loader = Loader(text)
+        node = loader.get_single_node()
+        lines = _lines(path, node)
+        return (None if node is None else loader.construct_document(node)), lines
     except OSError as error:
         raise CrfkitError(f"{named(path)}: cannot be read: {error.strerror}") from None
     except CrfkitError:
