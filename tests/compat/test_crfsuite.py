@@ -227,6 +227,11 @@ def test_errors_are_one_line(tmp_path, arguments, message):
     assert error.startswith("crfkit: error: ") and message in error and error.count("\n") == 1
 
 
+@pytest.mark.parametrize("arguments", [("tag", "-m", "model", "one", "two"), ("dump", "one", "two")])
+def test_no_file_is_ignored(arguments):
+    assert "unexpected extra argument (two)" in run(*arguments, code=2).stderr
+
+
 def test_what_is_found_before_training(tmp_path):
     data = (tmp_path / "train").read_bytes()
     assert "--model: train has another use here and would be overwritten" in run("learn", "-m", "train", "train", code=1).stderr
