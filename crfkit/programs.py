@@ -3,6 +3,7 @@ at once and without a word: nothing is being done."""
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from functools import partial
@@ -12,6 +13,8 @@ from importlib import import_module
 def _run(module: str) -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.stderr is None:  # closed: click would say on standard output what is wrong with the options
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     try:
         program = import_module(module)
     except Exception as error:  # there is no memory for it, or no such processor as CRFKIT_SIMD says

@@ -130,6 +130,12 @@ def test_standard_output_that_is_closed():
         assert (process.stderr.read(), process.wait()) == ("crfkit: error: standard output is closed\n", 1)
 
 
+def test_standard_error_that_is_closed():
+    """What is wrong with the options is no result."""
+    with start("tag", "--none", preexec_fn=lambda: os.close(2), stderr=None) as process:
+        assert (process.stdout.read(), process.wait()) == ("", 2)
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
 @pytest.mark.parametrize("quiet", [[], ["-q"]], ids=["", "-q"])
 def test_a_log_on_a_full_disk(train, quiet):
