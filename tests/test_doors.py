@@ -20,6 +20,7 @@ from crfkit.learning.reader import Reader
 from crfkit.options import Run
 from crfkit.parser.statetables import StateTables
 from crfkit.parser.trees import check_ids
+from crfkit.template import dialects
 from crfkit.text.block import Block, Columns
 from crfkit.text.items import fill_rows
 from crfkit.text.reading import CONLLU
@@ -191,11 +192,16 @@ def test_windows_without_labels():
 
 
 def test_strings_that_no_pattern_made():
-    builder, names = TableBuilder(None), StringTable()
+    names, rows = StringTable(), Rows()
     names.intern_bytes(b"a")
-    builder.adopt(names, True)
-    with pytest.raises(TypeError, match="from patterns"):
-        builder.observations()
+    fill_rows(rows, [[["x", "A"]]])
+    patterns = TableBuilder(dialects.parse("u:%x[0,0]\n*:%x[0,0]", dialects.WAPITI, "patterns"))
+    patterns.add(rows)
+    assert patterns.observations() == [b"u:x", b"*:x"]
+    for builder in (TableBuilder(None), patterns):
+        builder.adopt(names, True)
+        with pytest.raises(TypeError, match="from patterns"):
+            builder.observations()
 
 
 def test_ids_of_other_attributes():

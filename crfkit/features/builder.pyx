@@ -175,7 +175,7 @@ cdef class TableBuilder(Features):
         cdef const int64_t* before = <const int64_t*>self.unigrams_before.data
         cdef int64_t i, done = 0
         unigrams, bigrams = [list(table) for table in self.literals]
-        if len(bigrams) * <int64_t>sizeof(int64_t) > self.unigrams_before.capacity:
+        if len(bigrams) != self.n_before:
             raise TypeError("not all of the strings are from patterns")
         found = {}
         for i, name in enumerate(bigrams):

@@ -51,6 +51,7 @@ cdef class Features(Arena):
     cdef readonly object plan
     cdef Patterns patterns          # of Wapiti, in the place of all nodes; or None
     cdef BufferC unigrams_before    # int64: of each bigram string that patterns made, how many unigram ones there were
+    cdef int64_t n_before           # how many such bigram strings there are
     cdef readonly list columns      # of StringTable, in the order of plan.columns
     cdef readonly list views        # of View
     cdef readonly list literals     # two StringTables: unigram, bigram

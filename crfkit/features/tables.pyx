@@ -213,6 +213,7 @@ cdef int32_t learn_bigram(Features f, const char* s, int64_t n, bint plain) exce
     if f.space[1].literal.n > known:
         arena_reserve(f, &f.unigrams_before, known + 1, sizeof(int64_t))
         (<int64_t*>f.unigrams_before.data)[known] = f.space[0].literal.n
+        f.n_before += 1
     return a
 
 
