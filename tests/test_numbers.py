@@ -247,7 +247,7 @@ def test_growth_and_absurdity():
             watch.check({"pass": 3, **record}, None)
     for weight in (math.nan, -math.inf):
         with pytest.raises(TrainingError, match=r"^training diverged: a weight is not finite; lower rate, or scale down the values"):
-            watch.finish(array.array("f", [0.0, weight, 1.0]), 1.0, None, Progress(quiet=True))
+            watch.finish(array.array("f", [0.0, weight, 1.0]), 1.0, None, None, Progress(quiet=True))
     assert watch.warning(6e2) is None and of_values.warning(60.0) is None
     assert "next to nothing was learned; bring the values of the features near 0" in of_values.warning(70.0)
     assert "probabilities will mean nothing; lower --rate" in watch.warning(1e3)

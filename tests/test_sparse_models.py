@@ -174,9 +174,14 @@ def test_small_weights_are_dropped(algorithm):
     assert 0 < len(named_weights(pruned)) < len(full)
 
 
+def test_small_weights_are_dropped_where_data_are_a_stream(train):
+    full, pruned = (named_weights(learn(io.BytesIO(train.read_bytes()), "template", "adf", passes=1, prune=least)) for least in (None, 0.1))
+    assert pruned == {name: w for name, w in full.items() if abs(w) >= 0.1} and 0 < len(pruned) < len(full)
+
+
 def test_a_model_of_which_nothing_is_left(train):
     said = crfkit("learn", "--prune", 1e6, "template", "train", "model").stderr
-    assert "\n0 weights in " in said
+    assert "\ncrfkit: warning: all weights are zero: every token will have the same label; lower --prune, which is 1e+06\n0 weights in " in said
     assert crfkit("dump", "model").stdout == ""
     assert crfkit("tag", "model", "train").stdout.count("\n") == train.read_text().count("\n")
 

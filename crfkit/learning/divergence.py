@@ -48,15 +48,19 @@ class Divergence:
             return f"the loss, {loss:.4g}, is no better than that of no training at all, {self.untrained:.4g}: next to nothing was learned; bring the values of the features near 0: they reach {self.largest:.4g}"
         return f"the loss, {loss:.3g}, is far above that of no training at all, {self.untrained:.3g}: probabilities will mean nothing; {self.advice}"
 
-    def finish(self, weights: array.array, loss: float | None, l1: float | None, progress: Progress) -> None:
-        """Check the weights and the last loss: TrainingError, or warnings. `l1` is the penalty."""
-        from crfkit.trainers.base import all_finite, summarise
+    def finish(self, weights: array.array, loss: float | None, l1: float | None, prune: float | None, progress: Progress) -> None:
+        """Check the last loss and the weights, of which those below `prune` become zero: TrainingError, or warnings. `l1` is the penalty."""
+        from crfkit.trainers import base
 
-        if not all_finite(weights):
+        if not base.all_finite(weights):
             raise TrainingError(f"training diverged: a weight is not finite; {self.advice}")
         progress.warn(self.warning(loss or 0.0))
-        if not summarise(weights)[0]:
-            progress.warn(f"all weights are zero: {self.of_zeros}" + (f"; lower --l1, which is {l1:g}" if l1 else ""))
+        advice = f"; lower --l1, which is {l1:g}" if l1 else ""
+        if prune is not None and base.summarise(weights)[0]:
+            advice = f"; lower --prune, which is {prune:g}"
+            base.prune(weights, prune)
+        if not base.summarise(weights)[0]:
+            progress.warn(f"all weights are zero: {self.of_zeros}{advice}")
 
 
 def value_warning(largest: float, algorithm: str, options: Any) -> str | None:

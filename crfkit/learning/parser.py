@@ -182,13 +182,8 @@ class ParserTraining:
         divergence = Divergence(options, bank.n_tokens, len(actions([])), of_zeros="every word will depend on the last one of its sentence")
         passes = Passes(trainer, divergence, run, dev, checkpoint, progress, self.stop)  # type: ignore[arg-type]
         ((_, weights),) = passes.all()
-        placed = trainer.placed(weights)
-        if run.prune is not None:
-            from crfkit.trainers.base import prune
-
-            prune(placed, run.prune)
         own = {**asdict(options), "prune": run.prune, "seed": run.seed}
-        return build(tables, placed, trees.builder, {**trees.header(), "algorithm": "lookahead", "options": own})
+        return build(tables, trainer.placed(weights), trees.builder, {**trees.header(), "algorithm": "lookahead", "options": own})
 
 
 def _parser_of(init: Any) -> ParserModel:

@@ -85,7 +85,7 @@ class Passes:
 
     def _checked(self, weights: array.array, l1: float | None) -> array.array:
         own = getattr(self.options, "l1", None) if l1 is None else l1
-        self.divergence.finish(weights, self.standing.last_loss, own, self.progress)
+        self.divergence.finish(weights, self.standing.last_loss, own, self.run.prune, self.progress)
         return weights
 
     def _prepare(self) -> None:

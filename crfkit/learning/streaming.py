@@ -138,5 +138,5 @@ def train_stream(reader: Reader, options: Any, stop: StopRequest) -> tuple[Corpu
     progress.report(record)
     progress.end(None, stop.requested(), {})
     progress.warn(value_warning(stream.largest_value, "adf", options))
-    Divergence(options, stream.weight, len(stream.labels), stream.largest_value).finish(weights, stream.loss, None, progress)
+    Divergence(options, stream.weight, len(stream.labels), stream.largest_value).finish(weights, stream.loss, None, run.prune, progress)
     return corpus, weights, chosen

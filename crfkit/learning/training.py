@@ -134,10 +134,6 @@ class Training:
     def _model(
         self, corpus: Corpus, weights: array.array, l1: float | None, dev: DevSet | None = None, chosen: dict[str, Any] | None = None
     ) -> Model:
-        if self.run.prune is not None:
-            from crfkit.trainers.base import prune
-
-            prune(weights, self.run.prune)
         header = self._header(corpus, l1)
         model = build(corpus.layout, weights, corpus.builder, {**header, "chosen": chosen} if chosen else header)
         return model if self.run.weights == "float32" else self._quantised(model, dev)
