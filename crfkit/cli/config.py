@@ -12,7 +12,6 @@ from crfkit import options as declarations
 from crfkit.errors import CrfkitError, OptionError
 from crfkit.values import Expected, bounded, named, shown
 
-
 _LONGEST = 1 << 20  # characters: PyYAML takes seconds for a few of these
 
 
