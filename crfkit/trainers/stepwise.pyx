@@ -32,7 +32,8 @@ from crfkit import constants
 from crfkit.errors import ImpossibleError, TrainingError
 
 cdef enum:
-    PATHS_BETWEEN_SIGNALS = 64
+    STEPS_BETWEEN_SIGNALS = 64      # or fewer, where steps look at many paths:
+    PATHS_BETWEEN_SIGNALS = 1024
     FETCHED = 256           # bytes
     PIECE = 256             # sequences a thread between two checks for signals
 
@@ -51,7 +52,7 @@ cdef class OnlineTrainer(Trainer):
             raise TrainingError("online trainers take at most 2,147,483,647 sequences")
         self.lattice, self.path = Lattice(layout.c.L, listing=True), <uint16_t*>arena_zeros(self, data.c.longest, sizeof(uint16_t))
         self.batch = getattr(options, "batch_size", 1)
-        self.between = max(PATHS_BETWEEN_SIGNALS // getattr(options, "nbest", 1), 1)
+        self.between = min(STEPS_BETWEEN_SIGNALS, max(PATHS_BETWEEN_SIGNALS // getattr(options, "nbest", 1), 1))
         self.threads = threads if self.lock_free and self.batch == 1 else 1
         self.workers = []
         if getattr(options, "dropout", None):
