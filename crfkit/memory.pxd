@@ -12,10 +12,10 @@ There are three ways to use one:
                     try: buffer_reserve(&found, n, 4)
                     finally: buffer_free(&found)
 
-What grows with a corpus is reserved by data_reserve, or data_zeros. If its arena has a folder (--data-dir), it lies there in a file that is
-mapped into memory. The system keeps in memory what is in use, and writes the rest to the disk. A file loses its name as soon
-as it is made. So nothing is left behind, however a run ends, and no run sees the files of another one. Room on the disk is
-taken before it is used: a full disk is an error, not a signal.
+All of these return where the memory is, never NULL. What grows with a corpus is reserved by data_reserve, or data_zeros. If its arena
+has a folder (--data-dir), it lies there in a file that is mapped into memory. The system keeps in memory what is in use, and writes the
+rest to the disk. A file loses its name as soon as it is made. So nothing is left behind, however a run ends, and no run sees the files of
+another one. Room on the disk is taken before it is used: a full disk is an error, not a signal.
 """
 
 from libc.stdint cimport int64_t
@@ -56,19 +56,21 @@ cdef int transfer(BufferC* b, bint writing, char* data, int64_t n, int64_t at) e
 cdef void bring(BufferC* b, int64_t at, int64_t n) noexcept nogil
 
 
-cdef inline int buffer_reserve(BufferC* b, int64_t n, int64_t size) except -1 nogil:
-    """Make room for n items of `size` bytes; what is there stays. The capacity at least grows by half."""
-    return 0 if 0 <= n <= b.capacity // size else buffer_grow(b, n, size)
+cdef inline void* buffer_reserve(BufferC* b, int64_t n, int64_t size) except NULL nogil:
+    """Make room for n items of `size` bytes and one more; what is there stays. The capacity at least grows by half."""
+    if not 0 <= n < b.capacity // size:
+        buffer_grow(b, n, size)
+    return b.data
 
 
-cdef inline int arena_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) except -1 nogil:
+cdef inline void* arena_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) except NULL nogil:
     """buffer_reserve for a buffer that stands in the object `arena`, at a place where it stays, and is freed with it."""
     if not b.owned:
         b.owned, b.next, arena.first = True, arena.first, b
     return buffer_reserve(b, n, size)
 
 
-cdef int data_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) except -1 nogil
+cdef void* data_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) except NULL nogil
 cdef void* arena_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil
 cdef void* data_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil
 

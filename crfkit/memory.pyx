@@ -110,7 +110,7 @@ cdef int buffer_grow(BufferC* b, int64_t n, int64_t size) except -1 nogil:
     cdef char* data
     if n < 0 or n > <int64_t>(SIZE_MAX // 4) // size:
         raise MemoryError("a table would take more than a quarter of the address space")
-    wanted = n * size
+    wanted = n * size + size
     if b.folder != NULL:
         return file_grow(b, wanted)
     wanted = max(wanted, b.capacity + (b.capacity >> 1), 256)
@@ -151,8 +151,7 @@ cdef void* unnamed(Arena arena, int64_t n, int64_t size, const char* folder) exc
         with gil:
             raise MemoryError("no memory for a table")
     b.unnamed, b.folder = True, folder
-    arena_reserve(arena, b, n + 1, size)        # a new file has zeros, too
-    return b.data
+    return arena_reserve(arena, b, n, size)     # a new file has zeros, too
 
 
 cdef void* arena_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil:
@@ -160,7 +159,7 @@ cdef void* arena_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil:
     return unnamed(arena, n, size, NULL)
 
 
-cdef int data_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) except -1 nogil:
+cdef void* data_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) except NULL nogil:
     """arena_reserve for what grows with the corpus: in a file, if the arena has a folder."""
     if b.capacity == 0:
         b.folder = arena.path

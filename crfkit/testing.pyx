@@ -95,9 +95,8 @@ cdef class OpenLattice(Lattice):
             EdgeC* edge
         edges = edges or {}
         self.reserve_shared(len(nodes))
-        arena_reserve(self, &self.steps, len(edges), sizeof(EdgeC))
+        lat.own = <EdgeC*>arena_reserve(self, &self.steps, len(edges), sizeof(EdgeC))
         arena_reserve(self, &self.given, 2 * len(edges) * matrix, sizeof(double))
-        lat.own = <EdgeC*>self.steps.data
         lat.n_own = <int32_t>len(edges)
         copy_scores(lat, nodes, lat.score)
         lat.forbidden = copy_scores(lat, tau, lat.shared.score)
@@ -162,8 +161,7 @@ cdef class OpenLattice(Lattice):
         cdef double score
         cdef int64_t t
         cdef uint16_t* labels
-        arena_reserve(self, &self.path, self.c.T, sizeof(uint16_t))
-        labels = <uint16_t*>self.path.data
+        labels = <uint16_t*>arena_reserve(self, &self.path, self.c.T, sizeof(uint16_t))
         with nogil:
             score = K.viterbi(&self.c, labels)
         if score == -INFINITY:

@@ -80,18 +80,16 @@ cdef int append(Dataset data, BufferC* to, int64_t n, const BufferC* more, int64
 cdef int append_ends(Dataset data, BufferC* to, int64_t n, const int64_t* more, int64_t n_more) except -1:
     """The ends of n_more further rows behind those of n rows."""
     cdef int64_t k
-    cdef int64_t* end
-    data_reserve(data, to, n + n_more + 1, sizeof(int64_t))
-    end = <int64_t*>to.data + n
+    cdef int64_t* end = <int64_t*>data_reserve(data, to, n + n_more + 1, sizeof(int64_t)) + n
     for k in range(1, n_more + 1):
         end[k] = end[0] + more[k]
 
 
 cdef int fill_with_ones(Dataset data, BufferC* values, int64_t n) except -1:
     cdef int64_t k
-    data_reserve(data, values, n + 1, sizeof(float))
+    cdef float* value = <float*>data_reserve(data, values, n + 1, sizeof(float))
     for k in range(n):
-        (<float*>values.data)[k] = 1
+        value[k] = 1
 
 
 cdef class Dataset:

@@ -65,18 +65,16 @@ cdef class Ordered(Arena):
         self.order, self.wanted, self.n, self.step = order, n, 0, max(n, 1)
         if self.path == NULL:
             return 0
-        data_reserve(self, &self.places, n + 1, sizeof(int32_t))
-        place = <int32_t*>self.places.data
+        place = <int32_t*>data_reserve(self, &self.places, n + 1, sizeof(int32_t))
         for s in range(n):
             place[order[s]] = <int32_t>s
             size = size_of(self, s)
             total, most = total + size, max(most, size)
         n_stretches = min(total // self.window_bytes + 1, max(n, 1))
         self.step = (n + n_stretches - 1) // n_stretches if n else 1
-        arena_reserve(self, &self.stretches, n_stretches, sizeof(StretchC))
+        stretch = <StretchC*>arena_reserve(self, &self.stretches, n_stretches, sizeof(StretchC))
         arena_reserve(self, &self.waiting, n_stretches * WAITING, 1)
         arena_reserve(self, &self.record, most, 1)
-        stretch = <StretchC*>self.stretches.data
         memset(stretch, 0, <size_t>n_stretches * sizeof(StretchC))
         for s in range(n):
             stretch[place[s] // self.step].size += size_of(self, s)
@@ -106,12 +104,11 @@ cdef class Ordered(Arena):
             int64_t n_tok = 0, n_u = 0, n_b = 0
         if self.path == NULL or self.n and self.which == self.order + first:
             return last
-        arena_reserve(self, &self.starts, last - first, sizeof(int64_t))
+        start = <int64_t*>arena_reserve(self, &self.starts, last - first, sizeof(int64_t))
         arena_reserve(self, &self.loaded, stretch.size, 1)
         transfer(&self.records, False, self.loaded.data, stretch.size, stretch.begin)
         if last < self.wanted:
             bring(&self.records, stretch[1].begin, stretch[1].size)
-        start = <int64_t*>self.starts.data
         while at < stretch.size:
             record = <const RecordC*>(self.loaded.data + at)
             start[record.place - first] = at

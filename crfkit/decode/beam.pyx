@@ -123,9 +123,8 @@ cdef int64_t merge(NBest s, const LatticeC* lat, int64_t n, const StepC* step, P
         RunC* runs
         RunC* run
         HeadC* heap
-    arena_reserve(s, &s.ways, n + lat.L, sizeof(RunC))
-    arena_reserve(s, &s.heads, n + lat.L, sizeof(HeadC))
-    runs, heap = <RunC*>s.ways.data, <HeadC*>s.heads.data
+    runs = <RunC*>arena_reserve(s, &s.ways, n + lat.L, sizeof(RunC))
+    heap = <HeadC*>arena_reserve(s, &s.heads, n + lat.L, sizeof(HeadC))
     for k in range(n):
         heap[k].score, heap[k].run = runs[k].part.score, <int32_t>k
     for k in range(n // 2 - 1, -1, -1):
@@ -312,9 +311,8 @@ cdef bint beam_keeps(NBest s, const LatticeC* lat, int64_t width) except -1 nogi
         double score, largest = 0, slack
         int64_t k, t, n
         int32_t i, j
-    arena_reserve(s, &s.least, lat.T, sizeof(double))
+    least = <double*>arena_reserve(s, &s.least, lat.T, sizeof(double))
     arena_reserve(s, &s.alone, <int64_t>lat.T * lat.P, sizeof(double))
-    least = <double*>s.least.data
     for k in range(s.found):
         i = s.labels[k * lat.T]
         score = lat.score[i]

@@ -301,8 +301,7 @@ cdef int bound_to(LookaheadSearch search, int32_t last) except -1 nogil:
             own = left or sent.b_ptr[t + 1] - sent.b_ptr[t] > search.n_shared
         (<uint8_t*>search.has_own.data)[t] = own
         if own:
-            arena_reserve(search, &search.own, search.ring * size, sizeof(double))
-            matrix = <double*>search.own.data + (t % search.ring) * size
+            matrix = <double*>arena_reserve(search, &search.own, search.ring * size, sizeof(double)) + (t % search.ring) * size
             if left:
                 copy_tau(&search.lattice.c, matrix)
             else:

@@ -188,8 +188,7 @@ cdef class Scratch:
 
     cdef uint16_t* room(self, int64_t n) except NULL nogil:
         """Reserve room for the labels of n tokens."""
-        arena_reserve(self, &self.labels, n + 1, sizeof(uint16_t))
-        return <uint16_t*>self.labels.data
+        return <uint16_t*>arena_reserve(self, &self.labels, n + 1, sizeof(uint16_t))
 
     cdef list as_text(self, const uint16_t* labels, int64_t n):
         """The names of the labels, of which a copy is made first: garbage that is collected for the list might use this scratch."""

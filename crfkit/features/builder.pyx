@@ -203,8 +203,7 @@ cdef bint adopt_cells(TableBuilder builder, const char* s, int64_t n, bint bigra
     cdef int64_t* cell
     for i in range(builder.n_nodes):
         node = &builder.node[i]
-        arena_reserve(builder.workspace, &builder.workspace.cells, 2 * node.arity, sizeof(int64_t))
-        cell = <int64_t*>builder.workspace.cells.data
+        cell = <int64_t*>arena_reserve(builder.workspace, &builder.workspace.cells, 2 * node.arity, sizeof(int64_t))
         for slot in range(node.n_slots):
             if node.slot[slot].by_string or node.slot[slot].bigram != bigram or not cut(&node.slot[slot], node.arity, s, n, cell):
                 continue
@@ -229,8 +228,7 @@ cdef bint adopt_cells(TableBuilder builder, const char* s, int64_t n, bint bigra
 cdef bint slot_makes(TableBuilder builder, const NodeC* node, const SlotC* slot, const char* s, int64_t n) except -1:
     cdef int32_t k
     cdef int64_t* cell
-    arena_reserve(builder.workspace, &builder.workspace.cells, 2 * node.arity, sizeof(int64_t))
-    cell = <int64_t*>builder.workspace.cells.data
+    cell = <int64_t*>arena_reserve(builder.workspace, &builder.workspace.cells, 2 * node.arity, sizeof(int64_t))
     if not cut(slot, node.arity, s, n, cell):
         return False
     for k in range(1, node.arity):

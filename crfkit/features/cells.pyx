@@ -92,8 +92,7 @@ cdef class View(Arena):
         cdef int32_t* value
         cdef uint8_t* flag
         if self.form == VIEW_TEXT and self.n_map < n:
-            arena_reserve(self, &self.map, n, sizeof(int32_t))
-            value = <int32_t*>self.map.data
+            value = <int32_t*>arena_reserve(self, &self.map, n, sizeof(int32_t))
             while self.n_map < n:
                 size = strings_get(&self.cells.c, <int32_t>self.n_map, &s)
                 size = self.transform(s, size, text, &s)
@@ -102,8 +101,7 @@ cdef class View(Arena):
             self.value = value
         n = self.strings.c.n
         if self.n_flags < n:
-            arena_reserve(self, &self.flags, n, 1)
-            flag = <uint8_t*>self.flags.data
+            flag = <uint8_t*>arena_reserve(self, &self.flags, n, 1)
             while self.n_flags < n:
                 size = strings_get(&self.strings.c, <int32_t>self.n_flags, &s)
                 flag[self.n_flags] = has_separator(self.separator, s, size)

@@ -214,8 +214,7 @@ cdef add_attributes(TableBuilder builder, bint bigram, dict part, list grams):
     literal, attribute = add_strings(builder.literals[bigram], given["strings"]), given["attributes"]
     if attribute.shape[0] != literal.shape[0]:
         raise ValueError("strings without attributes")
-    arena_reserve(builder, &builder.literal_attr[bigram], builder.space[bigram].literal.n + 1, sizeof(int32_t))
-    own = <int32_t*>builder.literal_attr[bigram].data
+    own = <int32_t*>arena_reserve(builder, &builder.literal_attr[bigram], builder.space[bigram].literal.n + 1, sizeof(int32_t))
     builder.space[bigram].literal_attr = own
     memset(own + known, 0xFF, <size_t>(builder.space[bigram].literal.n - known) * sizeof(int32_t))
     for k in range(builder.n_nodes):

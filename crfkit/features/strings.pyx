@@ -39,10 +39,8 @@ cdef class StringTable(Arena):
     cdef int reserve(self, int64_t n, int64_t n_bytes) except -1 nogil:
         """Room for n strings of so many bytes in all."""
         reserve_slots(self, n)
-        arena_reserve(self, &self.offsets, n + 1, sizeof(int64_t))
-        arena_reserve(self, &self.bytes, n_bytes, 1)
-        self.c.offset = <const int64_t*>self.offsets.data
-        self.c.arena = self.bytes.data
+        self.c.offset = <const int64_t*>arena_reserve(self, &self.offsets, n + 1, sizeof(int64_t))
+        self.c.arena = <const char*>arena_reserve(self, &self.bytes, n_bytes, 1)
 
     cdef int32_t intern(self, const char* s, int64_t n) except -1 nogil:
         """The id of the string, a new one if it is new."""
@@ -59,13 +57,11 @@ cdef class StringTable(Arena):
             raise OverflowError("more than two thousand million different strings")
         if (i + 1) * 3 > <int64_t>(self.c.mask + 1) * 2:
             reserve_slots(self, (i + 1) * 2)
-        arena_reserve(self, &self.offsets, i + 2, sizeof(int64_t))
-        arena_reserve(self, &self.bytes, self.c.n_bytes + n, 1)
+        self.c.offset = <const int64_t*>arena_reserve(self, &self.offsets, i + 2, sizeof(int64_t))
+        self.c.arena = <const char*>arena_reserve(self, &self.bytes, self.c.n_bytes + n, 1)
         memcpy(self.bytes.data + self.c.n_bytes, s, <size_t>n)
         self.c.n_bytes += n
         (<int64_t*>self.offsets.data)[i + 1] = self.c.n_bytes
-        self.c.offset = <const int64_t*>self.offsets.data
-        self.c.arena = self.bytes.data
         refer(<StringSlotC*>self.slots.data, self.c.mask, h, i)
         self.c.n = i + 1
         return <int32_t>i
@@ -153,8 +149,7 @@ cdef int reserve_slots(StringTable table, int64_t n) except -1 nogil:
         size *= 2
     if table.c.slot != NULL and <uint64_t>size <= table.c.mask + 1:
         return 0
-    arena_reserve(table, &table.slots, size, sizeof(StringSlotC))
-    slot = <StringSlotC*>table.slots.data
+    slot = <StringSlotC*>arena_reserve(table, &table.slots, size, sizeof(StringSlotC))
     memset(slot, 0, <size_t>size * sizeof(StringSlotC))
     table.c.slot = slot
     table.c.mask = <uint64_t>size - 1

@@ -103,8 +103,7 @@ cdef class Features(Arena):
         for i in range(self.n_nodes):
             node = &self.node[i]
             if node.arity > 1 and node.grams.n:
-                arena_reserve(self, &node.keys, node.grams.n, 2 * sizeof(int32_t))
-                key = <int32_t*>node.keys.data
+                key = <int32_t*>arena_reserve(self, &node.keys, node.grams.n, 2 * sizeof(int32_t))
                 slot = <const GramC*>node.grams.slots.data
                 for k in range(<int64_t>node.grams.mask + 1):
                     if slot[k].ref:
@@ -184,9 +183,8 @@ cdef int grow_rows(Features f, NodeC* node, int64_t n) except -1 nogil:
     """Give new grams rows without attributes."""
     cdef int64_t size = node.n_slots * <int64_t>sizeof(int32_t)
     if n > node.n:
-        arena_reserve(f, &node.rows, n, max(size, 1))
+        node.row = <int32_t*>arena_reserve(f, &node.rows, n, max(size, 1))
         memset(node.rows.data + node.n * size, 0xFF, <size_t>((n - node.n) * size))
-        node.row = <int32_t*>node.rows.data
         node.n = n
 
 
@@ -200,8 +198,7 @@ cdef int32_t learn_literal(Features f, const char* s, int64_t n, bint bigram, bi
     cdef int64_t known = space.literal.n
     cdef int32_t i = (<StringTable>f.literal_table[bigram]).intern(s, n)
     if i == known:
-        arena_reserve(f, &f.literal_attr[bigram], known + 1, sizeof(int32_t))
-        space.literal_attr = <const int32_t*>f.literal_attr[bigram].data
+        space.literal_attr = <const int32_t*>arena_reserve(f, &f.literal_attr[bigram], known + 1, sizeof(int32_t))
         (<int32_t*>f.literal_attr[bigram].data)[i] = -1 if plain else new_number(f, bigram)
     return space.literal_attr[i]
 

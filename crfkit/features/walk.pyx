@@ -181,24 +181,19 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
     cdef int32_t* attr
     cdef const UseC* use
     cdef const NodeC* node
-    data_reserve(out, &out.u_ptr, n_tok + T + 1, sizeof(int64_t))
-    u_ptr = <int64_t*>out.u_ptr.data + n_tok
+    u_ptr = <int64_t*>data_reserve(out, &out.u_ptr, n_tok + T + 1, sizeof(int64_t)) + n_tok
     n_u = u_ptr[0]
     if items:
         room += rows.attr_ptr[first + T] - rows.attr_ptr[first]
         if Aim is Finding:
             find_names(f, s, rows, rows.attr_ptr[first], rows.attr_ptr[first + T])
             found = <const int32_t*>s.items.data - rows.attr_ptr[first]
-        data_reserve(out, &out.u_val, n_u + room + 1, sizeof(float))
-        u_val = <float*>out.u_val.data
-    data_reserve(out, &out.u_id, n_u + room, sizeof(int32_t))
-    u_id = <int32_t*>out.u_id.data
+        u_val = <float*>data_reserve(out, &out.u_val, n_u + room + 1, sizeof(float))
+    u_id = <int32_t*>data_reserve(out, &out.u_id, n_u + room, sizeof(int32_t))
     if f.has_bigrams:
-        data_reserve(out, &out.b_ptr, n_tok + T + 1, sizeof(int64_t))
-        b_ptr = <int64_t*>out.b_ptr.data + n_tok
+        b_ptr = <int64_t*>data_reserve(out, &out.b_ptr, n_tok + T + 1, sizeof(int64_t)) + n_tok
         n_b = b_ptr[0]
-        data_reserve(out, &out.b_id, n_b + <int64_t>T * f.n_uses, sizeof(int32_t))
-        b_id = <int32_t*>out.b_id.data
+        b_id = <int32_t*>data_reserve(out, &out.b_id, n_b + <int64_t>T * f.n_uses, sizeof(int32_t))
     for k in range(T):
         t = T - 1 - k if f.backward else k
         u_start, b_start = n_u, n_b
@@ -255,15 +250,11 @@ cdef inline int follow_patterns(Features f, Workspace s, const RowsC* rows, int6
     cdef const int32_t* kind = f.patterns.kinds
     if T and f.patterns.last_column >= rows.n_cols:
         raise DataError(f"the patterns use column {f.patterns.last_column}, but the data have {rows.n_cols}")
-    data_reserve(out, &out.u_ptr, n_tok + T + 1, sizeof(int64_t))
-    data_reserve(out, &out.b_ptr, n_tok + T + 1, sizeof(int64_t))
-    cdef int64_t* u_ptr = <int64_t*>out.u_ptr.data + n_tok
-    cdef int64_t* b_ptr = <int64_t*>out.b_ptr.data + n_tok
+    cdef int64_t* u_ptr = <int64_t*>data_reserve(out, &out.u_ptr, n_tok + T + 1, sizeof(int64_t)) + n_tok
+    cdef int64_t* b_ptr = <int64_t*>data_reserve(out, &out.b_ptr, n_tok + T + 1, sizeof(int64_t)) + n_tok
     n_u, n_b = u_ptr[0], b_ptr[0]
-    data_reserve(out, &out.u_id, n_u + T * patterns, sizeof(int32_t))
-    data_reserve(out, &out.b_id, n_b + T * patterns, sizeof(int32_t))
-    cdef int32_t* u_id = <int32_t*>out.u_id.data
-    cdef int32_t* b_id = <int32_t*>out.b_id.data
+    cdef int32_t* u_id = <int32_t*>data_reserve(out, &out.u_id, n_u + T * patterns, sizeof(int32_t))
+    cdef int32_t* b_id = <int32_t*>data_reserve(out, &out.b_id, n_b + T * patterns, sizeof(int32_t))
     for t in range(T):
         u_start, b_start = n_u, n_b
         for i in range(patterns):

@@ -108,8 +108,7 @@ cdef int find_names(Features f, Workspace s, const RowsC* rows, int64_t first, i
     cdef int32_t size
     cdef const char* text
     cdef int32_t* id
-    arena_reserve(s, &s.items, last - first, sizeof(int32_t))
-    id = <int32_t*>s.items.data
+    id = <int32_t*>arena_reserve(s, &s.items, last - first, sizeof(int32_t))
     begin = first
     while begin < last:
         n = min(<int64_t>AT_ONCE, last - begin)

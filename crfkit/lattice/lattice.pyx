@@ -211,8 +211,7 @@ cdef class Lattice:
             reserve_lists(self, n)
             K.list_pairs(shared, layout.tau_mask if layout.has_tau else NULL, n, <PairC*>self.pairs.data, <int32_t*>self.index.data)
             list_sums(self)
-            arena_reserve(self, &self.counts, crfkit_most_places(layout.L, n), sizeof(double))
-            self.c.counts = <double*>self.counts.data
+            self.c.counts = <double*>arena_reserve(self, &self.counts, crfkit_most_places(layout.L, n), sizeof(double))
             if summed and layout.B == 0:    # single scores, which lie far apart in a matrix, are never needed
                 shared.score = NULL
         elif form == AUTO and places_fit(layout) and 0 < n <= <int64_t>layout.L * layout.L // 4:
@@ -231,8 +230,7 @@ cdef class Lattice:
         if b_ptr == NULL:
             return self.reserve_shared(sent.T)
         reserve_rows(self, sent.T)
-        arena_reserve(self, &self.steps, sent.T, sizeof(EdgeC))
-        lat.own = <EdgeC*>self.steps.data
+        lat.own = <EdgeC*>arena_reserve(self, &self.steps, sent.T, sizeof(EdgeC))
         for t in range(1, sent.T):
             if b_ptr[t] == b_ptr[t + 1]:
                 lat.edge[t] = &lat.shared
@@ -269,8 +267,7 @@ cdef int reserve_matrices(Lattice lattice) except -1 nogil:
     cdef double* matrix
     cdef int64_t size = <int64_t>lattice.c.L * lattice.c.P, k
     lattice.n_matrices = 0
-    arena_reserve(lattice, &lattice.own_matrices, 2 * size * lattice.c.n_own, sizeof(double))
-    matrix = <double*>lattice.own_matrices.data
+    matrix = <double*>arena_reserve(lattice, &lattice.own_matrices, 2 * size * lattice.c.n_own, sizeof(double))
     memset(lattice.c.own, 0, lattice.c.n_own * sizeof(EdgeC))
     for k in range(lattice.c.n_own):
         lattice.c.own[k].L, lattice.c.own[k].P = lattice.c.L, lattice.c.P
@@ -302,14 +299,11 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
             edge.n = -1
             matrices += 1
         edge += 1
-    arena_reserve(lattice, &lattice.own_matrices, 2 * matrices * size, sizeof(double))
-    arena_reserve(lattice, &lattice.own_pairs, pairs + 2 * longest + 1, sizeof(PairC))
-    arena_reserve(lattice, &lattice.own_index, (lat.n_own - matrices) * (2 * <int64_t>lat.P + 3) + pairs, sizeof(int32_t))
-    matrix = <double*>lattice.own_matrices.data
-    lat.merged[0] = <PairC*>lattice.own_pairs.data
+    matrix = <double*>arena_reserve(lattice, &lattice.own_matrices, 2 * matrices * size, sizeof(double))
+    index = <int32_t*>arena_reserve(lattice, &lattice.own_index, (lat.n_own - matrices) * (2 * <int64_t>lat.P + 3) + pairs, sizeof(int32_t))
+    lat.merged[0] = <PairC*>arena_reserve(lattice, &lattice.own_pairs, pairs + 2 * longest + 1, sizeof(PairC))
     lat.merged[1] = lat.merged[0] + longest
     pair = lat.merged[1] + longest
-    index = <int32_t*>lattice.own_index.data
     for n in range(lat.n_own):
         edge = lat.own + n
         if edge.n < 0:
@@ -329,9 +323,8 @@ cdef int reserve_rows(Lattice lattice, int64_t positions) except -1 nogil:
         positions = min(max(positions, lattice.positions + lattice.positions // 2, 64), MOST_POSITIONS)
         # six matrices and two vectors of doubles, then pointers: every part starts aligned
         positions = (positions + 15) // 16 * 16
-        arena_reserve(lattice, &lattice.rows, positions * (6 * lat.P * 8 + 2 * 8 + sizeof(EdgeC*)), 1)
+        lat.score = <double*>arena_reserve(lattice, &lattice.rows, positions * (6 * lat.P * 8 + 2 * 8 + sizeof(EdgeC*)), 1)
         cells = positions * lat.P
-        lat.score = <double*>lattice.rows.data
         lat.pot = lat.score + cells
         lat.alpha = lat.pot + cells
         lat.beta = lat.alpha + cells
@@ -354,8 +347,7 @@ cdef int list_sums(Lattice lattice) except -1 nogil:
     """After list_pairs: the same pairs for sums."""
     if <int64_t>lattice.c.L * lattice.c.P > LARGEST_CELL:
         return 0
-    arena_reserve(lattice, &lattice.sums, crfkit_sums_bytes(lattice.c.L, lattice.c.shared.n), 1)
-    K.list_sums(&lattice.c.shared, <char*>lattice.sums.data)
+    K.list_sums(&lattice.c.shared, <char*>arena_reserve(lattice, &lattice.sums, crfkit_sums_bytes(lattice.c.L, lattice.c.shared.n), 1))
 
 
 cdef int list_places(Lattice lattice, const LayoutC* layout, int64_t n) except -1 nogil:
@@ -364,9 +356,7 @@ cdef int list_places(Lattice lattice, const LayoutC* layout, int64_t n) except -
         int64_t i, j, k = 0, place
         int32_t* order
         int32_t* number     # scratch: of each place in the order of rows
-    arena_reserve(lattice, &lattice.places, 3 * n, sizeof(int32_t))
-    arena_reserve(lattice, &lattice.at_places, n + 8, sizeof(double))
-    order, number = <int32_t*>lattice.places.data, <int32_t*>lattice.c.unfolded
+    order, number = <int32_t*>arena_reserve(lattice, &lattice.places, 3 * n, sizeof(int32_t)), <int32_t*>lattice.c.unfolded
     for place in range(<int64_t>layout.L * layout.P):
         if layout.tau_mask[place]:
             order[k] = <int32_t>place
@@ -378,5 +368,6 @@ cdef int list_places(Lattice lattice, const LayoutC* layout, int64_t n) except -
                 order[k] = <int32_t>(j * layout.P + i)
                 order[n + k] = number[i * layout.P + j]
                 k += 1
-    lattice.c.place, lattice.c.n_places, lattice.c.at_places = order, <int32_t>n, <double*>lattice.at_places.data
+    lattice.c.place, lattice.c.n_places = order, <int32_t>n
+    lattice.c.at_places = <double*>arena_reserve(lattice, &lattice.at_places, n + 8, sizeof(double))
     lattice.c.shared.max = -1          # a maximum of no scores: potentials are not computed yet

@@ -53,8 +53,7 @@ cdef class Search(Arena):
 
     cdef int start(self, int32_t T, const int32_t* values) except -1 nogil:
         """Begin a sentence, with its values."""
-        arena_reserve(self, &self.tokens, 6 * <int64_t>T, sizeof(int32_t))
-        state_start(&self.state, T, <int32_t*>self.tokens.data)
+        state_start(&self.state, T, <int32_t*>arena_reserve(self, &self.tokens, 6 * <int64_t>T, sizeof(int32_t)))
         self.values = values
         self.forget()
 
@@ -281,8 +280,7 @@ cdef class Scratch(Arena):
         cdef int64_t first = rows.c.seq_ptr[s], last = rows.c.seq_ptr[s + 1]
         cdef int32_t* values
         self.extractor.extract(&rows.c, first, last)
-        arena_reserve(self, &self.values, (last - first) * self.tables.width, sizeof(int32_t))
-        values = <int32_t*>self.values.data
+        values = <int32_t*>arena_reserve(self, &self.values, (last - first) * self.tables.width, sizeof(int32_t))
         self.token_values.fill(self.extractor.workspace, &rows.c, first, values)
         self.search.start(<int32_t>(last - first), values)
         self.search.run()

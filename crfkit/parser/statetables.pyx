@@ -159,8 +159,7 @@ cdef class StateTables(Arena):
         slot[0] = <int32_t>self.n_rows
         memcpy(slot + 1, key, line.arity * sizeof(int32_t))
         line.n += 1
-        arena_reserve(self, &self.row_buf, self.n_rows + 1, sizeof(RowC))
-        self.row = <RowC*>self.row_buf.data
+        self.row = <RowC*>arena_reserve(self, &self.row_buf, self.n_rows + 1, sizeof(RowC))
         self.row[self.n_rows] = RowC(0, 0)
         self.n_rows += 1
         return <int32_t>(self.n_rows - 1)
@@ -329,9 +328,9 @@ cdef int grow_line(StateTables tables, LineC* line, int64_t n) except -1 nogil:
     cdef int32_t width = 1 + line.arity
     buffer_swap(&before, &line.slots)
     try:
-        arena_reserve(tables, &line.slots, size * width, sizeof(int32_t))
-        memset(line.slots.data, 0xFF, <size_t>(size * width) * sizeof(int32_t))
-        line.slot, line.n_slots = <int32_t*>line.slots.data, size
+        line.slot = <int32_t*>arena_reserve(tables, &line.slots, size * width, sizeof(int32_t))
+        memset(line.slot, 0xFF, <size_t>(size * width) * sizeof(int32_t))
+        line.n_slots = size
         for i in range(n_before):
             if entry[0] >= 0:
                 memcpy(free_slot(line.slot, entry + 1, line.arity, size), entry, width * sizeof(int32_t))

@@ -169,14 +169,11 @@ cdef class ParserTrainer(Arena):
         row.first = first
 
     cdef int reserve(self, int64_t n) except -1 nogil:
-        arena_reserve(self.tables, &self.tables.action_buf, n, sizeof(uint16_t))
-        arena_reserve(self, &self.w_buf, n, sizeof(float))
-        arena_reserve(self, &self.late_buf, n, sizeof(double))
-        arena_reserve(self, &self.number_buf, n, sizeof(int32_t))
-        self.tables.action, self.w = <uint16_t*>self.tables.action_buf.data, <float*>self.w_buf.data
-        self.late, self.number = <double*>self.late_buf.data, <int32_t*>self.number_buf.data
+        self.tables.action = <uint16_t*>arena_reserve(self.tables, &self.tables.action_buf, n, sizeof(uint16_t))
+        self.w = self.search.w = <float*>arena_reserve(self, &self.w_buf, n, sizeof(float))
+        self.late = <double*>arena_reserve(self, &self.late_buf, n, sizeof(double))
+        self.number = <int32_t*>arena_reserve(self, &self.number_buf, n, sizeof(int32_t))
         self.tables.n_cells = n
-        self.search.w = self.w
 
     def weights(self) -> array.array:
         """A copy of the weights for a model: the average, or the last ones."""

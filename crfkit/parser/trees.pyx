@@ -164,8 +164,7 @@ cdef class Treebank(Arena):
             raise ValueError("values of another template")
         self.builder, self.token_values, self.width = builder, token_values, token_values.n_views + token_values.n
         self.attributes = Dataset()
-        arena_reserve(self, &self.start_buf, 1, sizeof(int64_t))
-        self.start = <int64_t*>self.start_buf.data
+        self.start = <int64_t*>arena_reserve(self, &self.start_buf, 1, sizeof(int64_t))
         self.start[0] = 0
 
     def sizes(self) -> list[int]:
@@ -186,12 +185,10 @@ cdef class Treebank(Arena):
         for s in range(rows.c.n_seq):
             first, n = rows.c.seq_ptr[s], self.n_tokens
             T = rows.c.seq_ptr[s + 1] - first
-            arena_reserve(self, &self.head_buf, n + T, sizeof(int32_t))
-            arena_reserve(self, &self.relation_buf, n + T, sizeof(int32_t))
-            arena_reserve(self, &self.value_buf, (n + T) * self.width, sizeof(int32_t))
-            arena_reserve(self, &self.start_buf, self.n_sequences + 2, sizeof(int64_t))
-            self.head, self.relation = <int32_t*>self.head_buf.data, <int32_t*>self.relation_buf.data
-            self.values, self.start = <int32_t*>self.value_buf.data, <int64_t*>self.start_buf.data
+            self.head = <int32_t*>arena_reserve(self, &self.head_buf, n + T, sizeof(int32_t))
+            self.relation = <int32_t*>arena_reserve(self, &self.relation_buf, n + T, sizeof(int32_t))
+            self.values = <int32_t*>arena_reserve(self, &self.value_buf, (n + T) * self.width, sizeof(int32_t))
+            self.start = <int64_t*>arena_reserve(self, &self.start_buf, self.n_sequences + 2, sizeof(int64_t))
             read_heads(rows, columns, s, self.head + n)
             if learn and not projective(self.head + n, <int32_t>T):
                 self.n_crossing += 1

@@ -36,8 +36,7 @@ cdef class Table:
 
     cdef int room(self, int place, void** array, int64_t n, int64_t size) except -1 nogil:
         """Make room for n items of an array, whose memory is buffer number `place`."""
-        arena_reserve(self, &self.owned[place], n, size)
-        array[0] = self.owned[place].data
+        array[0] = arena_reserve(self, &self.owned[place], n, size)
 
     cdef int grow_tokens(self, int64_t more=1) except -1 nogil:
         """Make room for more tokens, each of n_cols cells."""

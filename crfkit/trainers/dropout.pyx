@@ -37,12 +37,10 @@ cdef int keep_some(Dropout dropout, KeptC* kept, uint64_t* rng, int32_t T, const
         float* values_of_some = NULL
         int64_t u, n = 0, most = every[T] - every[0]
         int32_t t
-    arena_reserve(dropout, &kept.ptr, T + 1, sizeof(int64_t))
-    arena_reserve(dropout, &kept.ids, most, sizeof(int32_t))
-    some, ids_of_some = <int64_t*>kept.ptr.data, <int32_t*>kept.ids.data
+    some = <int64_t*>arena_reserve(dropout, &kept.ptr, T + 1, sizeof(int64_t))
+    ids_of_some = <int32_t*>arena_reserve(dropout, &kept.ids, most, sizeof(int32_t))
     if values_of_every != NULL:
-        arena_reserve(dropout, &kept.values, most, sizeof(float))
-        values_of_some = <float*>kept.values.data
+        values_of_some = <float*>arena_reserve(dropout, &kept.values, most, sizeof(float))
     for t in range(T):
         some[t] = n
         for u in range(every[t], every[t + 1]):

@@ -37,12 +37,10 @@ cdef class Evidence(Arena):
                 raise ValueError("evidence with labels that are not possible")
             self.most = max(self.most, labels[a])
         if most >= self.n:
-            arena_reserve(self, &self.counts, most + 1, sizeof(int64_t))
-            self.count = <int64_t*>self.counts.data
+            self.count = <int64_t*>arena_reserve(self, &self.counts, most + 1, sizeof(int64_t))
             memset(self.count + self.n, 0, (most + 1 - self.n) * sizeof(int64_t))
             self.n = most + 1
-        arena_reserve(self, &self.features, self.size + size, sizeof(FoundC))
-        self.found = <FoundC*>self.features.data
+        self.found = <FoundC*>arena_reserve(self, &self.features, self.size + size, sizeof(FoundC))
         for a in range(n):
             here = attributes[a]
             self.count[here] += counts[a]

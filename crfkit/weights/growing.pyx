@@ -69,8 +69,7 @@ cdef class Family(Arena):
 
     cdef int extend(self, int64_t n, double rate, int32_t window) except -1 nogil:
         """Add the attributes that are new, up to number n."""
-        arena_reserve(self, &self.attribute_buffer, n, sizeof(GrownAttributeC))
-        self.attribute = <GrownAttributeC*>self.attribute_buffer.data
+        self.attribute = <GrownAttributeC*>arena_reserve(self, &self.attribute_buffer, n, sizeof(GrownAttributeC))
         while self.n < n:
             self.attribute[self.n].rate, self.attribute[self.n].window = rate, window
             self.attribute[self.n].first = self.attribute[self.n].place = -1
@@ -80,8 +79,7 @@ cdef class Family(Arena):
     cdef int meet(self, int32_t a) except -1 nogil:
         """Attribute a occurs in the window."""
         if self.attribute[a].place < 0:
-            arena_reserve(self, &self.borrowed_buffer, self.n_borrowed + 1, sizeof(int32_t))
-            self.borrowed = <int32_t*>self.borrowed_buffer.data
+            self.borrowed = <int32_t*>arena_reserve(self, &self.borrowed_buffer, self.n_borrowed + 1, sizeof(int32_t))
             self.attribute[a].place = 0
             self.borrowed[self.n_borrowed] = a
             self.n_borrowed += 1
@@ -93,8 +91,7 @@ cdef class Family(Arena):
         grams_reserve(self, &self.known, 1)
         f = grams_intern(&self.known, <uint32_t>a, key)
         if f == n:
-            arena_reserve(self, &self.feature_buffer, n + 1, sizeof(GrownFeatureC))
-            self.feature = <GrownFeatureC*>self.feature_buffer.data
+            self.feature = <GrownFeatureC*>arena_reserve(self, &self.feature_buffer, n + 1, sizeof(GrownFeatureC))
             self.feature[f].key, self.feature[f].weight = key, 0
             self.feature[f].next = self.attribute[a].first
             self.attribute[a].first = f
@@ -286,8 +283,7 @@ cdef class Growing(Arena):
             int64_t k, r = 0
         if weights.shape[0] != layout.c.n_cells or rates.shape[0] != self.u.n_borrowed + self.b.n_borrowed + 1:
             raise ValueError("weights of another layout")
-        arena_reserve(self, &self.window_buffer, <int64_t>self.window + 1, sizeof(WindowC))
-        window = (<WindowC*>self.window_buffer.data) + self.window
+        window = <WindowC*>arena_reserve(self, &self.window_buffer, <int64_t>self.window + 1, sizeof(WindowC)) + self.window
         window.penalty, window.n = self.l2 / self.sequences, self.size
         self.window += 1
         for family in self.families:

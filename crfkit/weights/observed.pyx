@@ -135,8 +135,7 @@ cdef class Observed(Arena):
             FoundC* out
             SeenC* seen
             int64_t i = first, j = middle, n = 0
-        arena_reserve(self, &self.merged, self.n_found - first, sizeof(FoundC))
-        out = <FoundC*>self.merged.data
+        out = <FoundC*>arena_reserve(self, &self.merged, self.n_found - first, sizeof(FoundC))
         forget_last(self)
         while i < middle or j < self.n_found:
             if j == self.n_found or (i < middle and found[i].key <= found[j].key):
@@ -164,8 +163,7 @@ cdef class Observed(Arena):
         cdef int32_t[::1] new = ids
         for a in range(self.n):
             most = max(most, self.seen[a].count)
-        arena_reserve(self, &self.begins, 2 * (most + 1), sizeof(int64_t))
-        begin = <int64_t*>self.begins.data
+        begin = <int64_t*>arena_reserve(self, &self.begins, 2 * (most + 1), sizeof(int64_t))
         memset(begin, 0, <size_t>(2 * (most + 1)) * sizeof(int64_t))
         for a in range(self.n):
             seen = &self.seen[a]
@@ -244,8 +242,7 @@ cdef int64_t list_tokens(Observed observed, int reach, int64_t first, int64_t la
         const int64_t* sequence = observed.data.c.seq_ptr
         int64_t n = sequence[last] - sequence[first], s, t, k = 0
         TokenC* token
-    arena_reserve(observed, &observed.tokens, n, sizeof(TokenC))
-    token = <TokenC*>observed.tokens.data
+    token = <TokenC*>arena_reserve(observed, &observed.tokens, n, sizeof(TokenC))
     for s in range(first, last):
         for t in range(sequence[s], sequence[s + 1]):
             if observed.data.possible is not None:
@@ -266,8 +263,7 @@ cdef int64_t list_choices(Observed observed, bint pairs, int64_t first, int64_t 
         TokenC* token
     if pairs:
         n_before = observed.data.possible.seen(t - 1, &before) if t > first else 0
-    arena_reserve(observed, &observed.tokens, k + max(n_before * n, 1), sizeof(TokenC))
-    token = <TokenC*>observed.tokens.data
+    token = <TokenC*>arena_reserve(observed, &observed.tokens, k + max(n_before * n, 1), sizeof(TokenC))
     for i in range(n_before):
         for j in range(n):
             token[k].key, token[k].t = key_of(ANY, before[i] if pairs else ANY, own[j]), t
@@ -297,8 +293,7 @@ cdef int sort_tokens(Observed observed, int64_t n) except -1 nogil:
             token[at] = one
         return 0
     arena_reserve(observed, &observed.spare, n, sizeof(TokenC))
-    arena_reserve(observed, &observed.begins, DIGITS, sizeof(int64_t))
-    begin = <int64_t*>observed.begins.data
+    begin = <int64_t*>arena_reserve(observed, &observed.begins, DIGITS, sizeof(int64_t))
     for shift in range(0, 48, 16):
         token, sorted = <TokenC*>observed.tokens.data, <TokenC*>observed.spare.data
         memset(begin, 0, DIGITS * sizeof(int64_t))
@@ -325,9 +320,8 @@ cdef int collect_evidence(Observed observed, Evidence evidence) except -1 nogil:
         TokenC* token
         FoundC* found
         SeenC* seen
-    arena_reserve(observed, &observed.tokens, n, sizeof(TokenC))
-    arena_reserve(observed, &observed.found, n, sizeof(FoundC))
-    token, found = <TokenC*>observed.tokens.data, <FoundC*>observed.found.data
+    token = <TokenC*>arena_reserve(observed, &observed.tokens, n, sizeof(TokenC))
+    found = <FoundC*>arena_reserve(observed, &observed.found, n, sizeof(FoundC))
     for k in range(n):
         token[k].key, token[k].t = evidence.found[k].key, evidence.found[k].a
     sort_tokens(observed, n)
@@ -363,8 +357,7 @@ cdef int collect_from(Observed observed, int reach, int64_t first, int64_t last)
     token = <const TokenC*>observed.tokens.data
     for k in range(listed):
         key, t = token[k].key, token[k].t
-        arena_reserve(observed, &observed.found, n + row[t + 1] - row[t], sizeof(FoundC))
-        found = <FoundC*>observed.found.data
+        found = <FoundC*>arena_reserve(observed, &observed.found, n + row[t + 1] - row[t], sizeof(FoundC))
         for u in range(row[t], row[t + 1]):
             if observed.reach != NULL and observed.reach[id[u]] != reach:
                 continue

@@ -229,10 +229,9 @@ cdef int keep_list(Edges edges, int32_t kind) except -1 nogil:
             edges.largest = fmax(edges.largest, fabs(edges.spare.pair[k].score))
     if store.capacity == 0 and edges.spent > edges.budget:
         return 0
-    arena_reserve(edges, store, edges.spare.n * sizeof(PairC) + indices * sizeof(int32_t), 1)
     edge[0] = edges.spare
     edge.E, edge.ET = E, ET
-    edge.pair = <PairC*>store.data
+    edge.pair = <PairC*>arena_reserve(edges, store, edges.spare.n * sizeof(PairC) + indices * sizeof(int32_t), 1)
     edge.row_ptr = <int32_t*>(edge.pair + edge.n)
     edge.column_ptr = edge.row_ptr + edges.layout.c.L + 1
     edge.column = edge.column_ptr + edges.layout.c.L + 1

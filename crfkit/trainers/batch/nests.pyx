@@ -235,8 +235,8 @@ cdef int choose(Nests nests, const LayoutC* layout, Survey survey) except -1:
         int64_t n_parts = 0, first, k, whole
     for a in range(layout.A):
         attribute[a].nest = 0
-    arena_reserve(nests, &nests.starts, 1, sizeof(int64_t))
-    (<int64_t*>nests.starts.data)[0] = 0
+    nests.start = <int64_t*>arena_reserve(nests, &nests.starts, 1, sizeof(int64_t))
+    nests.start[0] = 0
     for n in range(survey.n_slots):
         slot = survey.order[n]
         if not width[slot]:
@@ -244,8 +244,7 @@ cdef int choose(Nests nests, const LayoutC* layout, Survey survey) except -1:
         for a in range(layout.A):
             if attribute[a].slot != slot or attribute[a].broken or attribute[a].count == 0:
                 continue
-            arena_reserve(nests, &nests.parts, n_parts + 1 + width[slot], sizeof(int32_t))
-            nests.part = <int32_t*>nests.parts.data
+            nests.part = <int32_t*>arena_reserve(nests, &nests.parts, n_parts + 1 + width[slot], sizeof(int32_t))
             first = n_parts
             nests.part[n_parts] = a
             n_parts += 1
@@ -261,9 +260,8 @@ cdef int choose(Nests nests, const LayoutC* layout, Survey survey) except -1:
                 continue
             nests.n += 1
             attribute[a].nest = -nests.n
-            arena_reserve(nests, &nests.starts, nests.n + 1, sizeof(int64_t))
-            (<int64_t*>nests.starts.data)[nests.n] = n_parts
-    nests.start, nests.part = <int64_t*>nests.starts.data, <int32_t*>nests.parts.data
+            nests.start = <int64_t*>arena_reserve(nests, &nests.starts, nests.n + 1, sizeof(int64_t))
+            nests.start[nests.n] = n_parts
 
 
 cdef int rewrite(Nests nests, const DatasetC* data, Survey survey) except -1:
@@ -277,9 +275,8 @@ cdef int rewrite(Nests nests, const DatasetC* data, Survey survey) except -1:
         int32_t* id
         int32_t a, holder
         int nested
-    data_reserve(nests, &nests.u_ptr, data.n_tok + 1, sizeof(int64_t))
-    data_reserve(nests, &nests.u_id, data.u_ptr[data.n_tok] + 1, sizeof(int32_t))
-    ptr, id = <int64_t*>nests.u_ptr.data, <int32_t*>nests.u_id.data
+    ptr = <int64_t*>data_reserve(nests, &nests.u_ptr, data.n_tok + 1, sizeof(int64_t))
+    id = <int32_t*>data_reserve(nests, &nests.u_id, data.u_ptr[data.n_tok] + 1, sizeof(int32_t))
     ptr[0] = 0
     with nogil:
         for t in range(data.n_tok):

@@ -103,8 +103,7 @@ cdef class Share(Arena):
             objective = self.groups[number]
             g = self.g
             if len(losses):
-                arena_reserve(self, &self.more, n + 1, sizeof(double))
-                g = <double*>self.more.data
+                g = <double*>arena_reserve(self, &self.more, n + 1, sizeof(double))
             objective.w, objective.g, objective.bound = self.w, g, bound
             objective.sum_up()
             if objective.given_up:

@@ -185,8 +185,7 @@ cdef int load_kind(CalibratedTrainer trainer, BufferC* buffer, const int64_t* pt
     cdef int64_t u, first = ptr[0], last = ptr[T]
     cdef double value
     cdef float* made
-    arena_reserve(trainer, buffer, last - first + 1, sizeof(float))
-    made = <float*>buffer.data
+    made = <float*>arena_reserve(trainer, buffer, last - first + 1, sizeof(float))
     for u in range(first, last):
         if u + AHEAD < last:
             crfkit_prefetch(trainer.known_rows + (first_row + ids[u + AHEAD]) * trainer.row_size)

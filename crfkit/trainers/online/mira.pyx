@@ -101,8 +101,7 @@ cdef class Mira(AveragedTrainer):
         n = search_nbest(self.search, lat, self.n, 0, 1)
         if n == 0:
             raise ImpossibleError(IMPOSSIBLE)
-        arena_reserve(self, &self.room, <int64_t>n * (n + 2), sizeof(double))
-        missing = <double*>self.room.data
+        missing = <double*>arena_reserve(self, &self.room, <int64_t>n * (n + 2), sizeof(double))
         worst = self.margins(sent, n, missing)
         loss[0] += sent.weight * worst
         wrong = differing(self.search.labels, sent)

@@ -101,8 +101,7 @@ cdef class Paths:
             double by, when = trainer.steps
             bint before = True, here, any_change = False, in_step = trainer.pairs_known and trainer.batch == 1
             ShareC* shares
-        arena_reserve(self, &self.shares, n + 1, sizeof(ShareC))
-        shares = <ShareC*>self.shares.data
+        shares = <ShareC*>arena_reserve(self, &self.shares, n + 1, sizeof(ShareC))
         for t in range(sent.T):
             here = all_agree(sent, t, paths, n)
             if not here:
@@ -264,9 +263,8 @@ cdef double* row(Differences self, int64_t cell) except NULL nogil:
         if self.features[table[slot] - 1].cell == cell:
             return self.values + (table[slot] - 1) * self.n
         slot = (slot + 1) & self.mask
-    arena_reserve(self, &self.feature_buffer, self.size + 1, sizeof(FeatureC))
-    arena_reserve(self, &self.value_buffer, (self.size + 1) * self.n, sizeof(double))
-    self.features, self.values = <FeatureC*>self.feature_buffer.data, <double*>self.value_buffer.data
+    self.features = <FeatureC*>arena_reserve(self, &self.feature_buffer, self.size + 1, sizeof(FeatureC))
+    self.values = <double*>arena_reserve(self, &self.value_buffer, (self.size + 1) * self.n, sizeof(double))
     self.features[self.size].cell, self.features[self.size].slot = cell, slot
     memset(self.values + self.size * self.n, 0, self.n * sizeof(double))
     self.size += 1
@@ -281,8 +279,7 @@ cdef int widen(Differences self) except -1 nogil:
         int32_t* table
     if slots > <int64_t>1 << 31:
         raise MemoryError("too many features differ in one sequence")
-    arena_reserve(self, &self.table, slots, sizeof(int32_t))
-    table = <int32_t*>self.table.data
+    table = <int32_t*>arena_reserve(self, &self.table, slots, sizeof(int32_t))
     self.mask = slots - 1
     memset(table, 0, slots * sizeof(int32_t))
     for f in range(self.size):

@@ -64,8 +64,7 @@ cdef class Sapo(ScaledTrainer):
             found = search_nbest(self.search, lat, self.n, self.ratio, self.scale)
         if found == 0:
             raise ImpossibleError(IMPOSSIBLE)
-        arena_reserve(self, &self.probability, found, sizeof(double))
-        probability = <double*>self.probability.data
+        probability = <double*>arena_reserve(self, &self.probability, found, sizeof(double))
         for k in range(found):
             probability[k] = K.exp(self.scale * (self.search.scores[k] - self.search.scores[0]))
             total += probability[k]
