@@ -27,8 +27,7 @@ from crfkit.text.reading import CONLLU
 from crfkit.text.rows import Rows
 from crfkit.threads import Threads, _Work
 from crfkit.trainers.base import Trainer, mistakes
-from crfkit.trainers.batch.blocks import Blocks, Occurrences
-from crfkit.trainers.batch.chains import Chains
+from crfkit.trainers.batch.blocks import Occurrences
 from crfkit.trainers.batch.dual import DualAscent
 from crfkit.trainers.batch.edges import Edges
 from crfkit.trainers.batch.nests import Nests, Survey, inner_first
@@ -133,12 +132,6 @@ def test_a_leader_of_another_kind_or_of_other_data():
 
 
 def test_parts_of_several_objects_that_do_not_belong_together():
-    edges = Edges(SMALL.dataset, SMALL.layout)
-    chains = Chains(SMALL.dataset, SMALL.layout, edges)
-    with pytest.raises(ValueError, match="other data"):
-        Chains(LARGE.dataset, LARGE.layout, edges)
-    with pytest.raises(ValueError, match="other data"):
-        Blocks(LARGE.dataset, LARGE.layout, chains, 2.0)
     with pytest.raises(ValueError, match="attributes"):
         Occurrences(LARGE.dataset, 1, False)
     with pytest.raises(ValueError, match="survey of another"):

@@ -123,7 +123,7 @@ def test_every_form_comes_to_the_same(data, l1):
 def test_impossible_arguments_are_refused():
     built = Built(Corpus([Sample([0, 1], [[(0, 1.0)], []], [[], []])], 2, 1))
     with pytest.raises(TypeError):
-        Chains(built.dataset, built.layout, None)
+        Chains(None)
     with pytest.raises(ValueError, match="l1"):
         trainer_of("sbcd", built).set_l1(-1.0)
 

@@ -84,14 +84,12 @@ cdef class Occurrences:
 cdef class Blocks:
     """Blocks of the weights of `chains`, which a step changes: unigram attributes, rich bigram attributes, plain label pairs."""
 
-    def __cinit__(self, Dataset data not None, Layout layout not None, Chains chains not None, double kappa):
-        cdef int64_t most = <int64_t>layout.c.L * layout.c.P, a
-        if chains.data is not data or chains.layout is not layout:
-            raise ValueError("chains of other data")
-        self.data, self.layout, self.chains = data, layout, chains
-        self.nodes = Occurrences(data, layout.c.A, False)
-        self.pairs = Occurrences(data, layout.c.B, True)
-        self.n = layout.c.A + layout.c.B + (1 if layout.c.has_tau else 0)
+    def __cinit__(self, Chains chains not None, double kappa):
+        cdef int64_t most = <int64_t>chains.layout.c.L * chains.layout.c.P, a
+        self.data, self.layout, self.chains = chains.data, chains.layout, chains
+        self.nodes = Occurrences(self.data, self.layout.c.A, False)
+        self.pairs = Occurrences(self.data, self.layout.c.B, True)
+        self.n = self.layout.c.A + self.layout.c.B + (1 if self.layout.c.has_tau else 0)
         self.kappa = <float*>arena_zeros(self, self.n, sizeof(float))
         for a in range(self.n):
             self.kappa[a] = kappa
@@ -100,16 +98,16 @@ cdef class Blocks:
         self.change, self.factor = self.first + 3 * most, self.first + 4 * most
         self.expected, self.observed = self.first + 5 * most, self.first + 6 * most
         self.h, self.old, self.potential = self.first + 7 * most, self.first + 8 * most, self.first + 9 * most
-        self.every = <int32_t*>arena_zeros(self, data.c.n_tok, sizeof(int32_t))
-        for a in range(data.c.n_tok):
+        self.every = <int32_t*>arena_zeros(self, self.data.c.n_tok, sizeof(int32_t))
+        for a in range(self.data.c.n_tok):
             self.every[a] = <int32_t>a
-        self.awake = <uint8_t*>arena_zeros(self, layout.c.n_cells, 1)
+        self.awake = <uint8_t*>arena_zeros(self, self.layout.c.n_cells, 1)
         self.cell = <int64_t*>arena_zeros(self, most, sizeof(int64_t))
         self.at = <int32_t*>arena_zeros(self, most, sizeof(int32_t))
         self.prev = <uint16_t*>arena_zeros(self, 2 * most, sizeof(uint16_t))
         self.label = self.prev + most
-        self.lefts = <double*>arena_zeros(self, 2 * HELD * <int64_t>layout.c.P, sizeof(double))
-        self.rights = self.lefts + HELD * <int64_t>layout.c.P
+        self.lefts = <double*>arena_zeros(self, 2 * HELD * <int64_t>self.layout.c.P, sizeof(double))
+        self.rights = self.lefts + HELD * <int64_t>self.layout.c.P
 
     cdef int gather(self, int32_t block) except -1 nogil:
         """Select a block and clear the terms of its gradient."""

@@ -40,20 +40,18 @@ cdef inline void fold(double* product, double* logarithm) noexcept nogil:
 cdef class Chains:
     """For the weights of the edges."""
 
-    def __cinit__(self, Dataset data not None, Layout layout not None, Edges edges not None):
-        cdef int64_t n = data.c.n_tok, n_seq = data.c.n_seq, s, t
-        if edges.data is not data or edges.layout is not layout:
-            raise ValueError("steps of other data")
-        self.data, self.layout, self.edges = data, layout, edges
-        self.lattice = Lattice(layout.c.L)
-        self.P = layout.c.P
+    def __cinit__(self, Edges edges not None):
+        cdef int64_t n = edges.data.c.n_tok, n_seq = edges.data.c.n_seq, s, t
+        self.data, self.layout, self.edges = edges.data, edges.layout, edges
+        self.lattice = Lattice(self.layout.c.L)
+        self.P = self.layout.c.P
         self.pot = <double*>arena_zeros(self, (3 * n + 3) * self.P, sizeof(double))     # rows are compared before they are known
         self.row = 3 * self.P
         self.alpha, self.beta = self.pot + self.P, self.pot + 2 * self.P
         self.right = self.pot + n * self.row
         self.ones, self.fresh = self.right + self.P, self.right + 2 * self.P
         for t in range(self.P):
-            self.ones[t] = t < layout.c.L
+            self.ones[t] = t < self.layout.c.L
         self.scale, self.token_width = <double*>arena_zeros(self, n, sizeof(double)), <double*>arena_zeros(self, n, sizeof(double))
         self.sequence = <int32_t*>arena_zeros(self, n, sizeof(int32_t))
         self.offset, self.width = <double*>arena_zeros(self, n_seq, sizeof(double)), <double*>arena_zeros(self, n_seq, sizeof(double))
@@ -62,9 +60,9 @@ cdef class Chains:
         self.last_change, self.first_change = self.done_beta + n_seq, self.done_beta + 2 * n_seq
         self.wide = <uint8_t*>arena_zeros(self, n_seq, 1)
         for s in range(n_seq):
-            for t in range(data.c.seq_ptr[s], data.c.seq_ptr[s + 1]):
+            for t in range(self.data.c.seq_ptr[s], self.data.c.seq_ptr[s + 1]):
                 self.sequence[t] = <int32_t>s
-        self.edge_size = <double*>arena_zeros(self, layout.c.B, sizeof(double))
+        self.edge_size = <double*>arena_zeros(self, self.layout.c.B, sizeof(double))
 
     cdef int load_edges(self) except -1 nogil:
         """All edge potentials from the weights."""

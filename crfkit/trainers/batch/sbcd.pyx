@@ -72,8 +72,8 @@ cdef class Sbcd(Trainer):
         return 3 * 4 + 8 + 1 + 4      # now, before and after the blocks of a pass; counts; a copy for the model
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, **unused):
-        self.chains = Chains(data, layout, Edges(data, layout, options.recursions))
-        self.blocks = Blocks(data, layout, self.chains, options.kappa)
+        self.chains = Chains(Edges(data, layout, options.recursions))
+        self.blocks = Blocks(self.chains, options.kappa)
         self.chains.edges.w = self.blocks.w = self.w
         self.blocks.l1, self.blocks.l2 = options.l1, options.l2
         self.active = <int32_t*>arena_zeros(self, self.blocks.n, sizeof(int32_t))
