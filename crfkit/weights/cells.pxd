@@ -3,6 +3,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.loops.structs cimport LayoutC, weight_t
+from .history cimport ANY, layout_history_cell
 
 
 cdef inline int32_t padded(int32_t labels) noexcept nogil:
@@ -85,3 +86,13 @@ cdef inline int64_t layout_cell(const LayoutC* layout, int32_t a, int32_t label)
     if low < layout.u_ptr[a + 1] and layout.u_label[low] == label:
         return feature_cell(layout, a, low)
     return -1
+
+
+cdef inline int64_t row_cell(const LayoutC* layout, int64_t r, int32_t previous, int32_t label) noexcept nogil:
+    """The cell of a row's feature with this label, which for bigrams comes after `previous`; -1 if there is no such feature."""
+    cdef int64_t k = <int64_t>previous * layout.P + label
+    if r < layout.A:
+        return layout_cell(layout, <int32_t>r, label)
+    if r < pairs_row(layout):
+        return layout_history_cell(layout, <int32_t>(r - layout.A), ANY, previous, label)
+    return layout.tau0 + k if layout.tau_mask[k] else -1

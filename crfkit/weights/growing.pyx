@@ -19,12 +19,11 @@ from libc.stdlib cimport qsort
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.tuples cimport grams_intern, grams_reserve
 from crfkit.features.structs cimport GramTableC
-from .cells cimport is_hot, layout_cell, padded
-from .history cimport ANY, layout_history_cell
+from .cells cimport is_hot, padded, row_cell
 from .layout cimport Layout
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, memcpy
 from crfkit.loops.powers cimport shrunk
-from crfkit.loops.structs cimport DatasetC, LayoutC
+from crfkit.loops.structs cimport DatasetC
 
 cdef struct GrownFeatureC:
     uint32_t key
@@ -37,11 +36,6 @@ cdef struct GrownAttributeC:
     int32_t n               # how many there are
     int32_t window          # rate and weights are up to date as of this window
     int32_t place           # in the borrowed layout, or -1
-
-cdef enum Kind:
-    UNIGRAM
-    RICH
-    PLAIN
 
 cdef struct WindowC:
     double penalty          # l2 / sequences seen
@@ -56,16 +50,12 @@ cdef int by_key(const void* a, const void* b) noexcept nogil:
 cdef class Family(Arena):
     """Attributes of one kind."""
 
-    cdef Kind kind
     cdef GramTableC known       # (attribute, key) -> feature
     cdef BufferC feature_buffer, attribute_buffer, borrowed_buffer
     cdef GrownFeatureC* feature
     cdef GrownAttributeC* attribute
     cdef int32_t* borrowed      # attributes by their places
     cdef int64_t n, n_borrowed
-
-    def __cinit__(self, Kind kind):
-        self.kind = kind
 
     cdef int extend(self, int64_t n, double rate, int32_t window) except -1 nogil:
         """Add the attributes that are new, up to number n."""
@@ -111,29 +101,6 @@ cdef class Family(Arena):
             self.feature[f].weight = <float>(self.feature[f].weight * scale)
             f = self.feature[f].next
 
-    cdef int64_t cell(self, const LayoutC* c, int64_t k, uint32_t key, const int32_t* rank) noexcept nogil:
-        """The cell of a weight of the k-th borrowed attribute in the borrowed layout."""
-        if self.kind == UNIGRAM:
-            return layout_cell(c, <int32_t>k, rank[key])
-        if self.kind == RICH:
-            return layout_history_cell(c, <int32_t>k, ANY, rank[key >> 16], rank[key & 0xFFFF])
-        return c.tau0 + <int64_t>rank[key >> 16] * c.P + rank[key & 0xFFFF]
-
-    cdef void exchange(self, const LayoutC* c, float* w, const int32_t* rank, bint out) noexcept nogil:
-        """Copy the borrowed weights into the cells of their layout, or back."""
-        cdef GrownFeatureC* feature
-        cdef int64_t k
-        cdef int32_t f
-        for k in range(self.n_borrowed):
-            f = self.attribute[self.borrowed[k]].first
-            while f >= 0:
-                feature = &self.feature[f]
-                if out:
-                    w[self.cell(c, k, feature.key, rank)] = feature.weight
-                else:
-                    feature.weight = w[self.cell(c, k, feature.key, rank)]
-                f = feature.next
-
     cdef tuple lists(self, const int32_t[::1] rank):
         """The features of the borrowed attributes, in order, with labels renumbered: where each attribute's begin, and the keys in
         ascending order."""
@@ -154,7 +121,7 @@ cdef class Family(Arena):
             n = ptr[k]
             while f >= 0:
                 key = self.feature[f].key
-                out[n] = (0 if self.kind == UNIGRAM else <uint32_t>rank[key >> 16] << 16) | <uint32_t>rank[key & 0xFFFF]
+                out[n] = <uint32_t>rank[key >> 16] << 16 | <uint32_t>rank[key & 0xFFFF]     # of unigrams only the latter means something
                 f = self.feature[f].next
                 n += 1
             if n - ptr[k] > 1:
@@ -176,7 +143,7 @@ cdef class Growing(Arena):
     cdef int64_t size               # sequences of the window that was borrowed for
 
     def __cinit__(self, options, bint has_tau):
-        self.families = self.u, self.b, self.tau = Family(UNIGRAM), Family(RICH), Family(PLAIN)
+        self.families = self.u, self.b, self.tau = Family(), Family(), Family()
         self.l2, self.rate, self.alpha = options.l2, options.rate or 0, options.alpha
         self.has_tau = has_tau
         self.tau.extend(1, self.rate, 0)
@@ -253,7 +220,6 @@ cdef class Growing(Arena):
             Layout layout
             int64_t k
             int32_t hot = 0, labels = <int32_t>rank.shape[0]
-            float[::1] w
             Family family
             uint32_t key
         if dense and self.u.n_borrowed:
@@ -268,10 +234,28 @@ cdef class Growing(Arena):
             pairs[<int64_t>(key >> 16) * layout.c.P + (key & 0xFFFF)] = 1
         layout.tell_absent(pairs)
         weights = array.array("f", bytes(4 * layout.c.n_cells))
-        w = weights
-        for family in self.families:
-            family.exchange(&layout.c, &w[0] if layout.c.n_cells else NULL, &rank[0], True)
+        self.exchange(layout, weights, rank, True)
         return layout, weights
+
+    cdef int exchange(self, Layout layout, float[::1] w, const int32_t[::1] rank, bint out) except -1:
+        """Copy the borrowed weights into the cells of their layout, or back."""
+        cdef:
+            Family family
+            GrownFeatureC* feature
+            int64_t k, cell, r = 0
+            int32_t f
+        for family in self.families:
+            for k in range(family.n_borrowed):
+                f = family.attribute[family.borrowed[k]].first
+                while f >= 0:
+                    feature = &family.feature[f]
+                    cell = row_cell(&layout.c, r, rank[feature.key >> 16], rank[feature.key & 0xFFFF])
+                    if out:
+                        w[cell] = feature.weight
+                    else:
+                        feature.weight = w[cell]
+                    f = feature.next
+                r += 1
 
     def give_back(self, Layout layout not None, float[::1] weights, const double[::1] rates not None):
         """End the window. `rates` are all rows' rates after it."""
@@ -286,8 +270,8 @@ cdef class Growing(Arena):
         window = <WindowC*>arena_reserve(self, &self.window_buffer, <int64_t>self.window + 1, sizeof(WindowC)) + self.window
         window.penalty, window.n = self.l2 / self.sequences, self.size
         self.window += 1
+        self.exchange(layout, weights, rank, False)
         for family in self.families:
-            family.exchange(&layout.c, &weights[0] if layout.c.n_cells else NULL, &rank[0], False)
             for k in range(family.n_borrowed):
                 own = &family.attribute[family.borrowed[k]]
                 own.rate, own.window, own.place = rates[r], self.window, -1

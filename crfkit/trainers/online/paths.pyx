@@ -18,14 +18,9 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport lattice_load_scores
 from crfkit.loops.structs cimport crfkit_set_score
 from crfkit.memory cimport arena_reserve, arena_zeros, memset, vector
-from crfkit.weights.cells cimport layout_cell
+from crfkit.weights.cells cimport layout_cell, pairs_row, row_cell
 from crfkit.weights.history cimport ANY, layout_history_cell
 from crfkit.weights.layout cimport Layout
-
-cdef enum:
-    UNIGRAM
-    PAIR            # a plain pair of labels
-    RICH            # a bigram attribute
 
 cdef enum:
     FIRST_SLOTS = 1024
@@ -171,20 +166,9 @@ cdef class AveragedTrainer(OnlineTrainer):
         return cells
 
 
-cdef inline bint agree(const uint16_t* x, const uint16_t* y, int kind) noexcept nogil:
+cdef inline bint agree(const uint16_t* x, const uint16_t* y, bint pairs) noexcept nogil:
     """Whether two paths agree in the labels that a feature looks at."""
-    return x[0] == y[0] and (kind == UNIGRAM or (x - 1)[0] == (y - 1)[0])
-
-
-cdef inline int64_t cell_of(const LayoutC* layout, int kind, int32_t id, const uint16_t* labels) noexcept nogil:
-    """The weight of an attribute with a label (and the one before it), or -1."""
-    cdef int64_t k
-    if kind == UNIGRAM:
-        return layout_cell(layout, id, labels[0])
-    if kind == RICH:
-        return layout_history_cell(layout, id, ANY, (labels - 1)[0], labels[0])
-    k = (labels - 1)[0] * <int64_t>layout.P + labels[0]
-    return layout.tau0 + k if layout.tau_mask[k] else -1
+    return x[0] == y[0] and (not pairs or (x - 1)[0] == (y - 1)[0])
 
 
 cdef inline int64_t first_slot(int64_t cell, int64_t mask) noexcept nogil:
@@ -206,12 +190,12 @@ cdef class Differences:
             edges, before = t > 0 and (nodes or before), nodes
             if nodes:
                 for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
-                    add(self, layout, sent, paths, t, UNIGRAM, sent.u_id[u], sent.u_val[u] if sent.u_val != NULL else 1)
+                    add(self, layout, sent, paths, t, sent.u_id[u], sent.u_val[u] if sent.u_val != NULL else 1)
             if edges and layout.has_tau:
-                add(self, layout, sent, paths, t, PAIR, 0, 1)
+                add(self, layout, sent, paths, t, pairs_row(layout), 1)
             if edges and sent.b_ptr != NULL:
                 for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                    add(self, layout, sent, paths, t, RICH, sent.b_id[u], 1)
+                    add(self, layout, sent, paths, t, <int64_t>layout.A + sent.b_id[u], 1)
 
     cdef void products(self, double* out) noexcept nogil:
         """The inner products of all differences, as a matrix of n x n."""
@@ -230,22 +214,23 @@ cdef class Differences:
                 out[q * n + k] = out[k * n + q]
 
 
-cdef int add(Differences self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t t, int kind, int32_t id,
+cdef int add(Differences self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t t, int64_t r,
              double value) except -1 nogil:
-    """One attribute of position t: its value for the true labels, and its negative for those of each path."""
+    """The attribute of row r at position t: its value for the true labels, and its negative for those of each path."""
     cdef:
+        bint pairs = r >= layout.A
         const uint16_t* true = sent.label + t
         const uint16_t* own
         const uint16_t* last = NULL         # most paths have the labels of the one before them
-        int64_t true_cell = cell_of(layout, kind, id, true), cell = -1, k
+        int64_t true_cell = row_cell(layout, r, (true - 1)[0] if pairs else 0, true[0]), cell = -1, k
     for k in range(self.n):
         own = paths + k * sent.T + t
-        if agree(own, true, kind):
+        if agree(own, true, pairs):
             continue
         if true_cell >= 0:
             row(self, true_cell)[k] += value
-        if last == NULL or not agree(own, last, kind):
-            cell, last = cell_of(layout, kind, id, own), own
+        if last == NULL or not agree(own, last, pairs):
+            cell, last = row_cell(layout, r, (own - 1)[0] if pairs else 0, own[0]), own
         if cell >= 0:
             row(self, cell)[k] -= value
 
