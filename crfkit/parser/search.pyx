@@ -259,7 +259,6 @@ cdef class Scratch(Arena):
     cdef Search search
     cdef object weights
     cdef list relations
-    cdef int32_t root_relation
     cdef BufferC values
     cdef Output out, gold
 
@@ -272,7 +271,7 @@ cdef class Scratch(Arena):
         self.search = Search(tables, depth)
         self.search.w = &weights[0] if weights.shape[0] else NULL
         self.search.root_relation = root_relation
-        self.relations, self.root_relation = [name.encode() for name in relations], root_relation
+        self.relations = [name.encode() for name in relations]
         self.out, self.gold = Output(), Output()
 
     cdef int parse(self, Rows rows, int64_t s) except -1 nogil:
@@ -295,7 +294,7 @@ cdef class Scratch(Arena):
         return [(head, self.name_of(t).decode()) for t, head in enumerate(heads)]
 
     cdef bytes name_of(self, int64_t t):
-        return self.relations[self.root_relation if self.search.state.head[t] < 0 else self.search.state.relation[t]]
+        return self.relations[self.search.root_relation if self.search.state.head[t] < 0 else self.search.state.relation[t]]
 
     def text(self, Rows rows not None, TreeColumns columns not None):
         """(the text of the rows with predicted heads, and relations if there are any; the trees that it had, one per line)."""
