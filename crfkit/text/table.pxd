@@ -88,7 +88,6 @@ cdef class Table(Arena):
 
     cdef int reset(self) except -1 nogil
     cdef int end_sequence(self) except -1 nogil
-    cdef int room(self, int place, void** array, int64_t n, int64_t size) except -1 nogil
     cdef int grow_tokens(self, int64_t more=*) except -1 nogil
     cdef int grow_sequences(self) except -1 nogil
     cdef int grow_attributes(self) except -1 nogil

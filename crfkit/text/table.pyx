@@ -34,43 +34,39 @@ cdef class Table:
         self.weight = 1
         self.weighted = False
 
-    cdef int room(self, int place, void** array, int64_t n, int64_t size) except -1 nogil:
-        """Make room for n items of an array, whose memory is buffer number `place`."""
-        array[0] = arena_reserve(self, &self.owned[place], n, size)
-
     cdef int grow_tokens(self, int64_t more=1) except -1 nogil:
         """Make room for more tokens, each of n_cols cells."""
         cdef int64_t n = max(self.cap_tok, <int64_t> 16)
         if self.c.n_tok + more > self.cap_tok:
             n = max(2 * n, self.c.n_tok + more)
-            self.room(0, <void**> &self.c.line_start, n, sizeof(int64_t))
-            self.room(1, <void**> &self.c.line_end, n, sizeof(int64_t))
-            self.room(2, <void**> &self.c.attr_ptr, n + 1, sizeof(int64_t))
+            self.c.line_start = <int64_t*>arena_reserve(self, &self.owned[0], n, sizeof(int64_t))
+            self.c.line_end = <int64_t*>arena_reserve(self, &self.owned[1], n, sizeof(int64_t))
+            self.c.attr_ptr = <int64_t*>arena_reserve(self, &self.owned[2], n + 1, sizeof(int64_t))
         if n * self.c.n_cols > self.cap_cell:
-            self.room(3, <void**> &self.c.cell_start, n * self.c.n_cols, sizeof(int64_t))
-            self.room(4, <void**> &self.c.cell_len, n * self.c.n_cols, sizeof(int32_t))
+            self.c.cell_start = <int64_t*>arena_reserve(self, &self.owned[3], n * self.c.n_cols, sizeof(int64_t))
+            self.c.cell_len = <int32_t*>arena_reserve(self, &self.owned[4], n * self.c.n_cols, sizeof(int32_t))
             self.cap_cell = n * self.c.n_cols
         self.cap_tok = n
 
     cdef int grow_sequences(self) except -1 nogil:
         cdef int64_t n = max(2 * self.cap_seq, <int64_t> 8)
-        self.room(5, <void**> &self.c.seq_ptr, n + 1, sizeof(int64_t))
-        self.room(6, <void**> &self.c.seq_start, n, sizeof(int64_t))
-        self.room(7, <void**> &self.c.seq_end, n, sizeof(int64_t))
-        self.room(8, <void**> &self.c.seq_weight, n, sizeof(float))
+        self.c.seq_ptr = <int64_t*>arena_reserve(self, &self.owned[5], n + 1, sizeof(int64_t))
+        self.c.seq_start = <int64_t*>arena_reserve(self, &self.owned[6], n, sizeof(int64_t))
+        self.c.seq_end = <int64_t*>arena_reserve(self, &self.owned[7], n, sizeof(int64_t))
+        self.c.seq_weight = <float*>arena_reserve(self, &self.owned[8], n, sizeof(float))
         self.cap_seq = n
 
     cdef int grow_attributes(self) except -1 nogil:
         cdef int64_t n = max(2 * self.cap_attr, <int64_t> 128)
-        self.room(9, <void**> &self.c.attr_start, n, sizeof(int64_t))
-        self.room(10, <void**> &self.c.attr_len, n, sizeof(int32_t))
-        self.room(11, <void**> &self.c.attr_value, n, sizeof(float))
+        self.c.attr_start = <int64_t*>arena_reserve(self, &self.owned[9], n, sizeof(int64_t))
+        self.c.attr_len = <int32_t*>arena_reserve(self, &self.owned[10], n, sizeof(int32_t))
+        self.c.attr_value = <float*>arena_reserve(self, &self.owned[11], n, sizeof(float))
         self.cap_attr = n
 
     cdef int grow_arena(self, int64_t extra) except -1 nogil:
         cdef int64_t n = max(2 * self.cap_arena, self.n_arena + extra)
         if self.cap_arena - self.n_arena < extra:
-            self.room(12, <void**> &self.c.arena, n, 1)
+            self.c.arena = <char*>arena_reserve(self, &self.owned[12], n, 1)
             self.cap_arena = n
 
     cdef int end_sequence(self) except -1 nogil:
