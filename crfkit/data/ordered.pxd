@@ -33,8 +33,8 @@ cdef class Ordered(Arena):
     cdef int gather(self, const int32_t* which, int64_t n) except -1 nogil
 
 
-cdef inline SentenceC sentence_at(Ordered ordered, Dataset data, const int32_t* which) noexcept nogil:
+cdef inline SentenceC sentence_at(Ordered ordered, const int32_t* which) noexcept nogil:
     """The sequence which[0], out of the window if it is there."""
     if ordered.which <= which < ordered.which + ordered.n:
         return dataset_sentence(&ordered.window.c, which - ordered.which)
-    return dataset_sentence(&data.c, which[0])
+    return dataset_sentence(&ordered.data.c, which[0])

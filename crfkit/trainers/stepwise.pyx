@@ -105,7 +105,7 @@ cdef class OnlineTrainer(Trainer):
         self.begin_update()
         for k in range(n):
             self.sequence = which[k]
-            sent = sentence_at(self.ordered, self.data, which + k)
+            sent = sentence_at(self.ordered, which + k)
             self.lattice.reserve(&self.layout.c, &sent)
             if self.dropout is not None:
                 self.dropout.leave_out(&sent, self.rng[0] + <uint64_t>(self.steps * self.batch + k))
@@ -281,7 +281,7 @@ cdef class OnlineTrainer(Trainer):
                 if stretches and (k == 0 or k == known):
                     known = self.ordered.come_to(k)
                 self.sequence = which[k]
-                sent = sentence_at(self.ordered, self.data, which + k)
+                sent = sentence_at(self.ordered, which + k)
                 self.lattice.reserve(&self.layout.c, &sent)
                 total += self.expect(w, scale, &sent)
                 self.restrict(&sent, &total)
@@ -310,7 +310,7 @@ cdef void carry(OnlineTrainer trainer, const int32_t* which, int64_t n) noexcept
     cdef int64_t k, u
     cdef SentenceC sent
     for k in range(n):
-        sent = sentence_at(trainer.ordered, trainer.data, which + k)
+        sent = sentence_at(trainer.ordered, which + k)
         for u in range(sent.u_ptr[0], sent.u_ptr[sent.T]):
             carry_row(trainer, sent.u_id[u])
         if sent.b_ptr != NULL:

@@ -192,7 +192,7 @@ cdef class Arow(ConfidenceTrainer):
         lattice_load_scores(&self.lattice.c, &self.layout.c, w)
         with nogil:
             for k in range(n):
-                sent = sentence_at(self.ordered, self.data, which + k)
+                sent = sentence_at(self.ordered, which + k)
                 self.lattice.reserve(&self.layout.c, &sent)
                 K.score(&self.layout.c, w, 1.0, &sent, &self.lattice.c)
                 if search_best(self.search, &self.lattice.c) == 0:

@@ -57,7 +57,7 @@ cdef class Sapo(ScaledTrainer):
         if not self.pairs_known:
             lattice_load_scores(lat, &self.layout.c, self.w)
             self.pairs_known = self.leader is None      # other threads change what a worker has loaded
-        K.score(&self.layout.c, self.w, 1.0, self.scored(sent, &own), lat)
+        K.score(&self.layout.c, self.w, 1.0, self.valued(sent, False, &own), lat)
         if self.width:
             found = search_beam(self.search, lat, self.n, self.width, self.ratio, self.scale)
         else:
@@ -73,7 +73,7 @@ cdef class Sapo(ScaledTrainer):
         behind = self.scale * (self.search.scores[0] - lattice_path_score(lat, sent.label))
         loss[0] += sent.weight * (K.log(total) + behind)
         gain = self.gain(sent.weight)
-        self.updates += self.paths.follow(self, self.learned(sent, &own), self.search.labels, probability, found, gain, NULL)
+        self.updates += self.paths.follow(self, self.valued(sent, True, &own), self.search.labels, probability, found, gain, NULL)
 
     cdef void follow(self, OnlineTrainer leader) noexcept:
         ScaledTrainer.follow(self, leader)

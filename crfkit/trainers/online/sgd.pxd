@@ -11,7 +11,6 @@ cdef class ScaledTrainer(CalibratedTrainer):
 
     cdef void shrink(self) noexcept nogil
     cdef double gain(self, double weight) noexcept nogil
-    cdef const SentenceC* scored(self, const SentenceC* sent, SentenceC* own) except NULL nogil
-    cdef const SentenceC* learned(self, const SentenceC* sent, SentenceC* own) except NULL nogil
+    cdef const SentenceC* valued(self, const SentenceC* sent, bint gains, SentenceC* own) except NULL nogil
     cdef void fold_scale(self) noexcept nogil
     cdef void settle(self) noexcept nogil

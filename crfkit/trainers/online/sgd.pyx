@@ -92,20 +92,13 @@ cdef class ScaledTrainer(CalibratedTrainer):
         cdef double share = self.shares[r]
         return 1 if share == 1 else share * K.exp((1 - share) * self.log_scale)
 
-    cdef const SentenceC* scored(self, const SentenceC* sent, SentenceC* own) except NULL nogil:
-        """The sequence to score: its values are multiplied by the scales of rows."""
-        if self.shares == NULL:
+    cdef const SentenceC* valued(self, const SentenceC* sent, bint gains, SentenceC* own) except NULL nogil:
+        """The sequence to score: its values are multiplied by the scales of rows; or with `gains` that for the gradient, after `gain`: by their
+        rates."""
+        if self.shares == NULL or gains and self.batch > 1:
             return sent
         self.log_scale = K.log(self.scale)
-        self.load_values(sent, False, own)
-        return own
-
-    cdef const SentenceC* learned(self, const SentenceC* sent, SentenceC* own) except NULL nogil:
-        """The sequence for the gradient, after `gain`: its values are multiplied by the rates of rows."""
-        if self.shares == NULL or self.batch > 1:
-            return sent
-        self.log_scale = K.log(self.scale)
-        self.load_values(sent, True, own)
+        self.load_values(sent, gains, own)
         return own
 
     cdef void close_batch(self) noexcept nogil:
@@ -211,9 +204,9 @@ cdef class Sgd(ScaledTrainer):
         if self.l1 > 0:
             self.clip_used(sent)
         lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, self.scale)
-        loss[0] += self.expect(self.w, self.scale, self.scored(sent, &own))
+        loss[0] += self.expect(self.w, self.scale, self.valued(sent, False, &own))
         gain = self.gain(sent.weight)
-        return self.learn(self.learned(sent, &own), gain, gain, loss)
+        return self.learn(self.valued(sent, True, &own), gain, gain, loss)
 
     cdef void shrink(self) noexcept nogil:
         ScaledTrainer.shrink(self)
