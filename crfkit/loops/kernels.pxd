@@ -49,7 +49,7 @@ cdef extern from "crf.h" nogil:
         double (*exp_changed)(EdgeC*, const EdgeC*) noexcept nogil
         const double* (*unfold)(const EdgeC*, int, double*) noexcept nogil
         double (*chain_times)(int32_t, const double*, double*) noexcept nogil
-        double (*chain_nodes)(int32_t, const double*, const double*, double, double, double*, double*) noexcept nogil
+        void (*chain_nodes)(int32_t, const double*, const double*, double, double, double*, double*) noexcept nogil
         void (*chain_pairs)(int32_t, int32_t, const double*, const double*, const double*, double, double, double*,
                             double*) noexcept nogil
         void (*pick_potentials)(const EdgeC*, int32_t, const uint16_t*, const uint16_t*, double*) noexcept nogil

@@ -344,9 +344,8 @@ typedef struct {
     const double *(*unfold)(const EdgeC *, int potentials, double *matrix);
     /* row o= by, scaled to the sum 1; the sum before that */
     double (*chain_times)(int32_t P, const double *by, double *row);
-    /* with p = alpha o beta / (alpha . beta): first += gain p, second += gain2 p (1 - p), unless that is NULL; returns alpha . beta */
-    double (*chain_nodes)(int32_t P, const double *alpha, const double *beta, double gain, double gain2, double *first,
-                          double *second);
+    /* with p = alpha o beta / (alpha . beta): first += gain p, second += gain2 p (1 - p), unless that is NULL */
+    void (*chain_nodes)(int32_t P, const double *alpha, const double *beta, double gain, double gain2, double *first, double *second);
     /* the same with p[i][j] = left[i] E[i][j] right[j] */
     void (*chain_pairs)(int32_t L, int32_t P, const double *left, const double *E, const double *right, double gain,
                         double gain2, double *first, double *second);

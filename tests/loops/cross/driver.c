@@ -255,7 +255,7 @@ static void run_chains(int32_t L)
     K->chain_features(pairs, from, to, E, x, y, 0.5, 0.25, M, M2);
     K->chain_features(pairs, from, to, E, y, x, 0.5, 0.25, M, NULL);
     SAY_ROWS("chain_features");
-    add_double(K->chain_nodes(P, x, y, 0.5, 0.25, out, out2));
+    K->chain_nodes(P, x, y, 0.5, 0.25, out, out2);
     SAY_ROWS("chain_nodes");
     K->chain_pairs(L, P, x, E, y, 0.5, 0.25, M, M2);
     K->chain_pairs(L, P, y, E, x, 0.5, 0.25, M, NULL);
