@@ -16,13 +16,9 @@ cdef inline int64_t pairs_begin(int64_t n) noexcept nogil:
     return (n + 15) // 16 * 16
 
 
-cdef inline bint is_hot(int64_t n, int32_t P) noexcept nogil:
-    """Whether an attribute with this many features gets a dense row. That pays from about a sixth of the labels on: with
-    fewer, most of the row would be zeros."""
-    return n >= least_hot(P)
-
-
 cdef inline int64_t least_hot(int32_t P) noexcept nogil:
+    """How many features an attribute must have for a dense row. That pays from about a sixth of the labels on: with fewer,
+    most of the row would be zeros."""
     return max(2, (P + 5) // 6)
 
 

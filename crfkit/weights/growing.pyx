@@ -19,7 +19,7 @@ from libc.stdlib cimport qsort
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.tuples cimport grams_intern, grams_reserve
 from crfkit.features.structs cimport GramTableC
-from .cells cimport is_hot, padded, row_cell
+from .cells cimport least_hot, padded, row_cell
 from .layout cimport Layout
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, memcpy
 from crfkit.loops.powers cimport shrunk
@@ -207,7 +207,7 @@ cdef class Growing(Arena):
         for dense in range(1, -1, -1):
             for k in range(self.u.n_borrowed):
                 n = self.u.attribute[self.u.borrowed[k]].n
-                if dense == is_hot(n, P):
+                if dense == (n >= least_hot(P)):
                     order[at] = self.u.borrowed[k]
                     hot += dense
                     at += 1

@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.structs cimport LayoutC, weight_of
-from .cells cimport feature_cell, is_hot, layout_cell
+from .cells cimport feature_cell, layout_cell, least_hot
 from .layout cimport Layout, layout_clear_absent
 
 import array as arrays
@@ -64,7 +64,7 @@ cdef int32_t keep_unigrams(const LayoutC* old, const float[::1] w, int32_t[::1] 
             size[a] += w[feature_cell(old, a, f)] != 0
     for dense in range(1, -1, -1):
         for a in range(old.A):
-            if size[a] and is_hot(size[a], old.P) == dense:
+            if size[a] and (size[a] >= least_hot(old.P)) == dense:
                 for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
                     if w[feature_cell(old, a, f)] != 0:
                         label[k] = old.u_label[f]
