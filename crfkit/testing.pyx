@@ -243,11 +243,10 @@ def attributes_of(Extractor extractor not None, Rows rows not None) -> list[tupl
 
 def curvature_of(DualAscent ascent not None) -> array:
     """The curvature along each weight, as the ascent estimates it."""
-    found = array("f", bytes(4 * ascent.layout.c.n_cells))
-    cdef float[::1] cells = found
+    cdef float[::1] cells = array("f", bytes(4 * ascent.layout.c.n_cells))
     if cells.shape[0]:
         ascent.add_curvature(&cells[0])
-    return found
+    return cells.base
 
 
 def occurrences_of(Occurrences found not None, int32_t a) -> list[tuple[int, float]]:

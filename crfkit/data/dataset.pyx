@@ -243,19 +243,17 @@ cdef class Dataset:
         """How often each unigram attribute occurs, or each bigram attribute, as an array of int64."""
         cdef const int32_t* id = self.c.b_id if bigram else self.c.u_id
         cdef int64_t u
-        counts = array.array("q", bytes(8 * (self.n_b if bigram else self.n_u)))
-        cdef int64_t[::1] count = counts
+        cdef int64_t[::1] count = array.array("q", bytes(8 * (self.n_b if bigram else self.n_u)))
         for u in range(self.n_incidences[bigram]):
             count[id[u]] += 1
-        return counts
+        return count.base
 
     def label_counts(self):
         """How often each label is given, each sequence counted as many times as its weight says, as an array of double."""
         cdef int64_t s, t
         cdef double weight
         self.need_labels(0)
-        counts = array.array("d", [0]) * len(self.labels)
-        cdef double[::1] count = counts
+        cdef double[::1] count = array.array("d", [0]) * len(self.labels)
         for s in range(self.c.n_seq):
             weight = weight_of(&self.c, s)
             for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1]):
@@ -263,7 +261,7 @@ cdef class Dataset:
                     raise ValueError(f"label {self.c.label[t]} of {count.shape[0]}")
                 if self.is_given(t):
                     count[self.c.label[t]] += weight
-        return counts
+        return count.base
 
     def ambiguity(self):
         """How many unigram attributes occur, and how many with more than one label."""

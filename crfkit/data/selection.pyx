@@ -72,15 +72,14 @@ def mutual_information(Dataset data not None, bint bigram=False, const uint8_t[:
         int64_t* last
     if rules is not None and rules.shape[0] != n:
         raise ValueError(f"rules for {rules.shape[0]} attributes, expected {n}")
-    found, places = array.array("d", [0.0]) * n, array.array("i", [-1]) * n
-    cdef double[::1] score = found
-    cdef int32_t[::1] place = places
+    cdef double[::1] score = array.array("d", [0.0]) * n
+    cdef int32_t[::1] place = array.array("i", [-1]) * n
     for k in range(n):
         if rules is None or rules[k]:
             place[k] = <int32_t>kept
             kept += 1
     if kept == 0 or L == 0:
-        return found
+        return score.base
     cdef double[::1] of_label = data.label_counts()
     total = sum(of_label)
     group = min(max(1, CELLS // L), kept)
@@ -92,7 +91,7 @@ def mutual_information(Dataset data not None, bint bigram=False, const uint8_t[:
             if place[a] >= 0:
                 score[a] = information(count + (place[a] - first) * L, &of_label[0], L, total)
             a += 1
-    return found
+    return score.base
 
 
 def keep_best(scores, rules, int64_t n):

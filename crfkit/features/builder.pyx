@@ -146,8 +146,7 @@ cdef class TableBuilder(Features):
         cdef int64_t i, number = 0, lowest = of_items if self.crfsuite else -(<int64_t>1 << 62)
         cdef int32_t k, slot, a
         cdef NodeC* node
-        values = array.array("q", [lowest]) * self.space[bigram].n
-        cdef int64_t[::1] most = values
+        cdef int64_t[::1] most = array.array("q", [lowest]) * self.space[bigram].n
         for k in range(self.n_nodes):
             node = &self.node[k]
             for slot in range(node.n_slots):
@@ -160,7 +159,7 @@ cdef class TableBuilder(Features):
             a = self.constant_attr[k]
             if constant.bigram == bigram and a >= 0:
                 most[a] = max(most[a], of_slots[number + k])
-        return values
+        return most.base
 
     def renumber(self, const int32_t[::1] u_new not None, const int32_t[::1] b_new not None):
         """Give each attribute its final id, or -1 to drop it, in the data and in the tables."""

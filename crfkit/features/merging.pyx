@@ -98,13 +98,12 @@ cdef list add_attribute_tables(TableBuilder builder, dict part, list values):
 def followed(const int32_t[::1] numbers not None, const int32_t[::1] new not None) -> array.array:
     """Map numbers to new numbers."""
     cdef int64_t k
-    found = array.array("i", [0]) * numbers.shape[0]
-    cdef int32_t[::1] to = found
+    cdef int32_t[::1] found = array.array("i", [0]) * numbers.shape[0]
     for k in range(numbers.shape[0]):
         if not 0 <= numbers[k] < new.shape[0]:
             raise ValueError(f"number {numbers[k]} of {new.shape[0]}")
-        to[k] = new[numbers[k]]
-    return found
+        found[k] = new[numbers[k]]
+    return found.base
 
 
 # ---------------------------------------------------------------------------------------------- strings
@@ -112,11 +111,10 @@ def followed(const int32_t[::1] numbers not None, const int32_t[::1] new not Non
 cdef rows_of(const int32_t* row, int64_t n, int64_t width, int64_t stride):
     """A copy of n rows of numbers."""
     cdef int64_t i
-    found = array.array("i", [0]) * (n * width)
-    cdef int32_t[::1] to = found
+    cdef int32_t[::1] found = array.array("i", [0]) * (n * width)
     for i in range(n if width else 0):
-        memcpy(&to[i * width], row + i * stride, <size_t>width * sizeof(int32_t))
-    return found
+        memcpy(&found[i * width], row + i * stride, <size_t>width * sizeof(int32_t))
+    return found.base
 
 
 cdef strings_of(StringTable table):
@@ -132,13 +130,12 @@ cdef add_strings(StringTable table, dict strings):
         const char* first = <const char*>&text[0] if text.shape[0] else EMPTY
     if n < 0 or offset[0] != 0 or offset[n] != text.shape[0]:
         raise ValueError("strings without an end")
-    found = array.array("i", [0]) * n
-    cdef int32_t[::1] number = found
+    cdef int32_t[::1] number = array.array("i", [0]) * n
     for i in range(n):
         if not offset[i] <= offset[i + 1] <= text.shape[0]:
             raise ValueError("strings that overlap")
         number[i] = table.intern(first + offset[i], offset[i + 1] - offset[i])
-    return found
+    return number.base
 
 
 # ---------------------------------------------------------------------------------------------- values and grams
@@ -155,14 +152,13 @@ cdef renamed_values(View view, cells, const int32_t[::1] given):
         return array.array("i", [0, 1])
     if n > cell.shape[0]:
         raise ValueError("values of cells that do not exist")
-    found = array.array("i", [-1]) * n
-    cdef int32_t[::1] value = found
+    cdef int32_t[::1] value = array.array("i", [-1]) * n
     for c in range(n):
         if given[c] >= n:
             raise ValueError("a value without a cell")
         if given[c] >= 0:
             value[given[c]] = view.value[cell[c]]
-    return found
+    return value.base
 
 
 cdef add_grams(TableBuilder builder, int32_t number, dict given, list grams, list values):
@@ -180,8 +176,7 @@ cdef add_grams(TableBuilder builder, int32_t number, dict given, list grams, lis
     if key.shape[0] != 2 * n:
         raise ValueError("grams without cells")
     parent = grams[node.parent]
-    found = array.array("i", [0]) * n
-    cdef int32_t[::1] gram = found
+    cdef int32_t[::1] gram = array.array("i", [0]) * n
     grams_reserve(builder, &node.grams, n)
     for g in range(n):
         if key[2 * g] < 0 and key[2 * g + 1] < 0:       # a gap in the packed table of a model
@@ -192,7 +187,7 @@ cdef add_grams(TableBuilder builder, int32_t number, dict given, list grams, lis
             raise ValueError("a gram of cells that do not exist")
         gram[g] = grams_intern(&node.grams, <uint32_t>parent[key[2 * g]], <uint32_t>value[key[2 * g + 1]])
     grow_rows(builder, node, node.grams.n)
-    return found
+    return gram.base
 
 
 # ---------------------------------------------------------------------------------------------- attributes

@@ -190,15 +190,14 @@ cdef class Packer(Arena):
         cdef int32_t slot
         cdef int64_t g, at = 0
         cdef const int32_t[::1] kept = self.grams[i]
-        table = array.array("i", [-1]) * ((largest(&kept[0] if kept.shape[0] else NULL, kept.shape[0]) + 1) * node.n_slots)
-        cdef int32_t[::1] row = table
+        cdef int32_t[::1] row = array.array("i", [-1]) * ((largest(&kept[0] if kept.shape[0] else NULL, kept.shape[0]) + 1) * node.n_slots)
         for g in range(kept.shape[0]):
             if kept[g] >= 0:
                 for slot in range(node.n_slots):
                     if g < node.n:
                         row[at] = self.attribute(node, slot, g)
                     at += 1
-        return table
+        return row.base
 
     cdef entries(self, int32_t i):
         """The table of grams of several cells."""
@@ -211,8 +210,7 @@ cdef class Packer(Arena):
         cdef int64_t n_entries = sum(kept) * 3 // 2 + 1
         if n_entries > MOST_ENTRIES:
             raise OverflowError("more cell tuples than a model can hold")
-        table = array.array("i", [-1]) * (n_entries * width)
-        cdef int32_t[::1] entry = table
+        cdef int32_t[::1] entry = array.array("i", [-1]) * (n_entries * width)
         for g in range(node.n):
             if not kept[g]:
                 kept[g] = -1
@@ -226,25 +224,24 @@ cdef class Packer(Arena):
             for slot in range(node.n_slots):
                 entry[at * width + 2 + slot] = self.attribute(node, slot, g)
             kept[g] = <int32_t>at
-        return table
+        return entry.base
 
     cdef put_literals(self, dict out, bint bigram):
         """The strings of attributes that are identified by them."""
         cdef StringTable table = self.f.literals[bigram]
         cdef const int32_t* attribute_of = self.f.space[bigram].literal_attr
         cdef int32_t k, a, n = 0
-        chosen, attributes = marks(table.c.n), marks(table.c.n)
-        cdef int32_t[::1] place = chosen, attribute = attributes
+        cdef int32_t[::1] place = marks(table.c.n), attribute = marks(table.c.n)
         for k in range(table.c.n):
             a = self.renewed(attribute_of[k], bigram)
             if a >= 0:
                 place[n], attribute[n] = k, a
                 n += 1
         if n < table.c.n or table.mapped is None:  # otherwise nothing is left out, and the table is read-only
-            table = table.select(chosen[:n])
+            table = table.select(place[:n])
         name = "literal.b" if bigram else "literal.u"
         out.update(string_sections(name, table))
-        out[f"{name}.attributes"] = memoryview(attributes)[:n]
+        out[f"{name}.attributes"] = memoryview(attribute.base)[:n]
 
 
 cdef marks(int64_t n):

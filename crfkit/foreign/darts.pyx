@@ -84,15 +84,14 @@ def read_names(const uint8_t[::1] data not None):
 cdef owners(const uint8_t* unit, int64_t n):
     """For each base the unit that has it."""
     cdef int64_t q, b
-    found = array.array("i", [0]) * n
-    cdef int32_t[::1] owner = found
+    cdef int32_t[::1] owner = array.array("i", [0]) * n
     for q in range(1, n):
         b = <int32_t>number(unit + q * UNIT)
         if b > 0 and number(unit + q * UNIT + 4) and b < n:
             if owner[b]:
                 raise ModelFileError("damaged: two nodes of the table of names have the same children")
             owner[b] = <int32_t>q
-    return found
+    return owner.base
 
 
 cdef inline bint is_end(const uint8_t* unit, int64_t p) noexcept nogil:

@@ -65,8 +65,7 @@ cdef packed_table(const LineC* line, int64_t n, const int32_t[::1] new_row, numb
         const int32_t* slot
         int32_t* to
         int32_t[MOST_CELLS] key
-    table = array.array("i", [-1]) * (n_slots * (1 + line.arity))
-    cdef int32_t[::1] entry = table
+    cdef int32_t[::1] entry = array.array("i", [-1]) * (n_slots * (1 + line.arity))
     for j in range(line.n_slots):
         slot = line.slot + j * (1 + line.arity)
         if slot[0] < 0 or new_row[slot[0]] < 0:
@@ -78,7 +77,7 @@ cdef packed_table(const LineC* line, int64_t n, const int32_t[::1] new_row, numb
         to = free_slot(&entry[0], key, line.arity, n_slots)
         to[0] = new_row[slot[0]]
         memcpy(to + 1, key, line.arity * sizeof(int32_t))
-    return table
+    return entry.base
 
 
 cdef class StateTables(Arena):
@@ -295,8 +294,7 @@ cdef class StateTables(Arena):
 
     def row_keys(self):
         """(lines, keys): of each row its line, and its key, with zeros up to `most_cells`."""
-        lines, keys = array.array("i", [0]) * self.n_rows, array.array("i", [0]) * (self.n_rows * self.most_cells)
-        cdef int32_t[::1] line_of = lines, key_of = keys
+        cdef int32_t[::1] line_of = array.array("i", [0]) * self.n_rows, key_of = array.array("i", [0]) * (self.n_rows * self.most_cells)
         cdef const LineC* line
         cdef const int32_t* slot
         cdef int64_t j
@@ -308,7 +306,7 @@ cdef class StateTables(Arena):
                 if 0 <= slot[0] < self.n_rows:
                     line_of[slot[0]] = i
                     memcpy(&key_of[<int64_t>slot[0] * self.most_cells], slot + 1, line.arity * sizeof(int32_t))
-        return lines, keys
+        return line_of.base, key_of.base
 
     def cells(self, int64_t row):
         """(index among the weights, action) of each weight of a row."""

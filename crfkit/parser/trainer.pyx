@@ -177,28 +177,26 @@ cdef class ParserTrainer(Arena):
 
     def weights(self) -> array.array:
         """A copy of the weights for a model: the average, or the last ones."""
-        found = array.array("f", [0.0]) * self.n_features
-        cdef float[::1] view = found
+        cdef float[::1] found = array.array("f", [0.0]) * self.n_features
         cdef int64_t r, k, n = self.decisions if self.options.average else 0
         cdef RowC row
         for r in range(self.tables.n_rows):
             row = self.tables.row[r]
             for k in range(row.first, row.first + <int64_t>row.n):
-                view[self.number[k]] = <float>(self.w[k] - self.late[k] / n) if n else self.w[k]
-        return found
+                found[self.number[k]] = <float>(self.w[k] - self.late[k] / n) if n else self.w[k]
+        return found.base
 
     def placed(self, const float[::1] weights) -> array.array:
         """Weights in the order of `weights`, maybe of an earlier pass, rearranged in the order of the tables' `action`."""
-        found = array.array("f", [0.0]) * max(self.tables.n_cells, 1)
-        cdef float[::1] view = found
+        cdef float[::1] found = array.array("f", [0.0]) * max(self.tables.n_cells, 1)
         cdef int64_t r, k
         cdef RowC row
         for r in range(self.tables.n_rows):
             row = self.tables.row[r]
             for k in range(row.first, row.first + <int64_t>row.n):
                 if self.number[k] < weights.shape[0]:
-                    view[k] = weights[self.number[k]]
-        return found
+                    found[k] = weights[self.number[k]]
+        return found.base
 
     # ------------------------------------------------------------------------------------------ passes
 

@@ -169,12 +169,11 @@ cdef class Treebank(Arena):
 
     def sizes(self) -> list[int]:
         """For each of the values of a token, one more than the largest in the data."""
-        found = array.array("q", [0]) * self.width
-        cdef int64_t[::1] size = found
+        cdef int64_t[::1] size = array.array("q", [0]) * self.width
         cdef int64_t k
         for k in range(self.n_tokens * self.width):
             size[k % self.width] = max(size[k % self.width], self.values[k] + 1)
-        return found.tolist()
+        return size.base.tolist()
 
     def add(self, Rows rows not None, TreeColumns columns not None, StringTable relations=None, bint learn=True):
         """Add the sentences of a parsed block. With `learn`, new values and relations get numbers, and trees with crossing arcs are

@@ -110,12 +110,10 @@ cdef class Family(Arena):
             uint32_t key
             int64_t[::1] ptr
             uint32_t[::1] out
-        starts = array.array("q", bytes(8 * (self.n_borrowed + 1)))
-        ptr = starts
+        ptr = array.array("q", bytes(8 * (self.n_borrowed + 1)))
         for k in range(self.n_borrowed):
             ptr[k + 1] = ptr[k] + self.attribute[self.borrowed[k]].n
-        keys = array.array("I", bytes(4 * ptr[self.n_borrowed]))
-        out = keys
+        out = array.array("I", bytes(4 * ptr[self.n_borrowed]))
         for k in range(self.n_borrowed):
             f = self.attribute[self.borrowed[k]].first
             n = ptr[k]
@@ -126,7 +124,7 @@ cdef class Family(Arena):
                 n += 1
             if n - ptr[k] > 1:
                 qsort(&out[ptr[k]], <size_t>(n - ptr[k]), sizeof(uint32_t), by_key)
-        return starts, keys
+        return ptr.base, out.base
 
 
 cdef class Growing(Arena):
@@ -295,18 +293,16 @@ cdef class Growing(Arena):
 cdef labels_of(const uint32_t[::1] keys, int shift):
     """The label in sixteen bits of each key."""
     cdef int64_t k
-    found = array.array("H", bytes(2 * keys.shape[0]))
-    cdef uint16_t[::1] label = found
+    cdef uint16_t[::1] label = array.array("H", bytes(2 * keys.shape[0]))
     for k in range(keys.shape[0]):
         label[k] = <uint16_t>(keys[k] >> shift)
-    return found
+    return label.base
 
 
 cdef places(Family family):
     """The place of each attribute, or -1."""
     cdef int64_t a
-    found = array.array("i", bytes(4 * family.n))
-    cdef int32_t[::1] place = found
+    cdef int32_t[::1] place = array.array("i", bytes(4 * family.n))
     for a in range(family.n):
         place[a] = family.attribute[a].place
-    return found
+    return place.base

@@ -189,15 +189,14 @@ cdef class Layout:
         b_ptr, b_prev2, b_prev, b_label = b.features(b_new, n_b)
         self = Layout(labels, plain != RULE_DROPPED, hot, u_ptr, u_label, b_ptr, b_prev, b_label, b_prev2, verify=False)
         self.unverified = False     # it was just made
-        mask = bytearray(<int64_t>labels * P)
-        cdef uint8_t[::1] cell = mask
+        cdef uint8_t[::1] cell = bytearray(<int64_t>labels * P)
         for i in range(labels if plain == RULE_ALL else 0):
             memset(&cell[i * P], 1, labels)
         for i, j in pairs if plain == RULE_OBSERVED else ():
             if not (0 <= i < labels and 0 <= j < labels):
                 raise ValueError("a pair of labels that do not exist")
             cell[i * P + j] = 1
-        self.tell_absent(mask)
+        self.tell_absent(cell.base)
         return self, u_new, b_new
 
     cdef int check(self, Dataset data, bint learning=True) except -1:

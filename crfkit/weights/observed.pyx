@@ -159,8 +159,7 @@ cdef class Observed(Arena):
             int64_t* begin
             int64_t a, at = 0, size, first = 0, most = 0, place
             SeenC* seen
-        ids = array.array("i", [-1]) * self.n
-        cdef int32_t[::1] new = ids
+        cdef int32_t[::1] new = array.array("i", [-1]) * self.n
         for a in range(self.n):
             most = max(most, self.seen[a].count)
         begin = <int64_t*>arena_reserve(self, &self.begins, 2 * (most + 1), sizeof(int64_t))
@@ -180,7 +179,7 @@ cdef class Observed(Arena):
                 place = (seen.n < dense) * (most + 1) + most - seen.count
                 new[a] = <int32_t>begin[place]
                 begin[place] += 1
-        return ids, at, first
+        return new.base, at, first
 
     def features(self, new_ids, int64_t kept):
         """The features by new ids: where each attribute's begin, and for each the last label but one, the last one and its own; None
@@ -195,8 +194,7 @@ cdef class Observed(Arena):
         cdef uint8_t[::1] met = bytearray(max(kept, 0))
         if kept < 0 or new.shape[0] != self.n:
             raise ValueError("ids of other attributes")
-        starts = array.array("q", [0]) * (kept + 1)
-        cdef int64_t[::1] ptr = starts
+        cdef int64_t[::1] ptr = array.array("q", [0]) * (kept + 1)
         for a in range(self.n):
             if new[a] >= kept or (new[a] < 0 and self.seen[a].n) or (new[a] >= 0 and met[new[a]]):
                 raise ValueError(f"id {new[a]} of {kept}")
@@ -216,7 +214,7 @@ cdef class Observed(Arena):
         for k in range(self.n_found):
             put(self.seen[found[k].a].last, found[k].key, before, previous, label)
             self.seen[found[k].a].last += 1
-        return starts, befores, previouses, labels
+        return ptr.base, befores, previouses, labels
 
 
 cdef int reach_of(Observed observed, int64_t a) noexcept nogil:

@@ -43,8 +43,7 @@ def cells(const double[::1] u_weight not None, const double[::1] pairs, int64_t 
         int64_t rich0 = tau0 + (0 if pairs is None else labels * P)
     if pairs is not None and pairs.shape[0] != labels * labels:
         raise ValueError(f"{pairs.shape[0]} label pairs of {labels} labels")
-    found = array.array("f", bytes(4 * (rich0 + b_weight.shape[0])))
-    cdef float[::1] cell = found
+    cdef float[::1] cell = array.array("f", bytes(4 * (rich0 + b_weight.shape[0])))
     for i in range(u_weight.shape[0]):
         cell[i] = single(u_weight[i], rest)
     if pairs is not None:
@@ -53,7 +52,7 @@ def cells(const double[::1] u_weight not None, const double[::1] pairs, int64_t 
                 cell[tau0 + i * P + j] = single(pairs[i * labels + j], rest)
     for i in range(b_weight.shape[0]):
         cell[rich0 + i] = single(b_weight[i], rest)
-    return found
+    return cell.base
 
 
 def doubles(Layout layout not None, const float[::1] cell not None):
@@ -106,12 +105,11 @@ def halves(const float[::1] weights) -> array.array:
 
 def from_halves(const uint16_t[::1] bits) -> array.array:
     """The numbers with these bits."""
-    found = array.array("f", [0]) * bits.shape[0]
-    cdef float[::1] out = found
+    cdef float[::1] found = array.array("f", [0]) * bits.shape[0]
     cdef int64_t k
     for k in range(bits.shape[0]):
-        out[k] = of_half(bits[k])
-    return found
+        found[k] = of_half(bits[k])
+    return found.base
 
 
 def n_scales(int64_t n) -> int:
@@ -122,9 +120,8 @@ def n_scales(int64_t n) -> int:
 def scaled(const float[::1] weights) -> tuple[array.array, array.array]:
     """Quantise: whole numbers, and the scales of their blocks."""
     cdef int64_t n = weights.shape[0], b, k
-    numbers, scales = array.array("b", [0]) * n, array.array("f", [0]) * n_scales(n)
-    cdef int8_t[::1] out = numbers
-    cdef float[::1] scale = scales
+    cdef int8_t[::1] out = array.array("b", [0]) * n
+    cdef float[::1] scale = array.array("f", [0]) * n_scales(n)
     cdef double most
     for b in range(scale.shape[0]):
         most = 0
@@ -134,7 +131,7 @@ def scaled(const float[::1] weights) -> tuple[array.array, array.array]:
         for k in range(b * BLOCK, min(n, (b + 1) * BLOCK)):
             if scale[b] > 0:
                 out[k] = <int8_t>fmax(-MOST, fmin(rint(weights[k] / <double>scale[b]), MOST))
-    return numbers, scales
+    return out.base, scale.base
 
 
 def from_scaled(const int8_t[::1] numbers, const float[::1] scales) -> array.array:
@@ -142,8 +139,7 @@ def from_scaled(const int8_t[::1] numbers, const float[::1] scales) -> array.arr
     cdef int64_t k
     if scales.shape[0] != n_scales(numbers.shape[0]):
         raise ValueError(f"{scales.shape[0]} scales for {numbers.shape[0]} numbers")
-    found = array.array("f", [0]) * numbers.shape[0]
-    cdef float[::1] out = found
+    cdef float[::1] found = array.array("f", [0]) * numbers.shape[0]
     for k in range(numbers.shape[0]):
-        out[k] = numbers[k] * scales[k // BLOCK]
-    return found
+        found[k] = numbers[k] * scales[k // BLOCK]
+    return found.base

@@ -135,9 +135,8 @@ def frequent(Layout layout not None, Dataset data not None, double least):
         negative = negative or data.c.u_val[u] < 0
     if (least <= 0 and not negative) or not layout.c.n_cells:
         return None
-    counts, kept = zeros("d", layout.c.n_cells), zeros("f", layout.c.n_cells)
-    cdef double[::1] count = counts
-    cdef float[::1] keep = kept
+    cdef double[::1] count = zeros("d", layout.c.n_cells)
+    cdef float[::1] keep = zeros("f", layout.c.n_cells)
     pairs = layout.c.tau0
     for s in range(data.c.n_seq):
         weight = weight_of(&data.c, s)
@@ -156,10 +155,9 @@ def frequent(Layout layout not None, Dataset data not None, double least):
         left += keep[k] != 0
     if left == layout.n_features:
         return None
-    found, _, *new = pruned(layout, kept)
-    mask = bytearray(n_pairs)
-    cdef unsigned char[::1] wanted = mask
+    found, _, *new = pruned(layout, keep)
+    cdef unsigned char[::1] wanted = bytearray(n_pairs)
     for k in range(n_pairs if layout.c.has_tau else 0):
         wanted[k] = keep[pairs + k] != 0
-    (<Layout>found).tell_absent(mask)
+    (<Layout>found).tell_absent(wanted.base)
     return found, *new

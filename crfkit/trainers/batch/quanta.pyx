@@ -47,9 +47,8 @@ cdef object terms(Dataset data, const double[::1] largest, bint sums):
         if largest.shape[0] != n:
             raise ValueError("the terms of other attributes")
         most = &largest[0]
-    numbers = array.array("d", [0.0]) * n
-    cdef double[::1] view = numbers
-    found = &view[0]
+    cdef double[::1] numbers = array.array("d", [0.0]) * n
+    found = &numbers[0]
     for s in range(c.n_seq):
         weight = weight_of(c, s)
         if sums:
@@ -61,7 +60,7 @@ cdef object terms(Dataset data, const double[::1] largest, bint sums):
         if c.b_ptr != NULL:
             for u in range(c.b_ptr[c.seq_ptr[s]], c.b_ptr[c.seq_ptr[s + 1]]):
                 note(found, most, 1 + data.n_u + c.b_id[u], weight, 1, sums)
-    return numbers
+    return numbers.base
 
 
 def largest_factors(Dataset data not None) -> array.array:

@@ -56,8 +56,7 @@ cdef class Share(Arena):
             const DatasetC* data
             int64_t k, r, u, first, n
             Objective objective
-        marks = bytearray(c.n_cells + 1)
-        cdef uint8_t[::1] used = marks, met = bytearray(pairs_row(c) + 1)
+        cdef uint8_t[::1] used = bytearray(c.n_cells + 1), met = bytearray(pairs_row(c) + 1)
         met[pairs_row(c)] = True
         for number in which:
             objective = self.groups[number]
@@ -70,14 +69,13 @@ cdef class Share(Arena):
             if met[r]:
                 n = layout_row(c, r, &first)
                 memset(&used[0] + first, 1, n)
-        found = array.array("q", [0]) * marks.count(1)
-        cdef int64_t[::1] cell = found
+        cdef int64_t[::1] cell = array.array("q", [0]) * used.base.count(1)
         n = 0
         for k in range(c.n_cells):
             if used[k]:
                 cell[n] = k
                 n += 1
-        return found
+        return cell.base
 
     def evaluate(self, const float[::1] weights not None, which, double bound=INFINITY, const int64_t[::1] cells=None):
         """Evaluate the groups with these numbers at these weights (of all cells, or of `cells`): the losses of the chunks, the

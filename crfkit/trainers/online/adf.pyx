@@ -309,12 +309,11 @@ cdef class Adf(CalibratedTrainer):
 
     def weights(self):
         """A copy of the weights, multiplied by their scales. The rows are left unchanged, so this changes no later bits."""
-        cells = OnlineTrainer.weights(self)
-        cdef float[::1] view = cells
-        cdef weight_t* w = &view[0] if len(cells) else NULL
+        cdef float[::1] cells = OnlineTrainer.weights(self)
+        cdef weight_t* w = &cells[0] if cells.shape[0] else NULL
         with nogil:
             self.carry_scales_out(w)
-        return cells
+        return cells.base
 
     cdef void carry_scales_out(self, weight_t* w) noexcept nogil:
         """Multiply copied weights by the scales of their rows; leaves the rows unchanged."""

@@ -157,13 +157,12 @@ cdef class AveragedTrainer(OnlineTrainer):
 
     def weights(self):
         """A copy of the weights that would be stored: the average, or the last ones."""
-        cells = OnlineTrainer.weights(self)
-        cdef float[::1] view = cells
+        cdef float[::1] cells = OnlineTrainer.weights(self)
         cdef int64_t k, n = self.instants()
         if self.u != NULL and n:
             for k in range(self.layout.c.n_cells):
-                view[k] = <float>(self.w[k] - self.u[k] / n)
-        return cells
+                cells[k] = <float>(self.w[k] - self.u[k] / n)
+        return cells.base
 
 
 cdef inline bint agree(const uint16_t* x, const uint16_t* y, bint pairs) noexcept nogil:
