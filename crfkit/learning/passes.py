@@ -85,7 +85,8 @@ class Passes:
 
     def _checked(self, weights: array.array, l1: float | None) -> array.array:
         own = getattr(self.options, "l1", None) if l1 is None else l1
-        self.divergence.finish(weights, self.standing.last_loss, own, self.run.prune, self.progress)
+        guilty = None if self.stop.requested() else own  # a run that was cut short has zeros for want of time
+        self.divergence.finish(weights, self.standing.last_loss, guilty, self.run.prune, self.progress)
         return weights
 
     def _prepare(self) -> None:

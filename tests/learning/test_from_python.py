@@ -41,6 +41,12 @@ def test_weights_that_are_all_zero_are_told_once_and_here():
     assert heard[0].filename == __file__
 
 
+def test_the_penalty_is_not_blamed_for_zeros_of_a_run_that_was_stopped():
+    with pytest.warns(CrfkitWarning) as heard:
+        learn(ROWS, TEMPLATE, "owlqn", l1=1000, stop=lambda: True)
+    assert [str(one.message) for one in heard] == ["all weights are zero: every token will have the same label"]
+
+
 def test_who_stands_beside_crfkit_hears_of_it_too():
     """The name of a program may begin as the folder of crfkit does."""
     name = os.path.dirname(errors.__file__) + "_trials.py"
