@@ -2,11 +2,13 @@
 
 import gzip
 import random
+import re
 from functools import cache, partial
 from itertools import count
 from pathlib import Path
 
 import pytest
+from models import ROOT
 from workers import TEMPLATE, LocalWorkers, corpus, items, on_one_machine, use_local_workers, with_workers
 
 import crfkit
@@ -244,11 +246,18 @@ def test_errors_in_data_with_comments_do_not_ask_for_them(monkeypatch):
     ("t", "cw", {}, "needs all data in one process"),
     ("t", "lbfgs", {"select": "mi:5"}, "select needs all data"),
     ("t", "lbfgs", {"warm_up": 5}, "warm_up needs all data in one process"),
+    ("t", "mira", {"shrinking": 5}, "shrinking needs all data in one process"),
+    ("t", "sgd", {"crf_loss": True}, "crf_loss cannot be computed where workers hold the data"),
+    ("t", "lbfgs", {"partial": True}, "partial does not go with workers"),
+    ("t", "perceptron", {"threads": 2}, "perceptron takes one thread a worker"),
     ("t", "lbfgs", {"cluster": "tcp://h:1"}, "exclude each other"),
 ])  # fmt: skip
 def test_what_cannot_be(train, algorithm, options, words):
     with pytest.raises(errors.OptionError, match=words):
         crfkit.learn(train, "U:%x[0,0]\n", algorithm, workers=2, **options)
+    page = re.sub(r"\s+", " ", (ROOT / "docs/scale.md").read_text(encoding="utf-8"))
+    [named] = re.findall(r"\* \*\*sbcd, arow and cw\*\*,(.+?)\* All other options work", page)
+    assert all(f"`--{name.replace('_', '-')}`" in named for name in options if name != "cluster")
 
 
 def test_conllu_and_data_in_files(tmp_path, monkeypatch):
