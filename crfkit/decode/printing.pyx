@@ -92,7 +92,7 @@ cdef class Printer:
     cdef int print_lines(self, Scratch x, Rows rows, Rivals rivals, OutC* out) except -1 nogil:
         cdef uint16_t* labels = x.room(rows.c.n_tok)
         cdef int64_t s, t, j, pos
-        cdef double p = 0, number
+        cdef double p = 0
         if not self.probability and rivals is None:
             x.decode(rows, 0, rows.c.n_seq, self.how, labels)
             return write_tagged(&rows.c, labels, x.decoder.name, x.decoder.name_len, self.between, self.between_len,
@@ -113,9 +113,10 @@ cdef class Printer:
                 out_bytes(out, x.decoder.name[j], x.decoder.name_len[j])
                 pos = rows.c.line_end[t]
                 if self.probability:
-                    for number in (marginal(x, t - rows.c.seq_ptr[s], j), p):
-                        out_separator(&rows.c, t, self.between, self.between_len, out)
-                        out_probability(out, number)
+                    out_separator(&rows.c, t, self.between, self.between_len, out)
+                    out_probability(out, marginal(x, t - rows.c.seq_ptr[s], j))
+                    out_separator(&rows.c, t, self.between, self.between_len, out)
+                    out_probability(out, p)
                 else:
                     pos = self.print_reasons(rivals, t - rows.c.seq_ptr[s], rows.c.text, pos, out)
             out_bytes(out, rows.c.text + pos, rows.c.seq_end[s] - pos)
