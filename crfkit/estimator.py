@@ -128,7 +128,7 @@ class CRF(Estimator):
 
     After `fit` there are: `model_`, a Model; `tagger_`, a Tagger of it; `classes_`, its labels.
 
-    A subclass may have parameters of its own. Its __init__ passes those of CRF on: all of them, as **options, or some of
+    A subclass may have parameters of its own. Its `__init__` passes those of CRF on: all of them, as `**options`, or some of
     them, by name.
     """
 

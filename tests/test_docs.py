@@ -250,6 +250,12 @@ def test_links_lead_somewhere(page):
             assert anchor in {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}, target
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_names_with_underscores_are_code(page):
+    """Elsewhere, __init__ is a bold "init"."""
+    assert not re.search(r"\b__\w", re.sub(r"^```.*?^```$|(`+).*?\1", "", page.read_text(encoding="utf-8"), flags=re.M | re.S))
+
+
 def test_every_page_is_in_the_navigation():
     """And nothing else: what the site shows are the pages of docs/, and those that docs/hooks.py brings."""
     listed = set(re.findall(r"^ +- .*: (\S+\.md)$", text_of("mkdocs.yml"), re.M))
