@@ -6,6 +6,7 @@ and UndefinedBehaviorSanitizer. Neither changes what is computed. CC=clang asks 
 
 import gc
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -16,15 +17,20 @@ from contextlib import suppress
 from glob import escape, glob
 from importlib import import_module
 
+import Cython
+import setuptools
 from Cython.Build import cythonize
 from Cython.Compiler import Options
-from setuptools import Extension, __version__, setup
+from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
+from setuptools.errors import CompileError
 
-# Without build isolation nobody else looks at it, and what older ones say is a traceback.
-if int(__version__.partition(".")[0]) < 77:
-    sys.exit(f"crfkit is built with setuptools 77 or newer, and this is {__version__}: pip install -U setuptools, or build with isolation")
+# Without build isolation nobody else looks at them, and what older ones say is a traceback.
+for tool, oldest in ((setuptools, "77"), (Cython, "3.1")):
+    if [*map(int, re.findall(r"\d+", tool.__version__)[:2])] < [*map(int, oldest.split("."))]:
+        name = tool.__name__
+        sys.exit(f"crfkit is built with {name} {oldest} or newer, and this is {tool.__version__}: pip install -U {name}, or build with isolation")
 
 from setuptools.modified import newer_group
 
@@ -130,6 +136,7 @@ class Build(build_ext):
 
     def build_extensions(self):
         """Cython leaves a core without work at first, so what is C already is compiled beside it."""
+        self.check_compiler()
         with ThreadPoolExecutor(1) as beside:
             compiled = beside.submit(self.compile_loops)
             self.compile_cython()
@@ -138,6 +145,17 @@ class Build(build_ext):
             if GCC:
                 self.precompile_python(folder)
             super().build_extensions()
+
+    def check_compiler(self):
+        """What is missing is said at once: Cython takes most of a minute, and then a hundred files are compiled side by side."""
+        with tempfile.TemporaryDirectory() as folder:
+            source = os.path.join(folder, "python.c")
+            with open(source, "w") as file:
+                file.write("#include <Python.h>\n")
+            try:
+                self.compiler.compile([source], folder)
+            except (CompileError, OSError) as error:
+                sys.exit(f"crfkit is built with a C compiler and the header files of Python (see README.md, Install): {error}")
 
     def compile_loops(self):
         """The numeric loops, for every kind of processor."""
@@ -164,6 +182,7 @@ class Build(build_ext):
                 "cdivision": True,
                 "initializedcheck": False,
                 "embedsignature": True,
+                "show_performance_hints": False,  # `make lint` looks at them
                 "binding": False,  # functions of Python's own kind, which need a tenth less of gcc's time
                 "auto_pickle": False,
             },

@@ -59,17 +59,34 @@ SETUP = Path(__file__).parents[1] / "setup.py"
 
 
 @pytest.mark.skipif(not SETUP.exists(), reason="needs setup.py")
+@pytest.mark.parametrize(("tool", "old"), [("setuptools", "68.2.1"), ("Cython", "3.0.12")])
 @pytest.mark.long
-def test_an_old_setuptools_is_named(tmp_path):
+def test_an_old_tool_is_named(tool, old):
     """As --no-isolation of `build` and --no-build-isolation of pip leave it to the user."""
     pytest.importorskip("Cython")
     pytest.importorskip("setuptools")
-    oldest = re.search(r'"setuptools>=(\d+)"', (SETUP.parent / "pyproject.toml").read_text(encoding="utf-8"))[1]
-    # an older one has no such module
-    older = f"import runpy, setuptools, sys; setuptools.__version__ = '68.2.1'; sys.modules['setuptools.modified'] = None; runpy.run_path({str(SETUP)!r})"
+    oldest = re.search(rf'"{tool}>=([\d.]+)"', (SETUP.parent / "pyproject.toml").read_text(encoding="utf-8"), re.I)[1]
+    # an older one has no such module, and no such option
+    older = f"import runpy, {tool}, sys; {tool}.__version__ = {old!r}; sys.modules['setuptools.modified'] = None; runpy.run_path({str(SETUP)!r})"
     done = run(["-c", older], "")
     assert done.returncode == 1
-    assert done.stderr.startswith(f"crfkit is built with setuptools {oldest} or newer, and this is 68.2.1: ") and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"crfkit is built with {tool} {oldest} or newer, and this is {old}: ") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.skipif(not SETUP.exists(), reason="needs setup.py")
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@pytest.mark.parametrize("compiler", ["no-such-compiler", "gcc -nostdinc"])
+@pytest.mark.long
+def test_without_compiler_or_headers_a_line_says_so(clone, compiler):
+    """Before Cython has made C of anything."""
+    for tool in ("setuptools", "Cython"):
+        pytest.importorskip(tool)
+    shutil.copy(SETUP, clone)
+    environment = {**os.environ, "CC": compiler}
+    done = subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "-i"], cwd=clone, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("crfkit is built with a C compiler and the header files of Python")
+    assert not [path for path in (clone / "crfkit").rglob("*.c") if path.parent.name != "simd"]
 
 
 @pytest.mark.skipif(not SETUP.exists() or shutil.which("gcc") is None, reason="needs setup.py and gcc")
