@@ -96,7 +96,7 @@ def test_what_is_written_is_not_read_again(run, tmp_path, line):
 
 def test_the_shell_opens_what_is_not_read_again(run, tmp_path):
     (tmp_path / "in").write_text(WORDS)
-    done = subprocess.run(f"{sys.executable} -m crfkit tag m < in >> in", shell=True, stderr=subprocess.PIPE, text=True)
+    done = subprocess.run(f'"{sys.executable}" -m crfkit tag m < in >> in', shell=True, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 2 and "standard output is one of the files that are read here" in done.stderr
     assert (tmp_path / "in").read_text() == WORDS
 

@@ -105,7 +105,9 @@ def test_names_of_options_may_be_cut_short_before_their_values(tmp_path):
     assert (tmp_path / "named_averaged-perceptron_max_iterations=1").is_file()
     assert "Holdout group: 1\n" in run("learn", "--h=1.0", "-pmax_iterations=1", "train", "test").stdout
     for words in (["--mod", "model"], ["--x=model"]):
-        assert f"No such option '{words[0].partition('=')[0]}'" in run("learn", *words, "train", code=2).stderr
+        name = words[0].partition("=")[0]
+        # older versions of click have no quotes
+        assert re.search(rf"No such option(: {name}\s| '{name}')", run("learn", *words, "train", code=2).stderr)
 
 
 def test_nothing_to_label_is_no_error(tmp_path):
