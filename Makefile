@@ -10,6 +10,7 @@ ONLY    ?=
 PACKAGE ?= .
 TASKS   ?=
 PYTHONS ?= python3.10 python3.11 python3.12 python3.13 python3.14
+OLDEST  ?= python3.10
 RUNS    ?= 200
 JOBS   ?= $(shell nproc 2> /dev/null || getconf _NPROCESSORS_ONLN || echo 1)
 
@@ -22,7 +23,7 @@ runtime = $(shell $(CC) -print-file-name=$(1))
 unpack = tar -xzf $(1)/*.tar.gz -C build/$@ --strip-components=1
 copy   = rm -rf build/$@/dist && $(python) setup.py -q sdist -d build/$@/dist && $(call unpack,build/$@/dist)
 
-.PHONY: build demo test test-all steady bench results lint sanitize debug fuzz kill-test leaks docs wheel pythons clang clean help
+.PHONY: build demo test test-all steady bench results lint sanitize debug fuzz kill-test leaks docs wheel pythons oldest clang clean help
 
 build: ## compile the extensions in place
 	$(python) setup.py -q build_ext --inplace -j $(JOBS)
@@ -105,6 +106,16 @@ pythons: ## a wheel and its tests on each of PYTHONS that is here
 	    $$venv/bin/python -m pip install -q "$$(echo dist/*.tar.gz)[test]" && \
 	    (cd build/$@ && "$(CURDIR)/$$venv/bin/python" -m pytest $(TESTS)) || exit 1; \
 	done
+
+oldest: ## a wheel and its tests with the oldest versions that pyproject.toml allows, of which OLDEST=python3.10 is one
+	rm -rf dist build/$@
+	$(python) -m build --sdist
+	$(tests_only)
+	grep -oE '"[a-z-]+>=[0-9.]+"' pyproject.toml | tr -d '"' | sort -V | \
+	    awk -F '>=' '{ oldest[$$1] = $$2 } END { for (name in oldest) print name "==" oldest[name] }' > build/$@/versions.txt
+	$(OLDEST) -m venv build/$@/venv
+	PIP_CONSTRAINT=build/$@/versions.txt PIP_BUILD_CONSTRAINT=build/$@/versions.txt build/$@/venv/bin/python -m pip install -q "$$(echo dist/*.tar.gz)[test]"
+	cd build/$@ && venv/bin/python -m pytest $(TESTS)
 
 clang: build ## build with clang in a copy, run the tests there, and compare models with those of the in-place build
 	$(copy)

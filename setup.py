@@ -27,8 +27,8 @@ from setuptools.command.build_py import build_py
 from setuptools.errors import CompileError
 
 # Without build isolation nobody else looks at them, and what older ones say is a traceback.
-for tool, oldest in ((setuptools, "77"), (Cython, "3.1")):
-    if [*map(int, re.findall(r"\d+", tool.__version__)[:2])] < [*map(int, oldest.split("."))]:
+for tool, oldest in ((setuptools, "77.0.1"), (Cython, "3.1")):
+    if [*map(int, re.findall(r"\d+", tool.__version__)[:3])] < [*map(int, oldest.split("."))]:
         name = tool.__name__
         sys.exit(f"crfkit is built with {name} {oldest} or newer, and this is {tool.__version__}: pip install -U {name}, or build with isolation")
 

@@ -189,7 +189,7 @@ def test_a_folder_with_blanks_in_its_name(tmp_path):
     (folder / "python").symlink_to(sys.executable)
     (folder / "crfkit/loops").mkdir(parents=True)
     (folder / "crfkit/loops/compiled.so").touch()
-    for target in ("build", "lint", "sanitize", "fuzz", "pythons", "clang"):
+    for target in ("build", "lint", "sanitize", "fuzz", "pythons", "oldest", "clang"):
         done = subprocess.run(["make", "-n", target, "PYTHON=./python"], cwd=folder, check=True, capture_output=True, text=True)
         whole = sum(word.count(str(folder)) for word in shlex.split(done.stdout))
         assert whole == done.stdout.count(str(folder)) > 0, (target, done.stdout)
