@@ -32,7 +32,7 @@ for tool, oldest in ((setuptools, "77.0.1"), (Cython, "3.1")):
         name = tool.__name__
         sys.exit(f"crfkit is built with {name} {oldest} or newer, and this is {tool.__version__}: pip install -U {name}, or build with isolation")
 
-from setuptools.modified import newer_group
+from setuptools.modified import newer_group  # noqa: E402 (older ones have no such module)
 
 DEBUG = bool(os.environ.get("CRFKIT_DEBUG"))
 SANITIZE = bool(os.environ.get("CRFKIT_SANITIZE"))
