@@ -195,54 +195,54 @@ cdef uint32_t string_hash(const uint8_t* key, int64_t n) noexcept nogil:
 
 
 def write_strings(StringTable strings not None):
-    """A CQDB table of strings. They end with a zero byte, so none may contain one."""
+    """A CQDB table of strings, as a bytearray. They end with a zero byte, so none may contain one."""
     cdef:
-        int64_t i, k, n = strings.c.n, length, at = RECORDS
+        int64_t i, k, n = strings.c.n, length, at = RECORDS, records = 9 * n
         uint32_t h
         const char* s
         int64_t count[TABLES]
         int64_t begin[TABLES]
+        uint8_t* slot
+    for i in range(n):
+        records += strings_get(&strings.c, <int32_t>i, &s)
+    if records > 0x7FFFFFFF:
+        raise ModelFileError("the names take more than the 2 GB that CRFsuite's format has room for")
+    whole = bytearray(RECORDS + records + 20 * n)   # behind the records two slots of 8 bytes for each string, and 4 for its place
+    cdef uint8_t[::1] out = whole
+    cdef uint8_t* file = &out[0]
+    cdef int64_t by_id = RECORDS + records + 16 * n
+    hashes = array.array("I", bytes(4 * n))
+    cdef uint32_t[::1] hash_of = hashes if n else None
     for k in range(TABLES):
         count[k] = 0
-    hashes, places = array.array("I", bytes(4 * n)), array.array("I", bytes(4 * n))
-    cdef uint32_t[::1] hash_of = hashes if n else None
-    cdef uint32_t[::1] place = places if n else None
-    records = bytearray()
     for i in range(n):
         length = strings_get(&strings.c, <int32_t>i, &s)
         if memchr(s, 0, <size_t>length) != NULL:
             raise ModelFileError(f"{s[:length]!r} contains a zero byte, which ends a string in CRFsuite's format")
-        key = s[:length] + b"\0"
-        h = string_hash(key, length + 1)
-        hash_of[i], place[i] = h, <uint32_t>(RECORDS + len(records))
-        records += (<uint32_t>i).to_bytes(4, "little") + (length + 1).to_bytes(4, "little") + key
+        put(file + at, <uint32_t>i)
+        put(file + at + 4, <uint32_t>(length + 1))
+        memcpy(file + at + 8, s, <size_t>length)    # behind it there is a zero byte
+        put(file + by_id + 4 * i, <uint32_t>at)
+        hash_of[i] = h = string_hash(file + at + 8, length + 1)
         count[h % TABLES] += 2
-        if len(records) > 0x7FFFFFFF:
-            raise ModelFileError("the names take more than the 2 GB that CRFsuite's format has room for")
-    at += len(records)
+        at += 9 + length
+    memcpy(file, b"CQDB", 4)
+    put(file + 4, <uint32_t>out.shape[0])
+    put(file + 12, BYTE_ORDER)
+    put(file + 16, <uint32_t>n)
+    put(file + 20, <uint32_t>by_id if n else 0)
     for k in range(TABLES):
-        begin[k] = at if count[k] else 0
+        begin[k] = at
+        put(file + CQDB_HEADER + 8 * k, <uint32_t>at if count[k] else 0)
+        put(file + CQDB_HEADER + 8 * k + 4, <uint32_t>count[k])
         at += 8 * count[k]
-    whole = bytearray(at + 4 * n)
-    cdef uint8_t[::1] out = whole
-    cdef uint8_t* slot
-    whole[:4] = b"CQDB"
-    put(&out[4], <uint32_t>(at + 4 * n))
-    put(&out[12], BYTE_ORDER)
-    put(&out[16], <uint32_t>n)
-    put(&out[20], <uint32_t>at if n else 0)
-    for k in range(TABLES):
-        put(&out[CQDB_HEADER + 8 * k], <uint32_t>begin[k])
-        put(&out[CQDB_HEADER + 8 * k + 4], <uint32_t>count[k])
-    whole[RECORDS : RECORDS + len(records)] = records
     for i in range(n):
         k = hash_of[i] % TABLES
         length = (hash_of[i] >> 8) % count[k]
-        slot = &out[begin[k] + 8 * length]
+        slot = file + begin[k] + 8 * length
         while number(slot + 4):
             length = (length + 1) % count[k]
-            slot = &out[begin[k] + 8 * length]
+            slot = file + begin[k] + 8 * length
         put(slot, hash_of[i])
-        put(slot + 4, place[i])
-        put(&out[at + 4 * i], place[i])
-    return bytes(whole)
+        memcpy(slot + 4, file + by_id + 4 * i, 4)
+    return whole

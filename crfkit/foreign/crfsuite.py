@@ -28,7 +28,6 @@ START = b"lCRF"
 
 _HEADER = struct.Struct("<4sI4s4I5I")
 _CHUNK = struct.Struct("<4sII")
-_FEATURE = [("of_pairs", "<u4"), ("source", "<u4"), ("target", "<u4"), ("weight", "<f8")]
 _VERSION = 100
 _MANY = 30_000  # attributes: from here on their names are read on one thread, their weights on another
 _FIELDS = ("size", "type", "version", "num_features", "num_labels", "num_attrs")
@@ -102,23 +101,26 @@ def write(parts: Parts) -> bytes:
 
     from .chunks import write_strings
 
+    feature = numpy.dtype([("of_pairs", "<u4"), ("source", "<u4"), ("target", "<u4"), ("weight", "<f8")])
     if parts.template is not None:
         raise UnsupportedError("a CRFsuite model has no template: only models of attribute lines (--format crfsuite) can become one")
-    n, found = len(parts.labels), parts.unigrams
-    rows = FeatureRows.gathered(found.names, range(len(found.names)), found.ptr, found.label, found.weight)
+    n, rows = len(parts.labels), parts.unigrams.without_zeros()
     pairs = numpy.reshape(parts.pairs or numpy.zeros(n * n), (n, n))
     before, after = pairs.nonzero()
     of_attributes, of_labels = numpy.diff(rows.ptr).astype(numpy.intp), numpy.bincount(before, minlength=n)
-    features = numpy.zeros(len(rows.weight) + len(before), _FEATURE)
-    features["of_pairs"][len(rows.weight) :] = 1
-    features["source"] = numpy.concatenate([numpy.repeat(numpy.arange(len(rows.names)), of_attributes), before])
-    features["target"] = numpy.concatenate([rows.label, after])
-    features["weight"] = numpy.concatenate([rows.weight, pairs[before, after]])
+    # With many features the chunks are most of the memory that a training run takes: each is made in place, and copied once, to the whole.
+    of_states, n_features = len(rows.weight), len(rows.weight) + len(before)
+    chunk = bytearray(_CHUNK.size + feature.itemsize * n_features)
+    _CHUNK.pack_into(chunk, 0, b"FEAT", len(chunk) & 0xFFFFFFFF, n_features)
+    features = numpy.frombuffer(chunk, feature, offset=_CHUNK.size)
+    features["of_pairs"][of_states:] = 1
+    features["source"][:of_states] = numpy.repeat(numpy.arange(len(rows.names), dtype="<u4"), of_attributes)
+    features["source"][of_states:], features["target"][of_states:], features["weight"][of_states:] = before, after, pairs[before, after]
+    features["target"][:of_states], features["weight"][:of_states] = rows.label, rows.weight
     labels = StringTable()
     for label in parts.labels:
         labels.intern_bytes(as_bytes(label))
-    chunks = [_CHUNK.pack(b"FEAT", _CHUNK.size + features.nbytes, len(features)) + features.tobytes()]
-    chunks += [write_strings(labels), write_strings(rows.names)]
+    chunks = [chunk, write_strings(labels), write_strings(rows.names)]
     behind = _HEADER.size + sum(map(len, chunks))
     chunks[-1] += bytes(-behind % 4)
     # Two lists without features follow those of labels: CRFsuite once meant them for the ends of a sequence.
@@ -128,7 +130,7 @@ def write(parts: Parts) -> bytes:
     size = offsets[-1] + len(chunks[-1])
     if size > 0xFFFFFFFF:
         raise UnsupportedError(f"a CRFsuite model of {size} bytes: its offsets end at 4 GB")
-    return _HEADER.pack(START, size, b"FOMC", _VERSION, 0, n, len(rows.names), *offsets) + b"".join(chunks)
+    return b"".join([_HEADER.pack(START, size, b"FOMC", _VERSION, 0, n, len(rows.names), *offsets), *chunks])
 
 
 def _references(magic: bytes, sizes: numpy.ndarray, first: int, empty: int, start: int) -> bytes:
@@ -137,7 +139,7 @@ def _references(magic: bytes, sizes: numpy.ndarray, first: int, empty: int, star
     import numpy
 
     begins = numpy.cumsum(sizes) - sizes
-    lists = numpy.insert(numpy.arange(first, first + sizes.sum()), begins, sizes)  # each behind its length
+    lists = numpy.insert(numpy.arange(first, first + sizes.sum(), dtype="<u4"), begins, sizes)  # each behind its length
     head = _CHUNK.size + 4 * (len(sizes) + empty)
     places = start + head + 4 * (begins + numpy.arange(len(sizes)))
-    return _CHUNK.pack(magic, head + 4 * len(lists), len(sizes) + empty) + places.astype("<u4").tobytes() + bytes(4 * empty) + lists.astype("<u4").tobytes()
+    return _CHUNK.pack(magic, head + 4 * len(lists), len(sizes) + empty) + places.astype("<u4").tobytes() + bytes(4 * empty) + lists.tobytes()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain, compress, repeat
+from itertools import chain, compress, pairwise, repeat
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +64,13 @@ class FeatureRows:
         chosen = numpy.flatnonzero(counts)
         values = ("i", chosen), ("q", [0, *numpy.cumsum(counts[chosen])]), ("H", numpy.asarray(label)[at]), ("d", weight[at])
         made: list[Any] = [array.array(code, numpy.asarray(given, code).tobytes()) for code, given in values]
-        return cls(names.select(made[0]), *made[1:])
+        return cls(names if len(chosen) == len(names) else names.select(made[0]), *made[1:])
+
+    def without_zeros(self) -> FeatureRows:
+        """The rows without weights of zero, and without names that have no others."""
+        if all(self.weight) and all(begin < end for begin, end in pairwise(self.ptr)):
+            return self
+        return FeatureRows.gathered(self.names, range(len(self.names)), self.ptr, self.label, self.weight)
 
     @classmethod
     def empty(cls) -> FeatureRows:

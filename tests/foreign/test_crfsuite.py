@@ -2,6 +2,7 @@
 
 import random
 import struct
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ import crfkit
 from crfkit import foreign
 from crfkit.errors import CrfkitError, ModelFileError, UnsupportedError
 from crfkit.foreign import crfsuite
+from crfkit.foreign.parts import FeatureRows, Parts
 from crfkit.template.meaning import expand
 
 ODD = ["a b", "a:b", "a\\b", "a\\:b", "é", "日本", "__BOS__", "#", "=", "a" * 300]
@@ -86,6 +88,20 @@ def test_writing_what_was_read_gives_the_same_bytes():
     for seed, n_labels in ((6, 2), (7, 9), (8, 60)):
         model, _ = trained("model", corpus(seed, n_labels, 100, ODD + LINE_ENDS))
         assert crfsuite.write(foreign.read(model)) == model
+
+
+def test_a_file_is_written_in_memory_for_two_of_them():
+    """While a model is made that is as large as the data, it is the most memory that a training run takes."""
+    rows = FeatureRows.empty()
+    for number in range(5000):
+        rows.append(b"attribute %d" % number, [(0, label, number + 0.5) for label in range(1 + number % 4)])
+    parts = Parts("crfsuite", list("abcd"), rows, FeatureRows.empty(), None)
+    crfsuite.write(parts)  # imports what it needs
+    tracemalloc.start()
+    size = len(crfsuite.write(parts))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2.5 * size
 
 
 def test_crfsuite_opens_what_crfkit_has_learned():

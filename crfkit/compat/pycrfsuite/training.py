@@ -85,8 +85,10 @@ class Training:
             return
         corpus = features.corpus
         learnable = corpus.dataset.n_sequences > 0 and (self.algorithm != "lbfgs" or (len(corpus.dataset.labels) > 1 and corpus.layout.n_features > 0))
+        known = corpus.layout.n_features, len(features.names)
         parts = self._learned(features) if learnable else self._empty_model(corpus.layout.n_features, corpus.dataset.labels)
-        self._store(parts, (corpus.layout.n_features, len(features.names)), path)
+        del features, corpus  # the data take memory that is needed for the file
+        self._store(parts, known, path)
 
     def _lines(self, *lines: str) -> None:
         """A piece of the log for each line, as CRFsuite gives them."""
