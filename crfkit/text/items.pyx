@@ -23,6 +23,7 @@ from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 
 from crfkit.loops.numbers cimport fabs
 from crfkit.loops.atomic cimport crfkit_prefetch
+from .packed cimport Packed, packed
 from .rows cimport add_row
 from .table cimport FORM_CRFSUITE
 from .scanning cimport copy_bytes, utf8_fault
@@ -45,7 +46,11 @@ cdef extern from "Python.h":
 
 cdef enum:
     DEEPEST = 50                        # levels of nested mappings
+    LARGE = 1 << 20                     # bytes of a sentence whose rows are not kept for the next one
     AHEAD = 6                           # names ahead of the current one that are prefetched: they lie anywhere in memory
+
+
+cdef Rows spare = None                  # of `read_sentence`, reused
 
 
 cpdef int fill_rows(Rows rows, sentences, bint labelled=False, int64_t before=0) except -1:
@@ -68,17 +73,30 @@ cpdef int fill_rows(Rows rows, sentences, bint labelled=False, int64_t before=0)
 
 
 def read_sentence(sentence):
-    """Rows of one sentence, whose names may be any bytes, and the values of all its attributes in double precision."""
-    cdef Rows rows = Rows("crfsuite")
-    rows.exact, rows.loose, rows.spelled = [], True, True
+    """A sentence whose names may be any bytes, and whose values are kept in double precision."""
+    global spare
+    cdef Rows rows = spare
+    cdef Packed made
+    spare = None    # the sentence may be a generator that reads another
+    if rows is None:
+        rows = Rows("crfsuite")
+        rows.loose = rows.spelled = True
+    rows.exact = {}
     fill_rows(rows, (sentence,))
-    values, rows.exact = rows.exact, None
-    return rows, values
+    made = packed(rows, rows.exact)
+    spare = rows if rows.n_arena < LARGE else None
+    return made
 
 
 cdef int add_sentence(Rows rows, sentence, bint labelled, PlaceC* place) except -1:
     cdef bint is_list = PyList_CheckExact(sentence), items = rows.c.form == FORM_CRFSUITE
     place.token = 0
+    if items and not labelled and isinstance(sentence, Packed):
+        rows.lead = rows.n_arena
+        (<Packed>sentence).add_to(rows)
+        rows.last_end = rows.n_arena
+        rows.end_sequence()
+        return 0
     if not is_list and not (items and rows.spelled and isinstance(sentence, str)):
         if not lists(sentence) or items and not rows.spelled and isinstance(sentence, (Mapping, Set)):
             raise no_sentence(sentence, place.sentence)
@@ -189,7 +207,7 @@ cdef Py_ssize_t add_plain_names(Rows rows, item, Py_ssize_t k) except -1:
     cdef int32_t* length
     cdef float* value
     cdef char* arena = rows.c.arena
-    if k >= size or rows.exact is not None:
+    if k >= size:
         return k
     while size - k > rows.cap_attr - a:
         rows.grow_attributes()
@@ -298,11 +316,11 @@ cdef inline int add_attribute(Rows rows, int64_t begin, double value, const Plac
         raise misfit_value(place.sentence, place.token, rows.c.arena[begin:rows.n_arena], value)
     if a == rows.cap_attr:
         rows.grow_attributes()
-    if rows.exact is not None:
-        rows.exact.append(value)
     rows.c.attr_start[a] = begin
     rows.c.attr_len[a] = <int32_t>n
     rows.c.attr_value[a] = <float>value
+    if rows.exact is not None and rows.c.attr_value[a] != value:
+        rows.exact[a] = value
     rows.c.n_attr += 1
 
 

@@ -79,7 +79,7 @@ cdef enum:
 cdef class Table(Arena):
     cdef RowsC c
     cdef BufferC[13] owned              # memory of the arrays
-    cdef object exact                   # list of the values from Python in double precision, or None if they are not wanted
+    cdef dict exact                     # values from Python that single precision rounds, by attribute; None if they are not wanted
     cdef int32_t label                  # column of the labels as given: -1 the last, -2 none
     cdef int64_t cap_tok, cap_cell, cap_seq, cap_attr, cap_arena, n_arena
     cdef int64_t lead, last_end         # of the current sequence: its first line, the end of its last

@@ -118,7 +118,7 @@ def test_mappings_that_are_no_dict_have_their_values():
 def test_taggers_and_items_can_be_pickled(model):
     sequence = compat.ItemSequence([["a", "a"], {"b": 0.1, "c": {"d": "\n"}}])
     for again in (pickle.loads(pickle.dumps(sequence)), copy.deepcopy(sequence)):
-        assert again.items() == sequence.items() and again.rows.attributes() == sequence.rows.attributes()
+        assert again.items() == sequence.items() and again.packed.attributes() == sequence.packed.attributes()
     with compat.Tagger().open(model) as tagger:
         for again in (pickle.loads(pickle.dumps(tagger)), copy.deepcopy(tagger)):
             assert again.tag(sequence) == tagger.tag(sequence) and again.info().header == tagger.info().header

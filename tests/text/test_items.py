@@ -3,6 +3,7 @@ and what is refused."""
 
 import math
 import os
+import tracemalloc
 from types import MappingProxyType
 
 import pytest
@@ -14,6 +15,7 @@ from crfkit.errors import DataError
 from crfkit.text.faults import ordered
 from crfkit.text.groups import Groups, append_sequence
 from crfkit.text.items import fill_rows, read_sentence
+from crfkit.text.packed import Packed
 from crfkit.text.rows import Rows
 
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6)
@@ -105,8 +107,39 @@ def test_impossible_copies_are_refused():
 
 
 def test_values_in_double_precision():
-    rows, values = read_sentence([{"a": 0.1, "b": "x"}, ["c", ("d", 1 / 3)]])
-    assert values == [0.1, 1.0, 1.0, 1 / 3] and rows.n_tokens == 2
+    read = read_sentence([{"a": 0.1, "b": "x"}, [], ["c", ("d", 1 / 3)]])
+    assert read.attributes() == [[(b"a", 0.1), (b"b:x", 1.0)], [], [(b"c", 1.0), (b"d", 1 / 3)]]
+    assert read.mappings() == [{"a": 0.1, "b:x": 1.0}, {}, {"c": 1.0, "d": 1 / 3}] and len(read) == 3
+
+
+@given(st.lists(st.lists(items, max_size=4), max_size=3))
+def test_packed_sentences_are_as_good_as_those_they_were_read_from(sentences):
+    assert found(map(read_sentence, sentences)) == found(sentences)
+
+
+def test_a_packed_sentence_takes_as_much_memory_as_its_names_and_numbers():
+    sentence = [["a", "bc"]]
+    tracemalloc.start()
+    kept = [read_sentence(sentence) for _ in range(1000)]
+    size = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert len(kept) == 1000 and size < 200 * 1000  # 8 for the token, 12 for each attribute, two objects of Python
+
+
+def test_packed_sentences_are_no_rows_and_have_no_labels():
+    with pytest.raises(DataError, match="sentence 1: found <ItemSequence of size 1>, expected a sentence: a list of rows"):
+        fill_rows(Rows("columns"), [read_sentence([["a"]])])
+    with pytest.raises(DataError, match="sentence 1: found <ItemSequence of size 1>, expected a sentence"):
+        fill_rows(Rows("crfsuite"), [read_sentence([["a"]])], True)
+    assert Packed().attributes() == Packed().mappings() == [] == found([Packed()])[0]
+
+
+def test_a_sentence_may_read_another_while_it_is_read():
+    def tokens():
+        for name in "ab":
+            yield [name, *(found for (token,) in read_sentence([[name * 3]]).attributes() for found in token[:1])]
+
+    assert read_sentence(tokens()).mappings() == [{"a": 1.0, "aaa": 1.0}, {"b": 1.0, "bbb": 1.0}]
 
 
 deep: dict = {}
@@ -197,5 +230,4 @@ def test_names_in_ascii_among_others(sentence, more, place):
     pairs = [[name if isinstance(name, tuple) else (name, 1.0) for name in item] for item in sentence]
     expected = [[(name if isinstance(name, bytes) else name.encode(), value) for name, value in item] for item in pairs]
     assert rows.attributes() == [expected]
-    values = [value for item in expected for _, value in item]
-    assert read_sentence(sentence)[1] == values
+    assert read_sentence(sentence).attributes() == expected

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from crfkit.text.items import read_sentence
-from crfkit.text.rows import Rows
-from crfkit.values import as_text
+from crfkit.text.packed import Packed
 
 
 class ItemSequence:
@@ -22,24 +21,20 @@ class ItemSequence:
         mapping           the same again, with "name:" before each name
     """
 
-    __slots__ = ("_values", "rows")
+    __slots__ = ("packed",)
 
     def __init__(self, pyseq: Iterable[Any] | ItemSequence):
-        self.rows: Rows
-        self._values: list[float]
-        self.rows, self._values = (pyseq.rows, pyseq._values) if isinstance(pyseq, ItemSequence) else read_sentence(pyseq)
+        self.packed: Packed = pyseq.packed if isinstance(pyseq, ItemSequence) else read_sentence(pyseq)
 
     def items(self) -> list[dict[str, float]]:
         """The attributes of each item, as a mapping from names to values."""
-        values = iter(self._values)
-        return [{as_text(name): next(values) for name, _ in token} for token in self.rows.attributes()[0]]
+        return self.packed.mappings()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        values = iter(self._values)
-        return ItemSequence, ([[(name, next(values)) for name, _ in token] for token in self.rows.attributes()[0]],)
+        return ItemSequence, (self.packed.attributes(),)
 
     def __len__(self) -> int:
-        return self.rows.n_tokens
+        return len(self.packed)
 
     def __repr__(self) -> str:
-        return f"<ItemSequence of size {len(self)}>"
+        return repr(self.packed)

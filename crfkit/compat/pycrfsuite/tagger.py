@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.errors import CrfkitError, one_line
 from crfkit.modelbytes import Held, held
 from crfkit.replacing import write_lines
+from crfkit.text.packed import Packed
 from crfkit.values import as_text
 
 from .items import ItemSequence
@@ -48,6 +49,7 @@ class Tagger:
         self._scratch: OneSentence | None = None
         self._content: bytes | memoryview = b""
         self._numbers: dict[str, int] = {}
+        self._probable = False  # whether the model has probabilities
 
     def __init_subclass__(cls, **more: Any) -> None:
         """If a subclass overrides `set`, `tag` calls it."""
@@ -78,6 +80,7 @@ class Tagger:
             reason = str(error).removeprefix(f"{one_line(source.name)}: ")
             raise ValueError(f"{fault}: {reason}") from error
         self._content, self._numbers = content, {label: number for number, label in enumerate(tagger.labels)}
+        self._probable = tagger.has_probabilities
         self._tagger, self._scratch = tagger, tagger.decoding.new_scratch(spelled=True)
         return contextlib.closing(self)
 
@@ -116,20 +119,20 @@ class Tagger:
 
     def set(self, xseq: Iterable[Any] | ItemSequence) -> None:
         """Make this the current sequence, which `tag`, `probability` and `marginal` use."""
+        scratch, given = self._scratch, xseq.packed if type(xseq) is ItemSequence else xseq
+        if type(given) in _COMMON and scratch is not None and scratch.take(given):  # in the fewest steps
+            return
         with self._opened()[1] as scratch:
             self._read(scratch, xseq)
 
     def _read(self, scratch: OneSentence, xseq: Iterable[Any] | ItemSequence) -> None:
-        if isinstance(xseq, ItemSequence):
-            scratch.score_sentence(xseq.rows, 0)
-        else:
-            scratch.read(xseq)
+        scratch.read(xseq.packed if isinstance(xseq, ItemSequence) else xseq)
 
     def tag(self, xseq: Iterable[Any] | ItemSequence | None = None) -> list[str]:
         """The best labels of a sequence, or of the current one."""
-        scratch = self._scratch
-        if type(xseq) is list and scratch is not None:  # the common case, in the fewest steps
-            labels = scratch.label(xseq)
+        scratch, given = self._scratch, xseq.packed if type(xseq) is ItemSequence else xseq
+        if type(given) in _COMMON and scratch is not None:
+            labels = scratch.label(given)
             if labels is not None:
                 return labels
         with self._opened()[1] as scratch:
@@ -139,22 +142,34 @@ class Tagger:
 
     def probability(self, yseq: Iterable[str | bytes]) -> float:
         """The probability of these labels for the current sequence; 0 if it is empty or not set."""
-        if not self._having_probabilities("probability").length:
+        scratch = self._having_probabilities("probability")
+        if not scratch.length:
             return 0.0
-        score, log_z = self.score(yseq)
+        score, log_z = self._score(scratch, yseq)
         return math.exp(score - log_z)
 
     def score(self, yseq: Iterable[str | bytes]) -> tuple[float, float]:
         """The score of these labels, and the log partition function. python-crfsuite does not offer this."""
-        scratch, labels = self._having_probabilities("probability"), list(yseq)
+        return self._score(self._having_probabilities("probability"), yseq)
+
+    def _score(self, scratch: OneSentence, yseq: Iterable[str | bytes]) -> tuple[float, float]:
+        labels = list(yseq)
         with scratch:
             if len(labels) != scratch.length:
                 raise ValueError(f"The numbers of items and labels differ: |x| = {scratch.length}, |y| = {len(labels)}")
-            return scratch.score_of([self._number(label) for label in labels]), scratch.log_z()
+            try:  # at once, as labels nearly always are those of the model, as str
+                numbers = list(map(self._numbers.__getitem__, labels))
+            except (KeyError, TypeError):
+                numbers = [self._number(label) for label in labels]
+            return scratch.score_of(numbers), scratch.log_z()
 
     def marginal(self, y: str | bytes, pos: int) -> float:
         """The marginal probability of a label at a position of the current sequence; 0 if it is empty or not set. The first call computes
         all marginals."""
+        if self._probable and type(y) is str and self._scratch is not None:  # the common case, in the fewest steps
+            found = self._scratch.probability_of(pos, self._numbers.get(y, -1))
+            if found is not None:
+                return found
         scratch = self._having_probabilities("marginal")
         try:
             number = self._number(y)
@@ -177,7 +192,8 @@ class Tagger:
 
     def _having_probabilities(self, wanted: str) -> OneSentence:
         tagger, scratch = self._opened()
-        tagger.need_probabilities(wanted)
+        if not self._probable:
+            tagger.need_probabilities(wanted)
         return scratch
 
     def _number(self, label: str | bytes) -> int:
@@ -221,6 +237,9 @@ class Tagger:
         if self._tagger is None:
             raise RuntimeError("Tagger is closed")
         return foreign.dump(self._content) or foreign.dump(foreign.model_bytes(foreign.read(self._content), "crfsuite"))  # type: ignore[return-value]
+
+
+_COMMON = list, Packed  # sequences that need no `with` around what is done with them
 
 
 def _tag_through_set(self: Tagger, xseq: Iterable[Any] | ItemSequence | None = None) -> list[str]:

@@ -44,10 +44,7 @@ class BaseTrainer:
         if yseq is None:  # which asks Groups for the labels in the rows
             raise NoSequence("expected labels, found None")
         try:  # few calls from here on: each takes as long as several attributes
-            if isinstance(xseq, ItemSequence):
-                self.sequences.append(xseq.rows, 0, yseq, group)
-            else:
-                self.sequences.add(xseq, yseq, group)
+            self.sequences.add(xseq.packed if isinstance(xseq, ItemSequence) else xseq, yseq, group)
         except DataError as error:
             raise NoSequence(error.reason) from None
 

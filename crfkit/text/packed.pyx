@@ -1,0 +1,121 @@
+"""A sentence of attributes in one block of memory of its size. Rows, which are filled again and again, have room for more and take
+kilobytes: too much for a program that keeps many sentences."""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.memory cimport memcpy
+from .rows cimport Rows
+from .scanning cimport copy_bytes
+from .table cimport FORM_CRFSUITE, rows_attr
+
+
+cdef class Packed:
+    """A sentence that `read_sentence` has read. It may stand where a sentence from Python may."""
+
+    def __cinit__(self):
+        self.data = b""
+
+    def __len__(self):
+        """The number of tokens."""
+        return self.n_tok
+
+    def __repr__(self):
+        return f"<ItemSequence of size {self.n_tok}>"   # as users know it
+
+    cdef const int64_t* ends(self) noexcept:
+        return <const int64_t*>PyBytes_AS_STRING(self.data)
+
+    cdef const double* values(self) noexcept:
+        return <const double*>(self.ends() + self.n_tok)
+
+    cdef const int32_t* lengths(self) noexcept:
+        return <const int32_t*>(self.values() + self.n_attr)
+
+    cdef const char* names(self) noexcept:
+        return <const char*>(self.lengths() + self.n_attr)
+
+    cdef int add_to(self, Rows rows) except -1:
+        """Append the tokens, without labels, to rows in the form of CRFsuite."""
+        cdef int64_t t, a = 0, b = rows.c.n_attr, end
+        cdef const int64_t* ends = self.ends()
+        cdef const double* values = self.values()
+        cdef const int32_t* lengths = self.lengths()
+        if min(rows.cap_tok, rows.cap_cell) - rows.c.n_tok < self.n_tok:
+            rows.grow_tokens(self.n_tok)
+        while rows.cap_attr - b < self.n_attr:
+            rows.grow_attributes()
+        rows.grow_arena(self.n_bytes + 1)
+        rows.c.arena[rows.n_arena] = b"?"       # the label of all
+        end = rows.n_arena + 1
+        copy_bytes(rows.c.arena + end, self.names(), self.n_bytes)
+        for t in range(self.n_tok):
+            rows.c.line_start[rows.c.n_tok] = end
+            rows.c.cell_start[rows.c.n_tok], rows.c.cell_len[rows.c.n_tok] = rows.n_arena, 1
+            while a < ends[t]:
+                rows.c.attr_start[b], rows.c.attr_len[b], rows.c.attr_value[b] = end, lengths[a], <float>values[a]
+                end += lengths[a]
+                a += 1
+                b += 1
+            rows.c.line_end[rows.c.n_tok] = end
+            rows.c.n_tok += 1
+            rows.c.attr_ptr[rows.c.n_tok] = b
+        rows.c.n_attr, rows.n_arena = b, end
+
+    def attributes(self):
+        """The names and values of each token: pairs."""
+        cdef int64_t t, a = 0
+        cdef const char* name = self.names()
+        found = []
+        for t in range(self.n_tok):
+            token = []
+            while a < self.ends()[t]:
+                token.append((name[:self.lengths()[a]], self.values()[a]))
+                name += self.lengths()[a]
+                a += 1
+            found.append(token)
+        return found
+
+    def mappings(self):
+        """The attributes of each token: a mapping from names to values. Names that are no UTF-8 are escaped."""
+        cdef int64_t t, a = 0
+        cdef const char* name = self.names()
+        cdef dict token
+        found = []
+        for t in range(self.n_tok):
+            token = {}
+            while a < self.ends()[t]:
+                token[name[:self.lengths()[a]].decode("utf-8", "surrogateescape")] = self.values()[a]
+                name += self.lengths()[a]
+                a += 1
+            found.append(token)
+        return found
+
+
+cdef Packed packed(Rows rows, dict exact):
+    """All tokens of the rows, which have the form of CRFsuite; `exact`: the values that they round."""
+    cdef Packed made = Packed()
+    cdef int64_t a, size
+    cdef int32_t n
+    cdef char* data
+    cdef double* values
+    cdef int32_t* lengths
+    cdef const char* name
+    made.n_tok, made.n_attr = rows.c.n_tok, rows.c.n_attr
+    for a in range(rows.c.n_attr):
+        made.n_bytes += rows.c.attr_len[a]
+    size = made.n_tok * <int64_t>sizeof(int64_t) + made.n_attr * <int64_t>(sizeof(double) + sizeof(int32_t)) + made.n_bytes
+    made.data = PyBytes_FromStringAndSize(NULL, size)
+    data = PyBytes_AS_STRING(made.data)
+    memcpy(data, rows.c.attr_ptr + 1, <size_t>made.n_tok * sizeof(int64_t))
+    values, lengths = <double*>made.values(), <int32_t*>made.lengths()
+    memcpy(lengths, rows.c.attr_len, <size_t>made.n_attr * sizeof(int32_t))
+    data = <char*>made.names()
+    for a in range(rows.c.n_attr):
+        values[a] = rows.c.attr_value[a]
+        name = rows_attr(&rows.c, a, &n)
+        copy_bytes(data, name, n)
+        data += n
+    for a, value in exact.items():
+        values[a] = value
+    return made
