@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from math import exp
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from crfkit.decode.bias import Bias, bias_of, by_number
 from crfkit.decode.decoder import Decoder
@@ -59,6 +59,8 @@ COUNT = Expected(int, low=1)
 # What a tagger makes of its model by itself. Other attributes are those of a subclass, and are pickled.
 _OWN = {"model", "constraints", "bias", "_header", "decoding", "_everyday", "explainer"}
 
+_PARTS = ("verified", "index", "layout", "weights")  # of a model
+
 
 class Prints(Protocol[T_co]):
     """What makes something of a labelled block: crfkit.decode.printing.Printer makes bytes."""
@@ -66,7 +68,6 @@ class Prints(Protocol[T_co]):
     def text(self, x: Scratch, rows: Rows, /) -> T_co: ...
 
 
-@runtime_checkable
 class Trained(Protocol):
     """What a tagger needs of a model."""
 
@@ -95,7 +96,7 @@ class Tagger(Described):
 
     def __init__(self, model: Trained | Tagger, constraints: ConstraintSource | None = None, bias: Bias | None = None):
         trained = model.model if isinstance(model, Tagger) else model
-        if not isinstance(trained, Trained):
+        if not all(hasattr(trained, part) for part in _PARTS):
             raise OptionError(f"model: found {shown(model)}, expected a Model; crfkit.load opens a file and returns a Tagger or a Parser")
         self.model: Any = trained
         rest = getattr(trained, "rest", None)

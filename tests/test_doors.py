@@ -15,6 +15,7 @@ from crfkit.errors import DataError
 from crfkit.features.builder import TableBuilder
 from crfkit.features.indexing import IndexBuilder
 from crfkit.features.strings import StringTable
+from crfkit.foreign.chunks import state_lines
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.options import Run
@@ -259,3 +260,18 @@ def test_attributes_that_do_not_occur():
             data.widen(n_u, n_b)
     with pytest.raises(AttributeError):
         data.n_u = 1
+
+
+@pytest.mark.parametrize(("ptr", "label", "begin", "end"), [
+    ([0, 1, 2], [0, 1], -1, 1), ([0, 1, 2], [0, 1], 1, 0), ([0, 1, 2], [0, 1], 0, 3), ([0, 1], [0, 1], 0, 2), ([0, 1, 3], [0, 1], 0, 2),
+    ([0, 2, 1], [0, 1], 0, 2), ([-1, 1, 2], [0, 1], 0, 2), ([0, 1, 2], [0], 0, 2), ([0, 1, 2], [0, 2], 0, 2),
+])  # fmt: skip
+def test_lines_of_features_that_do_not_exist(ptr, label, begin, end):
+    names = StringTable()
+    for name in (b"a", b"b"):
+        names.intern_bytes(name)
+    weights = array.array("d", [0.5, -1])
+    lines = partial(state_lines, names, weight=weights, labels=[b"A", b"B"])
+    assert lines(array.array("q", [0, 1, 2]), array.array("H", [0, 1]), begin=0, end=2) == "  (0) a --> A: 0.500000\n  (0) b --> B: -1.000000\n"
+    with pytest.raises(IndexError):
+        lines(array.array("q", ptr), array.array("H", label), begin=begin, end=end)

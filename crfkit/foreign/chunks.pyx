@@ -17,6 +17,7 @@ from crfkit.memory cimport memchr, memcpy
 from crfkit.features.strings cimport StringTable
 from crfkit.features.hashing cimport string_hash as name_hash, strings_get
 from crfkit.loops.atomic cimport crfkit_prefetch
+from crfkit.text.writing cimport OutC, Output, out_bytes, out_char, out_decimal
 from .little cimport number, put
 
 from crfkit.errors import ModelFileError
@@ -246,3 +247,29 @@ def write_strings(StringTable strings not None):
         put(slot, hash_of[i])
         memcpy(slot + 4, file + by_id + 4 * i, 4)
     return whole
+
+
+def state_lines(StringTable names not None, const int64_t[::1] ptr not None, const uint16_t[::1] label not None, const double[::1] weight not None,
+                list labels not None, int64_t begin, int64_t end):
+    """The features of attributes from `begin` to `end`, as CRFsuite's dump has them: a line for each. `labels` are bytes."""
+    cdef Output text = Output()
+    cdef OutC* out = &text.c
+    cdef const char* name
+    cdef bytes of_label
+    cdef int64_t i, k, n
+    if not 0 <= begin <= end <= names.c.n or end >= ptr.shape[0] or label.shape[0] != weight.shape[0]:
+        raise IndexError(f"attributes {begin} to {end} of {names.c.n}")
+    for i in range(begin, end):
+        n = strings_get(&names.c, <int32_t>i, &name)
+        if not 0 <= ptr[i] <= ptr[i + 1] <= label.shape[0]:
+            raise IndexError(f"features {ptr[i]} to {ptr[i + 1]} of {label.shape[0]}")
+        for k in range(ptr[i], ptr[i + 1]):
+            out_bytes(out, b"  (0) ", 6)
+            out_bytes(out, name, n)
+            out_bytes(out, b" --> ", 5)
+            of_label = labels[label[k]]
+            out_bytes(out, of_label, len(of_label))
+            out_bytes(out, b": ", 2)
+            out_decimal(out, weight[k])
+            out_char(out, b"\n")
+    return text.c.data[:text.c.n].decode("utf-8", "surrogateescape")

@@ -30,6 +30,7 @@ _HEADER = struct.Struct("<4sI4s4I5I")
 _CHUNK = struct.Struct("<4sII")
 _VERSION = 100
 _MANY = 30_000  # attributes: from here on their names are read on one thread, their weights on another
+_AT_ONCE = 8  # attributes whose features are printed together
 _FIELDS = ("size", "type", "version", "num_features", "num_labels", "num_attrs")
 _OFFSETS = ("off_features", "off_labels", "off_attrs", "off_labelrefs", "off_attrrefs")
 
@@ -72,7 +73,10 @@ def _header(data: memoryview) -> dict[str, int]:
 
 
 def dump(data: memoryview) -> Iterator[str]:
+    from .chunks import state_lines
+
     parts, header = read(data), _header(data)
+    rows = parts.unigrams
     yield "FILEHEADER = {\n  magic: lCRF\n"
     yield f"  size: {header['size']}\n  type: FOMC\n"
     for name in _FIELDS[2:]:
@@ -83,16 +87,15 @@ def dump(data: memoryview) -> Iterator[str]:
     for number, label in enumerate(parts.labels):
         yield f"  {number:5d}: {label}\n"
     yield "}\n\nATTRIBUTES = {\n"
-    names = [as_text(name) for name in parts.unigrams.names]
-    for number, name in enumerate(names):
-        yield f"  {number:5d}: {name}\n"
+    for number, name in enumerate(rows.names):
+        yield f"  {number:5d}: {as_text(name)}\n"
     yield "}\n\nTRANSITIONS = {\n"
     for before, after, weight in parts.pair_weights():
         yield f"  (1) {parts.labels[before]} --> {parts.labels[after]}: {weight:f}\n"
     yield "}\n\nSTATE_FEATURES = {\n"
-    for number, name in enumerate(names):
-        for _, after, weight in parts.unigrams.features(number):
-            yield f"  (0) {name} --> {parts.labels[after]}: {weight:f}\n"
+    labels = [as_bytes(label) for label in parts.labels]
+    for begin in range(0, len(rows.names), _AT_ONCE):
+        yield state_lines(rows.names, rows.ptr, rows.label, rows.weight, labels, begin, min(begin + _AT_ONCE, len(rows.names)))
     yield "}\n\n"
 
 

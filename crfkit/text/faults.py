@@ -153,7 +153,7 @@ def ordered(found: Set[Any]) -> list[Any]:
     """A set as a list, in the same order in every run. Sets within it have none: `<` asks whether one contains the other."""
     try:
         items = sorted(found)
-        if not isinstance(next(iter(items), None), Set):
+        if not items or isinstance(items[0], str) or not isinstance(items[0], Set):  # the class in collections.abc takes longer to ask
             return items
     except TypeError:
         pass

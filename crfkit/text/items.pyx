@@ -173,6 +173,8 @@ cdef bytes label_of(label, const PlaceC* place, bint free):
 
 cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
     cdef Py_ssize_t k = 0
+    if PyAnySet_CheckExact(item):
+        item = ordered(item)
     if PyDict_CheckExact(item):
         for name, value in (<dict>item).items():
             add_named(rows, None, name, value, place, 0)

@@ -157,10 +157,8 @@ class Tagger:
         with scratch:
             if len(labels) != scratch.length:
                 raise ValueError(f"The numbers of items and labels differ: |x| = {scratch.length}, |y| = {len(labels)}")
-            try:  # at once, as labels nearly always are those of the model, as str
-                numbers = list(map(self._numbers.__getitem__, labels))
-            except (KeyError, TypeError):
-                numbers = [self._number(label) for label in labels]
+            known = self._numbers
+            numbers = [known[label] if type(label) is str and label in known else self._number(label) for label in labels]
             return scratch.score_of(numbers), scratch.log_z()
 
     def marginal(self, y: str | bytes, pos: int) -> float:
