@@ -7,17 +7,25 @@ anything is copied. So neither an error nor Ctrl-C leaves half a sequence, or a 
 from cpython cimport array
 from libc.stdint cimport INT32_MAX, int32_t, int64_t
 
-from crfkit.memory cimport memchr
+from crfkit.memory cimport arena_zeros, memchr
 from .items cimport PlaceC, fill_rows, label_of, plain_text
 from .rows cimport Rows
 from .table cimport FORM_CRFSUITE, RowsC, TextC, rows_attr, rows_label
-from .scanning cimport copy_bytes
+from .scanning cimport copy_bytes, same_bytes, string_hash
 
 import array
 import threading
 
 from crfkit.errors import DataError
 from crfkit.values import shown
+
+
+cdef enum:
+    SEEN = 1 << 16          # texts that are remembered
+
+
+cdef struct PlacedC:        # a text in the arena
+    int64_t start, n
 
 
 cdef class Groups:
@@ -28,9 +36,11 @@ cdef class Groups:
                                         # in a handler of a signal, or as garbage is collected
     cdef public array.array groups
     cdef Rows spare                     # rows into which a sequence is read, reused
+    cdef PlacedC* seen                  # [SEEN] by hash, the last text in the arena; attributes of the same name share its bytes
 
     def __cinit__(self):
         self.rows, self.groups, self.lock = Rows("crfsuite"), array.array("i"), threading.RLock()
+        self.seen = <PlacedC*>arena_zeros(self.rows, SEEN, sizeof(PlacedC))
 
     def add(self, sentence, labels, int group):
         """Append a list of items and their labels."""
@@ -54,7 +64,7 @@ cdef class Groups:
             array.resize_smart(self.groups, n + 1)
             self.groups.data.as_ints[n] = group
             try:
-                copy_sequence(self.rows, source, s, labels)
+                copy_sequence(self.rows, source, s, labels, self.seen)
             except MemoryError:
                 array.resize_smart(self.groups, n)
                 raise
@@ -62,7 +72,7 @@ cdef class Groups:
 
 def append_sequence(Rows rows not None, Rows source not None, int64_t s, labels=None):
     """Append a copy of sequence s of other rows, with these labels, a str or bytes for each token; None: with its own."""
-    copy_sequence(rows, source, s, checked(rows, source, s, labels))
+    copy_sequence(rows, source, s, checked(rows, source, s, labels), NULL)
 
 
 cdef list checked(Rows rows, Rows source, int64_t s, labels):
@@ -97,7 +107,21 @@ cdef list checked(Rows rows, Rows source, int64_t s, labels):
     return taken
 
 
-cdef int copy_sequence(Rows rows, Rows source, int64_t s, list labels) except -1:
+cdef inline int64_t placed(char* arena, int64_t* end, const char* text, int64_t n, PlacedC* seen) noexcept:
+    """Where a text is in the arena. It is appended, unless it is remembered."""
+    cdef int64_t start = end[0]
+    cdef PlacedC* last
+    if seen != NULL:
+        last = &seen[string_hash(text, n) % SEEN]
+        if last.n == n and same_bytes(arena + last.start, text, n):
+            return last.start
+        last.start, last.n = start, n
+    copy_bytes(arena + start, text, n)
+    end[0] += n
+    return start
+
+
+cdef int copy_sequence(Rows rows, Rows source, int64_t s, list labels, PlacedC* seen) except -1:
     """Append the sequence. All memory is allocated first: MemoryError leaves the rows as they were."""
     cdef const RowsC* c = &source.c
     cdef int64_t first = c.seq_ptr[s], last = c.seq_ptr[s + 1], t, a, b = rows.c.n_attr, end = rows.n_arena, extra = 0
@@ -120,15 +144,13 @@ cdef int copy_sequence(Rows rows, Rows source, int64_t s, list labels) except -1
     rows.lead = end
     for t in range(first, last):
         label = label_at(c, t, labels, t - first)
-        rows.c.line_start[rows.c.n_tok] = rows.c.cell_start[rows.c.n_tok] = end
+        rows.c.line_start[rows.c.n_tok] = end
+        rows.c.cell_start[rows.c.n_tok] = placed(rows.c.arena, &end, label.s, label.n, seen)
         rows.c.cell_len[rows.c.n_tok] = <int32_t>label.n
-        copy_bytes(rows.c.arena + end, label.s, label.n)
-        end += label.n
         for a in range(c.attr_ptr[t], c.attr_ptr[t + 1]):
             text = rows_attr(c, a, &n)
-            copy_bytes(rows.c.arena + end, text, n)
-            rows.c.attr_start[b], rows.c.attr_len[b], rows.c.attr_value[b] = end, n, c.attr_value[a]
-            end += n
+            rows.c.attr_start[b] = placed(rows.c.arena, &end, text, n, seen)
+            rows.c.attr_len[b], rows.c.attr_value[b] = n, c.attr_value[a]
             b += 1
         rows.c.line_end[rows.c.n_tok] = end
         rows.c.n_tok += 1

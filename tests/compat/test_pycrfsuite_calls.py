@@ -365,6 +365,22 @@ except MemoryError:
     assert found.strip() == "[0, 0] [2, 1] [[[b'A'], [b'B']], [[b'C']]] [[[(b'a', 1.0)], [(b'b', 1.0)]], [[(b'c', 1.0)]]]"
 
 
+@plain_build
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the memory in use is read from /proc")
+def test_names_that_come_again_take_no_memory():
+    program = """
+import resource
+from crfkit.compat.pycrfsuite import Trainer
+trainer, name = Trainer(verbose=False), "x" * 1_000_000
+taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + 50_000_000, resource.RLIM_INFINITY))
+for _ in range(150):
+    trainer.append([[name, "y"], [name]], ["A", "B"])
+print(len(trainer.sequences.groups))
+"""
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout == "150\n"
+
+
 @pytest.mark.parametrize("value, found", [(8e-46, "A"), (6e-46, "B")])
 def test_values_are_in_single_precision(value, found, tmp_path):
     """The page names the value from which on one counts as 0; then the first of all labels is as good as any."""

@@ -70,15 +70,20 @@ def test_sentences_in_several_blocks_are_numbered_through():
 
 @given(st.lists(st.lists(items, max_size=3), max_size=4), st.data())
 def test_sequences_are_copied_with_their_labels_or_new_ones(sentences, data):
-    source, copy = Rows("crfsuite"), Rows("crfsuite")
+    source, copy, groups = Rows("crfsuite"), Rows("crfsuite"), Groups()
     fill_rows(source, [[(item, "XY"[k % 2]) for k, item in enumerate(sentence)] for sentence in sentences], labelled=True)
     order = data.draw(st.lists(st.sampled_from(range(len(sentences))), max_size=5)) if sentences else []
     relabelled = data.draw(st.booleans())
     for place in order:
-        append_sequence(copy, source, place, ["Z"] * len(sentences[place]) if relabelled else None)
+        new = ["Z"] * len(sentences[place]) if relabelled else None
+        append_sequence(copy, source, place, new)
+        groups.append(source, place, new, 3)
     assert copy.attributes() == [source.attributes()[place] for place in order]
     labels = source.sentences()
     assert copy.sentences() == [[[b"Z"]] * len(labels[place]) if relabelled else labels[place] for place in order]
+    assert groups.rows.attributes() == [sequence for sequence in copy.attributes() if sequence]
+    assert groups.rows.sentences() == [sequence for sequence in copy.sentences() if sequence]
+    assert list(groups.groups) == [3] * len(groups.rows)
 
 
 def test_there_must_be_rows():
