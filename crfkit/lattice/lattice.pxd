@@ -21,6 +21,7 @@ cdef Recursions recursions_of(str name) except *
 cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=*) noexcept nogil
 
 cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale) noexcept nogil
+cdef void lattice_load_for(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale, const SentenceC* sent) noexcept nogil
 cdef void lattice_load_scores(LatticeC* lat, const LayoutC* layout, const weight_t* w) noexcept nogil
 cdef void find_row_tops(LatticeC* lat) noexcept nogil
 cdef void lattice_follow(LatticeC* lat, const LayoutC* layout, const weight_t* w, int64_t cell) noexcept nogil

@@ -85,6 +85,12 @@ cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weigh
         K.exp_tau(lat)
 
 
+cdef void lattice_load_for(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale, const SentenceC* sent) noexcept nogil:
+    """The same for one sequence: a token alone has no step, and with many labels loading takes far longer than all else that is done for it."""
+    if sent.T > 1:
+        lattice_load_weights(lat, layout, w, scale)
+
+
 cdef void lattice_load_scores(LatticeC* lat, const LayoutC* layout, const weight_t* w) noexcept nogil:
     """Load the shared edge scores, for searches of best paths only; `lattice_follow` keeps them up to date."""
     if lat.counted:

@@ -31,7 +31,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fmax, fmin
 from crfkit.loops.atomic cimport crfkit_prefetch_bytes
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_expect, lattice_load_weights, lattice_path_score
+from crfkit.lattice.lattice cimport lattice_expect, lattice_load_for, lattice_path_score
 from crfkit.weights.layout cimport Layout
 from crfkit.weights.cells cimport feature_cell, rich_features
 from crfkit.memory cimport Arena, arena_reserve, arena_zeros, data_zeros, memcpy
@@ -192,8 +192,7 @@ cdef class DualAscent(OnlineTrainer):
             self.wrong[s] = <int32_t>wrong_labels(lat, sent, self.path)
         lattice_expect(lat)
         self.told[s] = <float>(sent.weight * (lat.logz - lattice_path_score(lat, sent.label)))
-        K.add_pairs(lat, 1.0)
-        K.finish_pairs(lat)
+        sum_pairs(lat)
         if self.entropy != NULL:
             entropy = lat.logz - K.expected_score(&self.layout.c, sent, lat, self.w, &dual)
         way = K.dual_way(sent, lat, &dual)
@@ -261,8 +260,7 @@ cdef int observe(DualAscent ascent, const SentenceC* sent, double part, double* 
         double* way = <double*>ascent.way.data
     lattice_expect(lat)
     ascent.told[s] -= <float>(sent.weight * (lat.logz - lattice_path_score(lat, sent.label)))
-    K.add_pairs(lat, 1.0)
-    K.finish_pairs(lat)
+    sum_pairs(lat)
     K.dual_way(sent, lat, &dual)
     squared[0] = 0
     for k in range(<int64_t>sent.T * lat.P):
@@ -271,8 +269,15 @@ cdef int observe(DualAscent ascent, const SentenceC* sent, double part, double* 
     K.update_dual(&ascent.layout.c, sent, lat, &dual, part, -sent.weight * part / ascent.l2, ascent.w)
 
 
+cdef void sum_pairs(LatticeC* lat) noexcept nogil:
+    """Sum up the marginals of pairs of labels. A token alone has none."""
+    if lat.T > 1:
+        K.add_pairs(lat, 1.0)
+        K.finish_pairs(lat)
+
+
 cdef void score(DualAscent ascent, const SentenceC* sent) noexcept nogil:
-    lattice_load_weights(&ascent.lattice.c, &ascent.layout.c, ascent.w, 1.0)
+    lattice_load_for(&ascent.lattice.c, &ascent.layout.c, ascent.w, 1.0, sent)
     K.score(&ascent.layout.c, ascent.w, 1.0, sent, &ascent.lattice.c)
 
 

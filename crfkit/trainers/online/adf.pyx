@@ -27,7 +27,7 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fabs
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_load_weights
+from crfkit.lattice.lattice cimport lattice_load_for
 from crfkit.weights.cells cimport multiply_row, pairs_row
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros, memset, vector
@@ -280,7 +280,7 @@ cdef class Adf(CalibratedTrainer):
         self.window = <int32_t>(self.steps // self.q)
         self.sample += 1
         self.load_values(sent, False, &valued)
-        lattice_load_weights(lat, c, self.w, self.scale_of(pairs_row(c)))
+        lattice_load_for(lat, c, self.w, self.scale_of(pairs_row(c)), sent)
         loss[0] += self.expect(self.w, 1.0, &valued)
         self.load_values(sent, True, &valued)
         gain = self.gain_of(pairs_row(c)) if c.has_tau and sent.T > 1 else 0    # plain label pairs have no value that could hold it

@@ -200,7 +200,7 @@ cdef void move(CalibratedTrainer trainer, const SentenceC* sent, double gain, do
     """Add gain * (given - expected features), from the marginals in the lattice."""
     cdef LatticeC* lat = &trainer.lattice.c
     K.update_expected(&trainer.layout.c, sent, lat, gain, trainer.out)
-    if of_pairs != 0 and trainer.layout.c.has_tau:
+    if of_pairs != 0 and trainer.layout.c.has_tau and sent.T > 1:
         K.add_pairs(lat, 1.0)
         K.update_pairs(&trainer.layout.c, sent, lat, of_pairs, trainer.out)
 

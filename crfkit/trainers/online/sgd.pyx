@@ -24,7 +24,7 @@ shrink alike, so all of them are kept in units of s.
 from libc.stdint cimport int64_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.lattice.lattice cimport lattice_load_weights
+from crfkit.lattice.lattice cimport lattice_load_for
 from crfkit.loops.kernels cimport K
 from crfkit.loops.numbers cimport fabs, isfinite
 from crfkit.loops.structs cimport LayoutC, SentenceC, weight_t
@@ -203,7 +203,7 @@ cdef class Sgd(ScaledTrainer):
         cdef double gain
         if self.l1 > 0:
             self.clip_used(sent)
-        lattice_load_weights(&self.lattice.c, &self.layout.c, self.w, self.scale)
+        lattice_load_for(&self.lattice.c, &self.layout.c, self.w, self.scale, sent)
         loss[0] += self.expect(self.w, self.scale, self.valued(sent, False, &own))
         gain = self.gain(sent.weight)
         return self.learn(self.valued(sent, True, &own), gain, gain, loss)
