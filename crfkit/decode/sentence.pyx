@@ -287,8 +287,11 @@ cdef class OneSentence(Scratch):
     cdef int expect_once(self) except -1:
         """Run forward-backward, unless that has been done. An empty sentence has one labelling, whose score is 0."""
         if not self.expected:
-            with nogil:
+            if self.is_short(self.lattice.c.T):
                 self.expect(self.source, self.taken)
+            else:
+                with nogil:
+                    self.expect(self.source, self.taken)
             self.expected = True
 
     cpdef double marginal(self, int64_t t, int64_t j) except? -1:

@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.memory cimport memcpy
 from .rows cimport Rows
 from .scanning cimport copy_bytes
-from .table cimport FORM_CRFSUITE, rows_attr
+from .table cimport rows_attr
 
 
 cdef class Packed:

@@ -1,18 +1,12 @@
 """Sequences of one item with real values are logistic regression: against its optimum, found by Newton's method."""
 
-from array import array
-
 import numpy as np
 import pytest
-from trainers.samples import ROOT, options_of, trainer_of
+from trainers.samples import options_of
 
 from crfkit.data.dataset import Dataset
-from crfkit.learning.corpus import read_corpus
-from crfkit.learning.reader import Reader
-from crfkit.options import Run
 from crfkit.trainers import trainer_class
 from crfkit.weights.layout import Layout
-from crfkit.weights.precision import doubles
 
 ITEMS, ATTRIBUTES, CLASSES, L2 = 400, 6, 3, 2.0
 
@@ -82,20 +76,3 @@ def test_weights_are_those_of_logistic_regression(name, passes, chosen, near):
     assert found == pytest.approx(best, abs=near * np.abs(best).max())
     start, reached, least = (objective(w, x, y)[0] for w in (0 * best, found, best))
     assert reached - least < near**2 * 10 * (start - least) + 1e-6 * least
-
-
-@pytest.mark.parametrize(("algorithm", "chosen"), [("sgd", {"rate": 0.1}), ("sgd", {"rate": 0.1, "l1": 0.1}), ("adf", {"rate": 0.05})])
-def test_weights_of_pairs_mean_nothing_to_a_token_alone(algorithm, chosen):
-    """To the bit, however far apart they are: they are not even loaded."""
-    corpus = read_corpus(Reader(ROOT / "data/reals.train.txt", None, Run(format="crfsuite", features="all")))
-    n, found = corpus.layout.n_cells, []
-    pairs = [round(cell) - 1 for cell in doubles(corpus.layout, array("f", range(1, n + 1)))[1]]
-    for size in (0, 400):
-        initial = array("f", bytes(4 * n))
-        for number, cell in enumerate(pairs):
-            initial[cell] = size * (-1) ** number
-        trainer = trainer_of(algorithm, corpus, initial, **chosen)
-        trainer.run_pass()
-        trainer.run_pass()
-        found.append(doubles(corpus.layout, trainer.weights())[0])
-    assert found[0] == found[1] and any(found[0]) and len(set(pairs)) == 9
