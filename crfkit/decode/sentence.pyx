@@ -121,6 +121,18 @@ cdef class OneSentence(Scratch):
         finally:
             self.let_go()
 
+    def log_probability_of(self, list labels):
+        """The logarithm of the probability of these labels (numbers); None, too, if one does not exist (-1), or if there are more or fewer than
+        tokens, or none."""
+        if not self.hold_at_once():
+            return None
+        try:
+            if not labels or len(labels) != self.lattice.c.T or -1 in labels:
+                return None
+            return self.score_of(labels) - self.log_z()
+        finally:
+            self.let_go()
+
     cpdef read(self, sentence):
         """Score a sentence given as a list of rows or of items, or a packed one."""
         cdef Rows rows = self.own
@@ -258,7 +270,7 @@ cdef class OneSentence(Scratch):
             rivals.search(self, <uint16_t*>self.labels.data, top)
         return [rivals.token(t) for t in range(self.lattice.c.T)]
 
-    def score_of(self, labels):
+    cpdef double score_of(self, labels) except? -1:
         """The score of the labels (numbers) of the sentence."""
         cdef int64_t t
         cdef uint16_t* path
@@ -279,7 +291,7 @@ cdef class OneSentence(Scratch):
             return self.history.path_score(path)
         return lattice_path_score(&self.lattice.c, path)
 
-    def log_z(self):
+    cpdef double log_z(self) except? -1:
         """The logarithm of the sum over all paths of the sentence; like scores, without `level`."""
         self.expect_once()
         return self.lattice.c.logz

@@ -142,6 +142,11 @@ class Tagger:
 
     def probability(self, yseq: Iterable[str | bytes]) -> float:
         """The probability of these labels for the current sequence; 0 if it is empty or not set."""
+        known = self._numbers
+        if self._probable and type(yseq) is list and self._scratch is not None:  # the common case, in the fewest steps
+            found = self._scratch.log_probability_of([known.get(label, -1) if type(label) is str else -1 for label in yseq])
+            if found is not None:
+                return math.exp(found)
         scratch = self._having_probabilities("probability")
         if not scratch.length:
             return 0.0
@@ -157,9 +162,7 @@ class Tagger:
         with scratch:
             if len(labels) != scratch.length:
                 raise ValueError(f"The numbers of items and labels differ: |x| = {scratch.length}, |y| = {len(labels)}")
-            known = self._numbers
-            numbers = [known[label] if type(label) is str and label in known else self._number(label) for label in labels]
-            return scratch.score_of(numbers), scratch.log_z()
+            return scratch.score_of([self._number(label) for label in labels]), scratch.log_z()
 
     def marginal(self, y: str | bytes, pos: int) -> float:
         """The marginal probability of a label at a position of the current sequence; 0 if it is empty or not set. The first call computes
