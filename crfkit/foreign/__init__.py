@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from crfkit import model, modelfile
-from crfkit.errors import OptionError, UnsupportedError
+from crfkit.errors import ModelFileError, OptionError, UnsupportedError
 from crfkit.header import check_columns
 from crfkit.modelbytes import Held, held, named_in_faults
 from crfkit.replacing import replacing
@@ -145,16 +145,20 @@ def dump(path_or_bytes: Any) -> Iterator[str] | None:
     return None if foreign is None else foreign.lines()
 
 
-def model_bytes(of: Parts, to: str) -> bytes:
-    """The bytes of a model file in the format `to`, one of FORMATS."""
-    from .parts import model_of
+def model_bytes(of: Parts, to: str, name: str = "model") -> bytes:
+    """The bytes of a model file in the format `to`, one of FORMATS. `name`: of what the parts were read from."""
+    from .parts import is_finite, model_of
 
     if not isinstance(to, str) or to not in FORMATS:
         raise OptionError(f"to: expected one of {', '.join(FORMATS)}, found {exactly(to)}")
     if to not in (CRFKIT, "crfsuite"):
         check_columns(of.labels)
         _check_lines(of)
-    return model_of(of).to_bytes() if to == CRFKIT else _format(to).write(of)
+    if to == CRFKIT:
+        return model_of(of, name).to_bytes()
+    if not is_finite(of):
+        raise ModelFileError(f"{name}: a weight is not a finite number")
+    return _format(to).write(of)
 
 
 def _check_lines(of: Parts) -> None:
@@ -198,7 +202,7 @@ def convert(
 
         parts = parts_of(changed) if changed else read(own)  # its errors name the file themselves
         try:
-            data = model_bytes(_with_template(parts, template), to)
+            data = model_bytes(_with_template(parts, template), to, own.name)
         except UnsupportedError as error:
             raise UnsupportedError(f"{own.name}: {error.message}") from None
     if weights is not None:

@@ -14,12 +14,12 @@ import math
 import struct
 from collections.abc import Iterator
 
-from crfkit.errors import ModelFileError
+from crfkit.errors import ModelFileError, UnsupportedError
 from crfkit.values import as_bytes
 
 from .crfpp_parts import assembled, columns_in_use, taken_apart
 from .crfpp_text import text_lines
-from .parts import Parts, Places
+from .parts import BEYOND, Parts, Places
 
 START = struct.pack("<I", 100)  # the version
 
@@ -64,6 +64,8 @@ def dump(data: memoryview) -> Iterator[str]:
 
 
 def write(parts: Parts) -> bytes:
+    import numpy
+
     from .darts import write_names
 
     parts, lines, features, weights = taken_apart(parts)
@@ -71,7 +73,11 @@ def write(parts: Parts) -> bytes:
     template = b"".join(line + b"\0" for line in lines)
     template += bytes(-(len(labels) + len(template)) % 4)
     names = write_names(features)
+    with numpy.errstate(over="ignore"):
+        singles = weights.astype("<f4")
+    if not numpy.isfinite(singles).all():
+        raise UnsupportedError(f"a weight is {BEYOND}, in which CRF++'s binary models are")
     kind, cost = parts.options.get("type", 0), parts.options.get("cost_factor", 1.0)
     header = _HEADER.pack(START, kind, cost, len(weights), columns_in_use(parts), len(names))
-    blocks = [_LENGTH.pack(len(labels)), labels, _LENGTH.pack(len(template)), template, names, weights.astype("<f4").tobytes()]
+    blocks = [_LENGTH.pack(len(labels)), labels, _LENGTH.pack(len(template)), template, names, singles.tobytes()]
     return header + b"".join(blocks)

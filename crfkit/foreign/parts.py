@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from crfkit.template.parsing import Template
 
 
+BEYOND = "beyond 3.4e38, the most that single precision holds"  # what is said of a weight
 Features = list[tuple[int, int, float]]  # of one attribute: (label before, or 0, label, weight)
 
 
@@ -193,11 +194,15 @@ def model_of(parts: Parts, name: str = "model", exact: bool = False) -> Model:
     if template is not None:
         header.update(by_string=template.by_string, dialect=template.dialect)
     if not all_finite(weights):
-        finite = all(map(isfinite, chain(u.weight, parts.pairs or (), b.weight)))
-        raise ModelFileError(f"{name}: a weight is " + ("beyond 3.4e38, the most that single precision holds" if finite else "not a finite number"))
+        raise ModelFileError(f"{name}: a weight is " + (BEYOND if is_finite(parts) else "not a finite number"))
     model = assembled(layout, weights, pack(builder, *kept), header, name)
     model.rest = rest
     return model
+
+
+def is_finite(parts: Parts) -> bool:
+    """Whether no weight is infinite or not a number."""
+    return all(map(isfinite, chain(parts.unigrams.weight, parts.pairs or (), parts.bigrams.weight)))
 
 
 def _only_cells(template: Template) -> bool:
