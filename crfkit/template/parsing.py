@@ -26,6 +26,7 @@ from crfkit.values import as_text, named, plural, shown
 from .macros import PLACE, Line, Macro
 from .regex_syntax import compile_pattern
 
+FARTHEST = 999  # rows from the token. What a macro finds at each place before and after a sentence is kept: it takes memory for each
 _FIELDS = {"r": "row", "c": "column", "R": "row2", "C": "column2", "l": "length", "p": "pattern"}
 
 
@@ -377,6 +378,8 @@ class _LineParser:
             number = int(argument)
             if code in "cC" and number < 0:
                 raise self.error(f"'{text}' has a negative column; columns count from 0")
+            if code in "rR" and abs(number) > FARTHEST:
+                raise self.error(f"'{text}' is too far away: macros look at most {FARTHEST} rows back or ahead")
             return name, number
         if code in "cC" and re.fullmatch(_NAME, argument):
             return f"{name}_name", argument

@@ -153,6 +153,8 @@ def test_the_first_line_with_history_is_found():
         ("U:%x[0,]", "t:1: '' in '%x[0,]' is not a column number or name"),
         ("B\nU:%x[999999999999,0]", "t:2: '999999999999' in '%x[999999999999,0]' is out of range: expected at most six digits"),
         ("U:%x[0,-1000000]", "t:1: '-1000000' in '%x[0,-1000000]' is out of range: expected at most six digits"),
+        ("U:%x[1000,0]", "t:1: '%x[1000,0]' is too far away: macros look at most 999 rows back or ahead"),
+        ("U:%=[0,0,-999999,0]", "t:1: '%=[0,0,-999999,0]' is too far away"),
         ("U:%x[a,0]", "'a' in '%x[a,0]' is not a number"),
         ("U:%x[0.5,0]", "'0.5' in"),
         ("U:%x[- 1,0]", "'- 1' in"),
