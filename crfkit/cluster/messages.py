@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import array
 import json
+import mmap
 import struct
 from collections.abc import Callable
 from typing import Any
@@ -61,7 +62,7 @@ def size_of(head: bytes) -> int:
     return text + arrays
 
 
-def decode(head: bytes, body: bytearray | bytes | memoryview) -> Any:
+def decode(head: bytes, body: bytes | bytearray | memoryview | mmap.mmap) -> Any:
     """The values of a message; its arrays are views of `body`."""
     expected = size_of(head)
     _, length, arrays, checksum = HEAD.unpack(head)
@@ -98,16 +99,17 @@ def receive(read: Callable[[memoryview], int]) -> Any:
     head = bytearray(HEAD.size)
     if not _fill(read, head):
         return None
-    try:
-        body = bytearray(size_of(bytes(head)))
-    except (MemoryError, OverflowError):
+    size = size_of(bytes(head))
+    try:  # the system's pages are taken as they are filled, whatever size a damaged message says it has
+        body: Any = mmap.mmap(-1, size, access=mmap.ACCESS_COPY) if size else b""
+    except (OSError, ValueError, OverflowError):
         raise MessageError("a message is larger than memory") from None
-    if body and not _fill(read, body):
+    if size and not _fill(read, body):
         raise MessageError("a message ends too early")
     return decode(bytes(head), body)
 
 
-def _fill(read: Callable[[memoryview], int], buffer: bytearray) -> bool:
+def _fill(read: Callable[[memoryview], int], buffer: bytearray | mmap.mmap) -> bool:
     at, view = 0, memoryview(buffer)
     while at < len(buffer):
         n = read(view[at:])

@@ -2,6 +2,9 @@
 
 import array
 import math
+import os
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given, settings
@@ -81,6 +84,24 @@ def test_nonsense_is_refused(data):
             receive(stream(data))
     with pytest.raises(MessageError):
         decode(data[: HEAD.size], data[HEAD.size :])  # as what dask brings
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the peak of memory is read from /proc")
+def test_no_memory_is_taken_for_bytes_that_never_come():
+    """The length of a message is not covered by its checksum."""
+    code = """
+import io
+from crfkit.cluster.messages import HEAD, MAGIC, MessageError, receive
+for size in (1 << 30, 1 << 46):
+    try:
+        receive(io.BytesIO(HEAD.pack(MAGIC, 16, size, 0) + bytes(100)).readinto)
+    except MessageError as error:
+        print(error)
+print(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
+"""
+    *said, peak = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+    assert said[0] == "a message ends too early" and said[1] in (said[0], "a message is larger than memory")
+    assert int(peak) < 200 << 10
 
 
 @pytest.mark.parametrize("place", [["i", 0, 8], ["i", 16, 4], ["x", 0, 4], ["i", 0, 3], ["i", -16, 4], ["i", 1, 4], [], 7, ["i", "0", 4]])

@@ -98,7 +98,7 @@ def test_threads_hold_no_message_while_they_wait():
             _, found = worker.events.get()
             body = found.obj
             del found
-            body.clear()  # BufferError if somebody has it
+            body.close()  # BufferError if somebody has it
             return 0
         n = min(len(room), len(sent))
         room[:n] = sent[:n]
