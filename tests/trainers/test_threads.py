@@ -3,6 +3,7 @@
 These hold in every run. How good the models are differs from run to run: benchmarks/bench_threads.py looks at that.
 """
 
+import array
 import gc
 import weakref
 
@@ -25,11 +26,13 @@ def test_these_trainers_work_without_locks():
     assert [name for name in options.TRAINERS if trainer_class(name).lock_free] == LOCK_FREE
 
 
-@pytest.mark.parametrize("name", LOCK_FREE)
 @pytest.mark.parametrize("threads", [2, 3])
-def test_numbers_are_finite_and_all_steps_are_made(name, threads):
+@pytest.mark.parametrize(
+    ("name", "own"), [*((name, {"l2": 1.0}) for name in LOCK_FREE), pytest.param("adf", {"l2": 1500.0, "window": 300}, id="adf-weights-halve-at-each-step")]
+)  # fmt: skip
+def test_numbers_are_finite_and_all_steps_are_made(name, own, threads):
     corpus = read("chunking", sentences=300)
-    trainer = trainer_of(name, corpus, threads=threads, l2=1.0, rate=0.1)
+    trainer = trainer_of(name, corpus, threads=threads, rate=0.1, **own)
     assert trainer.threads == threads
     for k in range(10):
         trainer.run_pass()
@@ -74,6 +77,17 @@ def test_schedules_are_exact(name, own, l2):
             found[-1] |= {("rate", row): rate for row, rate in enumerate(trainer.rates())}
     assert found[1] == pytest.approx(found[0], rel=1e-5, abs=1e-30)
     assert max(found[0].values()) < 1
+
+
+@pytest.mark.parametrize("name", LOCK_FREE)
+def test_every_thread_scores_with_the_weights_that_are_there(name):
+    """Those of label pairs, too, which a trainer with one thread keeps. At so low a rate weights change in between only."""
+    corpus, low = read("chunking", sentences=300), {"rate": 1e-30, "l2": 0.0}
+    trainer = trainer_of(name, corpus, threads=2, **low)
+    trainer.run_pass()
+    cells = array.array("f", [0.5 - k % 7 / 8 for k in range(corpus.layout.n_cells)])
+    trainer.restore({**trainer.state(), "weights": cells})
+    assert trainer.run_pass()["loss"] == pytest.approx(trainer_of(name, corpus, cells, **low).run_pass()["loss"], rel=1e-9)
 
 
 def test_one_thread_unless_asked():
