@@ -13,6 +13,7 @@ from workers import TEMPLATE, LocalWorkers, corpus, items, on_one_machine, use_l
 
 import crfkit
 from crfkit import errors
+from crfkit.cluster import serving
 from crfkit.learning.shards import batch
 from crfkit.learning.shards.service import READ, Service
 from crfkit.template.parsing import Template
@@ -170,6 +171,37 @@ def test_one_that_has_forgotten_everything_begins_anew(tmp_path, monkeypatch):
     many, workers = with_workers(monkeypatch, train, TEMPLATE, "lbfgs", 2, answers("evaluate", {3: FORGOTTEN, 6: FORGOTTEN}), max_iter=6)
     assert many == one
     assert workers.started == 2
+
+
+class Restarted(LocalWorkers):
+    """Before the request that is the n-th with this step, one begins anew without anybody's knowledge, as a scheduler's workers may."""
+
+    def __init__(self, n, service, verb, number):
+        self.verb, self.left = verb, number
+        super().__init__(n, service)
+
+    def send(self, worker, request):
+        if self.verb in dict(request["steps"]):
+            self.left -= 1
+            if self.left == 0:
+                self.all[worker] = serving.service(self.service)
+        super().send(worker, request)
+
+
+@pytest.mark.usefixtures("_small_chunks")
+@pytest.mark.filterwarnings("ignore:the loss")
+@pytest.mark.parametrize(
+    ("algorithm", "verb", "number"),
+    [("lbfgs", "count", 3), ("lbfgs", "read", 3), ("lbfgs", "number", 2), ("lbfgs", "look_around", 2), ("lbfgs", "sums", 2), ("lbfgs", "share_whole", 2),
+     ("lbfgs", "evaluate", 3), ("sgd", "find_rate", 1), ("sgd", "learn", 3)],
+)  # fmt: skip
+def test_one_that_was_restarted_says_what_it_has_forgotten(tmp_path, monkeypatch, algorithm, verb, number):
+    """Whatever it is asked for."""
+    train, how = items(tmp_path / "train.txt"), {"format": "crfsuite", "max_iter" if algorithm == "lbfgs" else "passes": 2}
+    one, _ = with_workers(monkeypatch, train, None, algorithm, 2, **how)
+    again, workers = with_workers(monkeypatch, train, None, algorithm, 2, kind=partial(Restarted, verb=verb, number=number), **how)
+    assert again == one
+    assert workers.started == 2 and workers.left <= 0
 
 
 class Few(LocalWorkers):

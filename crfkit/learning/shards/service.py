@@ -44,7 +44,7 @@ class Service:
         self.template: Template | None = None
         self.run = Run()
         self.direction: str | None = None
-        self.columns = Columns()
+        self.columns: Columns | None = None  # until `begin`
         self.data: dict[int, Any] = {}
         self.chunks: dict[int, Any] = {}
         self.groups: list[list[int]] = []
@@ -69,19 +69,19 @@ class Service:
 
     def count(self, stretch: list[Any], most: int) -> Any:
         """See files.count."""
-        return files.count(Stretch(*stretch), self.run.format, self.run.label, self.run.comments, self.columns, most)
+        return files.count(Stretch(*stretch), self.run.format, self.run.label, self.run.comments, self._columns(), most)
 
     def read(self, shard: int, before: int, parts: list[Any], checksum: str | None) -> dict[str, Any] | None:
         """Read a shard, which so many tokens precede; returns its tables and the observed features of its attributes, which have the numbers of
         these tables until `number`. `checksum`: of the worker that read it first; then the data must be the same, and nothing is returned."""
         reader = Reader([], self.template, self.run, None, self.direction)
-        reader.columns = self.columns
+        reader.columns = self._columns()
         reader.begin()
         builder = reader.builder
         found: Counter[str | None] = Counter()
         for place, skip, take in parts:
             stretch = Stretch(*place)
-            source = Source([stretch], self.run.format, allow_empty=True, comments=self.run.comments, columns=self.columns)
+            source = Source([stretch], self.run.format, allow_empty=True, comments=self.run.comments, columns=reader.columns)
             with files.lines_counted(stretch):
                 for rows, _ in parsed_blocks(source, self.run.format, self.run.label):
                     first = min(skip, len(rows))
@@ -111,6 +111,11 @@ class Service:
             "checksum": own,
         }
 
+    def _columns(self) -> Columns:
+        if self.columns is None:
+            raise Forgotten("what all reading needs is not known")
+        return self.columns
+
     # ------------------------------------------------------------------------------------------ numbers
 
     def share_layout(
@@ -124,16 +129,19 @@ class Service:
     def number(self, shard: int, labels: Any, u: Any, b: Any) -> list[Any]:
         """Give a shard the final numbers of labels and attributes; its checksum, how many attributes its tokens have, of each kind, and what is
         known of the values of those that are left."""
-        data = self._held(shard)
-        if self.layout is None:
-            raise Forgotten("the layout is not known")
+        data, layout = self._held(shard), self._layout()
         data.relabel(labels, self.labels)
         data.renumber(u, b)
-        data.widen(*self.layout.n_attributes)
+        data.widen(*layout.n_attributes)
         data.nesting = self.nesting
         if self.values:
             data.fill_in()
         return [data.checksum(), list(data.n_incidences), data.squares, data.largest_value]
+
+    def _layout(self) -> Any:
+        if self.layout is None:
+            raise Forgotten("the layout is not known")
+        return self.layout
 
     def _held(self, shard: int) -> Any:
         if shard not in self.data:
@@ -162,10 +170,11 @@ class Service:
 
     def share_whole(self, survey: Any, sums: Any, threads: int, counts: bool) -> None:
         """Set what has to be known of all data to evaluate the objective."""
+        layout = self._layout()
         if survey is not None:
-            self.survey = Survey(self.layout, self.nesting)
+            self.survey = Survey(layout, self.nesting)
             self.survey.add(*survey)
-        self.sums_of_all, self.share = sums, Share(self.layout, threads, counts)
+        self.sums_of_all, self.share = sums, Share(layout, threads, counts)
         self.evaluated: list[list[int]] = []
         self.touched: tuple[list[int], array.array] | None = None
 
@@ -208,12 +217,13 @@ class Service:
         self.algorithm, self.options, self.shared = algorithm, OPTIONS[algorithm](**options), shared
 
     def _trainer(self, weights: Any, rates: Any, shares: bool, shard: int, seed: int, changed: dict[str, Any]) -> Any:
+        data = self._held(shard)
         options = replace(self.options, **changed)
         more = {} if rates is None else {"rates": rates}
         if hasattr(self.options, "rate"):
             more.update(found=self.options.rate is None, shares=shares)
         return trainer_class(self.algorithm)(
-            self._held(shard), self.layout, options, initial=weights, seed=seed, threads=1, shared=self.shared, **more
+            data, self.layout, options, initial=weights, seed=seed, threads=1, shared=self.shared, **more
         )
 
     def find_rate(self, shard: int, weights: Any, seed: int, changed: dict[str, Any]) -> list[Any]:
