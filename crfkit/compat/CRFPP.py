@@ -332,7 +332,7 @@ class Tagger:
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         if self._read:  # the copy reads the sentence for itself; its labels may be those of a later rank
-            self._read, labels = False, self._result
+            labels = self._result
             self._look()
             self._result = labels
 

@@ -121,11 +121,11 @@ def lines_counted(stretch: Stretch) -> Iterator[None]:
 def shards_of(pieces: Sequence[Piece], chunk: int) -> list[Shard]:
     """The shards of all data. A chunk begins with the first sequence that begins in a new range of `chunk` tokens."""
     shards: list[Shard] = []
-    before, last = 0, -1  # tokens so far, and where the last sequence of these begins
+    before, last = 0, -1  # tokens so far, and where the last sequence of these begins; at first in no range
     for piece in pieces:
         place, first = before, 0
         for length in piece.heads:
-            if last < 0 or place // chunk != last // chunk:
+            if place // chunk != last // chunk:
                 break
             last, place, first = place, place + length, first + 1
         if first and shards:
