@@ -127,10 +127,19 @@ def test_answers_that_are_none_are_refused(value):
             serving.value_of(value)
 
 
+@pytest.mark.parametrize(("kind", "arguments"), [("FileError", []), ("FileError", "gone"), ("DataError", [1, 2, 3, 4]), ("in_python", ["x"]), ("absent", ["x"])])
+def test_errors_that_are_none_are_refused(kind, arguments):
+    with pytest.raises(MessageError, match="not an answer"):
+        serving.value_of({"error": kind, "arguments": arguments})
+
+
 class Steps:
     """A service."""
 
     def __init__(self):
+        self.n = 0
+
+    def _reset(self):
         self.n = 0
 
     def add(self, n):
@@ -152,7 +161,7 @@ def test_answers_and_errors():
     ):
         with pytest.raises(error, match=words):
             serving.value_of(sent(serving.answer(own, {"steps": [["fail", {"kind": kind}]]})))
-    for verb in ("absent", "_private"):
+    for verb in ("absent", "_reset"):
         with pytest.raises(errors.CrfkitError):
             serving.value_of(sent(serving.answer(own, {"steps": [[verb, {}]]})))
     with pytest.raises(MessageError):

@@ -129,6 +129,15 @@ def test_a_rate_that_is_given_is_not_looked_for(tmp_path, monkeypatch, rate):
     assert ("find_rate" in workers.verbs) == (rate is None)
 
 
+@pytest.mark.parametrize("wrong", [0.0, math.nan, math.inf, "fast"])
+def test_a_rate_that_is_none_comes_from_another_worker(tmp_path, monkeypatch, wrong):
+    train = corpus(tmp_path / "train.txt", 20)
+    one, _ = with_workers(monkeypatch, train, TEMPLATE, "sgd", 1, passes=1)
+    answers = iter([{"value": [wrong, False]}])
+    again, workers = with_workers(monkeypatch, train, TEMPLATE, "sgd", 1, lambda _, verb, n: next(answers, None) if verb == "find_rate" else None, passes=1)
+    assert again == one and workers.started == 2
+
+
 @pytest.mark.filterwarnings("ignore::crfkit.errors.CrfkitWarning")  # that there are few steps
 @pytest.mark.parametrize("algorithm", ["perceptron", "lookahead"])
 def test_steps_as_large_as_they_come_are_no_divergence(tmp_path, monkeypatch, algorithm):

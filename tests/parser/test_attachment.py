@@ -12,6 +12,7 @@ from parser.test_parser_files import by_tabs, learned, run
 import crfkit
 from crfkit.errors import DataError
 from crfkit.evaluation.attachment import evaluate_heads
+from crfkit.text.reading import Source
 
 GOLD = [("Dogs", "NOUN", "2", "nsubj"), ("bark", "VERB", "0", "root"), ("loudly", "ADV", "2", "advmod"), (".", "PUNCT", "2", "punct")]
 
@@ -119,6 +120,15 @@ def test_gold_trees_behind_the_text_are_those_of_the_file(tmp_path, seed):
     (tmp_path / "out").write_bytes(run("tag", tmp_path / "m", tmp_path / "gold").stdout_bytes)
     out, gold = str(tmp_path / "out"), str(tmp_path / "gold")
     assert evaluate_heads(out).as_dict() == evaluate_heads(out, gold).as_dict()
+
+
+@pytest.mark.parametrize("heads", ["_1", "0_", "03", "0x", "02"])
+def test_heads_that_are_none_are_no_gold_tree(tmp_path, heads):
+    """A head that is missing, or beyond the sentence, whatever stands before it. The next sentence keeps its own."""
+    sentences = ["".join(f"{t}\ta\t_\tX\t_\t_\t{head}\tr\t_\t_\n" for t, head in enumerate(these, 1)) for these in (heads, "20")]
+    (tmp_path / "in").write_text("\n".join(sentences))
+    blocks = learned().tagger().text(Source(str(tmp_path / "in"), "conllu"))
+    assert b"".join(gold for _, _, gold in blocks) == (b" 0\t2\n" if heads == "02" else b"\n") + b" 2\t0\n"
 
 
 @pytest.mark.parametrize(

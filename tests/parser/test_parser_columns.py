@@ -37,6 +37,15 @@ def test_columns_are_found_by_their_names(tmp_path):
         crfkit.learn(test, "P:%=[s0,form,q0,upos]", "lookahead", format="conllu", passes=1).tagger().tag([["1", "a", "_"]])
 
 
+def test_without_relations_heads_alone_are_filled_in(tmp_path):
+    """Into their own column, although that of relations stands before it."""
+    model, test = learned(), corpus(8, 5)
+    model.save(tmp_path / "m")
+    (tmp_path / "in").write_text(plus(test))
+    parsed = [[[*row[:6], str(head), *row[7:]] for row, head in zip(rows, model.tagger().tag(rows), strict=True)] for rows in test]
+    assert run_tag(tmp_path, "m", "in").decode().startswith(plus(parsed))
+
+
 def test_development_data_of_other_columns(tmp_path):
     (tmp_path / "dev").write_text(plus(corpus(8, 2)))
     with pytest.raises(DataError, match="dev:1: the columns are id deprel xpos head form upos own, expected those of the training data: id form"):
@@ -79,6 +88,13 @@ def test_weights_are_taken_over_line_by_line():
     fewer = crfkit.learn([rows for rows in known if rows[0][1] != child], template, "lookahead", format="conllu", passes=1, average=False, init=first)
     assert {feature[:3]: feature[3] for feature in fewer.features()} == {name: weight for name, weight in expected.items() if name[0] != f"P3:{child}"}
     assert {"P1:true", "P1:false", "P1:_B-1", "P2:1", "P2:_B-1", "P3:_B-1", "P5:1", "P5:_B-1"} <= {name[0] for name in expected}
+
+
+def test_children_beyond_the_fourth_are_not_counted():
+    """docs/templates.md"""
+    family = [[str(t), "w", "_", "X", "_", "_", "0" if t == 1 else "1", "r", "_", "_"] for t in range(1, 9)]
+    model = crfkit.learn([family], "P:%v[s1.r]\nP1:%x[s0,form]", "lookahead", format="conllu", passes=3, average=False, dropout=0.0)
+    assert {name[0] for name in model.features() if name[0].startswith("P:")} == {"P:_B-1", "P:1", "P:2", "P:3", "P:4"}
 
 
 @pytest.mark.parametrize(
