@@ -53,6 +53,23 @@ def test_lbfgs_reaches_the_objective_of_the_peer(tmp_path, params):
     assert mine.last_iteration["loss"] <= yours.last_iteration["loss"] * (1 + 1e-5)
 
 
+@BOTH
+@pytest.mark.parametrize("period", [1, 3])
+def test_where_l2sgd_stops(library, tmp_path, period):
+    """Where the loss has fallen by less than `delta` times itself over a period."""
+    losses = [iteration["loss"] for iteration in trained(library, tmp_path / "m", "l2sgd", period=period, delta=0.05).logparser.iterations]
+    *before, last = [(first - second) / second for first, second in zip(losses, losses[period:], strict=False)]
+    assert last < 0.05 <= min(before)
+
+
+@BOTH
+def test_where_lbfgs_stops(library, tmp_path):
+    """Where the norm of the gradient has fallen below `epsilon` times that of the weights."""
+    iterations = trained(library, tmp_path / "m", epsilon=0.05, delta=1e-12, c2=0.01).logparser.iterations
+    *before, last = [iteration["error_norm"] / max(1, iteration["feature_norm"]) for iteration in iterations]
+    assert last < 0.05 <= min(before) and iterations[-1]["feature_norm"] > 2
+
+
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_peer_tags_with_models_written_here(tmp_path, algorithm):
     trained(compat, tmp_path / "m", algorithm, max_iterations=10)

@@ -254,12 +254,18 @@ def test_templates_stay_crfpp_s(model):
         foreign.load(text.replace(b"U00:%x[-1,0] @all", b"U00:%X[-1,0]"))
 
 
-@pytest.mark.parametrize("line", ["U:%X[0,0]", "U:%p[0,0,2]", "*:%x[0,0]", "U:100%%%x[0,0]", "U:%x[9,0]", "u:%x[0,0]"])
+@pytest.mark.parametrize("line", ["U:%X[0,0]", "U:%p[0,0,2]", "*:%x[0,0]", "U:100%%%x[0,0]", "U:%x[9,0]", "U:%x[-9,0]", "u:%x[0,0]"])
 def test_what_crfpp_has_no_room_for(line):
     crfkit.learn(sentences(), template=Template.parse(f"{line}\nU:%x[0,0]\nB\n")).save("ours")
     with pytest.raises(UnsupportedError, match=r"^ours: line 1 of the template: CRF\+\+ has "):
         foreign.convert("ours", "theirs", "crfpp")
     assert not Path("theirs").exists()
+
+
+def test_the_furthest_rows_that_crfpp_has_room_for():
+    crfkit.learn(sentences(), template=Template.parse("U:%x[-8,0]/%x[8,0]\nB\n")).save("ours")
+    foreign.convert("ours", "theirs", "crfpp")
+    assert {feature[0] for feature in crfkit.load("theirs").model.features()} >= {"U:_B-8/_B+8"}
 
 
 @pytest.mark.parametrize("cell", ["a\nb", "\n", "a\0b"])

@@ -193,6 +193,14 @@ def test_a_template_that_made_other_attributes_is_refused():
     assert not Path("out").exists()
 
 
+def test_any_template_may_have_made_no_attributes():
+    trained("model", corpus(14), **{"feature.minfreq": 1e9})
+    Path("template").write_text("U00:%x[0,0]\n")
+    foreign.convert("model", "out", template="template")
+    labels = crfkit.load("model").tag([["x"]] * 3)
+    assert crfkit.load("out").tag([["a"]] * 3) == labels
+
+
 def test_a_model_with_a_template_cannot_become_one():
     crfkit.learn([[["a", "X"], ["b", "Y"]]] * 3, template=crfkit_template("U:%x[0,0]\nB\n")).save("ours")
     with pytest.raises(UnsupportedError, match="ours: a CRFsuite model has no template") as caught:

@@ -60,7 +60,7 @@ def test_plain_weights_need_no_second_look(x):
 
 
 @pytest.mark.parametrize("line", ["", "1", "1=", "1=0x", "1=0x1", "1=0x.8\n", "1=0x1..8\n", "1=0x1p\n", "1=0x1p+\n", "1=0x1p+123456\n", "1=0X1\n",
-                                  "1=0x1p+9999\n", "=0x1\n", "1 =0x1\n", "1=0x1 \n", "1=0x1\r\n", "1234567890123456789=0x1\n", "-1=0x1\n", "1=0xA\n"])  # fmt: skip
+                                  "1=0x1p+9999\n", "=0x1\n", "1 =0x1\n", "1=0x1 \n", "1=0x1\r\n", "1234567890123456789=0x1\n", "-1=0x1\n", "1=0xA\n", "1=0xg\n"])  # fmt: skip
 def test_other_lines_are_left_to_the_caller(line):
     text = f"0=0x1p+0\n{line}".encode()
     numbers, weights = array.array("q", [0, 0]), array.array("d", [0, 0])
