@@ -75,18 +75,18 @@ def test_searches_find_the_same_paths(problem, n, width):
 
 
 @pytest.mark.parametrize("weight", [-2.0, -12.0, -40.0, -600.0])
-def test_a_label_that_nearly_nothing_leads_to(weight):
+@pytest.mark.parametrize("labels", [6, 20])
+def test_a_label_that_nearly_nothing_leads_to(labels, weight):
     """All the mass is on labels with a large negative weight towards label 0: 1 - (1 - exp(weight)) must not be a rounding
-    error."""
-    labels = 6
+    error. Other labels, in other vectors of the loops, have a pair each that is none."""
     nodes = [[-30.0] + [0.0] * (labels - 1), [0.0] * labels]
-    tau = [[0.0] * labels] + [[weight] + [0.0] * (labels - 1) for _ in range(labels - 1)]
+    tau = [[0.0] * labels] + [[weight] + [0.5 if i == j else 0.0 for j in range(1, labels)] for i in range(1, labels)]
     lattice = OpenLattice(labels)
     lattice.load(nodes, tau)
     lattice.use_lists("shared")
     lattice.expect()
     ways = [exp(node + row[0]) for node, row in zip(nodes[0], tau, strict=True)]
-    rest = (labels - 1) * (exp(-30.0) + labels - 1)
+    rest = (labels - 1) * (exp(-30.0) + labels - 2 + exp(0.5))
     assert lattice.nodes()[1][0] == pytest.approx(fsum(ways) / (fsum(ways) + rest), rel=1e-11, abs=0)
 
 
