@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from workers import sent
 
 from crfkit import errors
-from crfkit.cluster import serving
+from crfkit.cluster import scheduler, serving
 from crfkit.cluster.messages import FORMS, HEAD, MessageError, decode, encode, receive
+from crfkit.version import __version__
 
 ARRAYS = st.sampled_from("BHIQbhiqfd").flatmap(
     lambda form: st.lists(st.integers(0, 100), max_size=40).map(lambda numbers: array.array(form, numbers))
@@ -166,3 +167,25 @@ def test_answers_and_errors():
             serving.value_of(sent(serving.answer(own, {"steps": [[verb, {}]]})))
     with pytest.raises(MessageError):
         serving.service("os:system")
+
+
+def test_what_a_scheduler_s_worker_holds_of_runs(monkeypatch):
+    """Of each run a service of its own, until the run ends, or nobody has asked it for an hour."""
+    now = [0.0]
+    monkeypatch.setattr(scheduler, "service", lambda _: Steps())
+    monkeypatch.setattr(scheduler, "_services", {})
+    monkeypatch.setattr(scheduler.time, "monotonic", lambda: now[0])
+
+    def add(run, n, version=__version__):
+        answer = scheduler.serve(run, "crfkit.some:Steps", version, whole({"steps": [["add", {"n": n}]]}))
+        return serving.value_of(decode(answer[: HEAD.size], answer[HEAD.size :]))
+
+    assert [add("a 1", 2), add("a 1", 3), add("a 2", 1), add("b 1", 7)] == [2, 5, 1, 7]
+    now[0] = scheduler.IDLE
+    assert [add("b 1", 1), add("a 1", 1)] == [8, 6]
+    now[0] = scheduler.IDLE + 1
+    assert [add("b 1", 1), add("a 1", 1), add("a 2", 1)] == [9, 7, 1]
+    scheduler.forget("a")
+    assert [add("b 1", 1), add("a 1", 1), add("a 2", 1)] == [10, 1, 1]
+    with pytest.raises(errors.FileError, match=rf"^a worker has crfkit {__version__}, expected 0\.0\.1$"):
+        add("b 1", 1, "0.0.1")
