@@ -245,6 +245,82 @@ def test_messages(small, at, number, message):
         foreign.load(bytes(changed))
 
 
+class Tables:
+    """Where numbers of a model's tables are."""
+
+    def __init__(self, data):
+        self.data = bytearray(data)
+        self.n_labels, _, self.features, self.labels, _, self.lists = (self[at] for at in range(20, 44, 4))
+        self.by_id = self.labels + self[self.labels + 20]
+        self.name = self.labels + self[self.by_id]  # of the first label: its number, its length, its bytes
+        self.n_features = self[self.features + 8]
+        self.end = self.lists + self[self.lists + 4]
+        self.list = self[self.lists + 12]  # of its features: how many, and their numbers
+
+    def __getitem__(self, at):
+        return struct.unpack_from("<I", self.data, at)[0]
+
+    def __setitem__(self, at, number):
+        struct.pack_into("<I", self.data, at, number)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: (t.labels + 4, 23), "the chunk CQDB has 23 bytes, from 2072"),
+        (lambda t: (t.labels + 12, 0), "a table of strings in another byte order"),
+        (lambda t: (t.labels + 16, t.n_labels - 1), "a table of 2 strings, expected 3 labels"),
+        (lambda t: (t.labels + 20, t[t.labels + 4] - 4 * t.n_labels + 1), "a table of 3 strings, expected 3 labels"),
+        (lambda t: (t.by_id, 2071), "label 0 has no name"),
+        (lambda t: (t.by_id, t[t.labels + 4] - 7), "label 0 has no name"),
+        (lambda t: (t.name, 1), "the name of label 0 is not where it should be"),
+        (lambda t: (t.name + 4, 0), "the name of label 0 is not where it should be"),
+        (lambda t: (t.name + 4, 1), "the name of label 0 is not where it should be"),
+        (lambda t: (t.features + 8, (t[t.features + 4] - 12) // 20 + 1), "[0-9]+ features do not fit into [0-9]+ bytes"),
+        (lambda t: (t.lists + 8, t.n_labels - 1), "the chunk LFRF has 2 lists, expected 3"),
+        (lambda t: (t.lists + 12, t.lists - 4), "list 0 of the chunk LFRF lies outside it"),
+        (lambda t: (t.lists + 12, t.end - 3), "list 0 of the chunk LFRF lies outside it"),
+        (lambda t: (t.list, (t.end - t.list) // 4), "list 0 of the chunk LFRF is longer than the chunk"),
+        (lambda t: (t.list + 4, t.n_features), r"a list names feature ([0-9]+), but there are \1"),
+        (lambda t: (t.features + 20, t.n_labels), "feature 0 names label 3, but there are 3"),
+    ],
+)
+def test_each_fault_of_a_table_has_its_message(small, change, message):
+    """The first number that is too small or too large."""
+    tables = Tables(small)
+    place, number = change(tables)
+    tables[place] = number
+    with pytest.raises(ModelFileError, match=f"^model in memory: damaged: {message}"):
+        foreign.load(bytes(tables.data))
+
+
+def test_lists_that_share_their_bytes_are_refused(small):
+    """They could add up to more than the memory."""
+    tables = Tables(small)
+    tables[tables.list] = (tables.end - tables.list) // 4 - 1
+    for label in range(tables.n_labels):
+        tables[tables.lists + 12 + 4 * label] = tables.list
+    with pytest.raises(ModelFileError, match=r"damaged: the lists of the chunk LFRF overlap$"):
+        foreign.load(bytes(tables.data))
+
+
+def test_names_of_any_length_are_found_by_the_peer():
+    """Its table is searched by a hash of twelve bytes at a time."""
+    names = ["abcdefghijklmnopqrstuvwxyzabcdefghijkl"[:n] for n in range(1, 39)]
+    model = crfkit.learn([[(names[: k + 1], "XYZ"[k % 3])] for k in range(len(names))] * 2, format="crfsuite")
+    Path("model").write_bytes(foreign.model_bytes(foreign.read(model.to_bytes()), "crfsuite"))
+    theirs = opened(pycrfsuite, "model")
+    for name in names:
+        theirs.set([[name]])
+        assert [theirs.marginal(label, 0) for label in model.labels] == pytest.approx(model.tagger().marginals([[name]])[0].tolist(), abs=1e-6)
+
+
+def test_names_with_a_zero_byte_have_no_place():
+    model = crfkit.learn([[(["a\0b"], "X"), (["c"], "Y")]] * 2, format="crfsuite")
+    with pytest.raises(ModelFileError, match=r"b'a\\x00b' contains a zero byte, which ends a string in CRFsuite's format"):
+        foreign.model_bytes(foreign.read(model.to_bytes()), "crfsuite")
+
+
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
