@@ -241,7 +241,7 @@ cdef class StateTables(Arena):
         cdef const LineC* line
         cdef const int32_t* slot
         for j in range(self.n_rows):
-            if self.row[j].first != n or self.row[j].n < 1 or self.row[j].n > self.n_cells - n:
+            if self.row[j].first != n or self.row[j].n < 1:
                 raise ModelFileError("the rows do not cover the weights one after another")
             n += self.row[j].n
         if n != self.n_cells:
