@@ -197,6 +197,14 @@ def test_init_and_prune(tmp_path, monkeypatch):
     assert len({with_workers(monkeypatch, train, TEMPLATE, "sgd", n, init="first", prune=0.01, passes=1, rate=0.01)[0] for n in (1, 2)}) == 1
 
 
+def test_before_the_first_pass_there_is_no_average(tmp_path, monkeypatch):
+    train, seen = corpus(tmp_path / "train.txt", 40), []
+    first = crfkit.learn(train, TEMPLATE, "perceptron", passes=1)
+    monkeypatch.setattr(Mixing, "run_pass", lambda self, stop=None, own=Mixing.run_pass: seen.append(self.weights()) or own(self, stop))
+    with_workers(monkeypatch, train, TEMPLATE, "perceptron", 1, passes=1, init=first)
+    assert sorted(weight for weight in seen[0] if weight) == sorted(weight for *_, weight in first.features() if weight)
+
+
 @pytest.mark.parametrize(("algorithm", "options"), [("mira", {"shrinking": 2}), ("sgd", {"crf_loss": True}), ("sgd", {"threads": 2}), ("arow", {})])
 def test_options_that_workers_cannot_use_are_refused(algorithm, options):
     with pytest.raises(errors.OptionError, match=r"leave out|leave it out"):
