@@ -227,6 +227,12 @@ def test_places_that_cannot_be_written(model, function):
     assert sorted(entry.name for entry in model.parent.iterdir()) == ["astray", "circle", "model"]
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self"), reason="no folder in which not even the superuser can create a file")
+def test_a_folder_that_takes_no_files_is_found_before_training():
+    with pytest.raises(FileError, match=r"^/proc/self/model: cannot create a file in /proc/[0-9]+: .*; choose another place or change its permissions$"):
+        replacing.check_writable("/proc/self/model")
+
+
 def test_check_writable_leaves_no_trace(model):
     replacing.check_writable(model)
     replacing.check_writable(model.parent / "other")

@@ -201,6 +201,7 @@ def test_every_option_is_listed_once():
     for algorithm, item in FIELDS:  # one flag stands for all of them: they must agree on what it takes
         assert item.metadata["expected"].kind == listed[item.name].expected.kind
         assert options.declared(algorithm)[item.name].expected == item.metadata["expected"]
+        assert listed[item.name].help.lower().count(item.metadata["help"].lower()) == 1
     assert options.declared("mira")["nbest"].expected.high != options.declared("dbl-crf")["nbest"].expected.high
 
 
