@@ -362,7 +362,9 @@ cdef int list_places(Lattice lattice, const LayoutC* layout, int64_t n) except -
         int64_t i, j, k = 0, place
         int32_t* order
         int32_t* number     # scratch: of each place in the order of rows
-    order, number = <int32_t*>arena_reserve(lattice, &lattice.places, 3 * n, sizeof(int32_t)), <int32_t*>lattice.c.unfolded
+    order = <int32_t*>arena_reserve(lattice, &lattice.places, 3 * n, sizeof(int32_t))
+    lattice.c.at_places = <double*>arena_reserve(lattice, &lattice.at_places, n + 8, sizeof(double))
+    number = <int32_t*>lattice.c.unfolded
     for place in range(<int64_t>layout.L * layout.P):
         if layout.tau_mask[place]:
             order[k] = <int32_t>place
@@ -375,5 +377,4 @@ cdef int list_places(Lattice lattice, const LayoutC* layout, int64_t n) except -
                 order[n + k] = number[i * layout.P + j]
                 k += 1
     lattice.c.place, lattice.c.n_places = order, <int32_t>n
-    lattice.c.at_places = <double*>arena_reserve(lattice, &lattice.at_places, n + 8, sizeof(double))
     lattice.c.shared.max = -1          # a maximum of no scores: potentials are not computed yet

@@ -223,15 +223,16 @@ cdef int keep_list(Edges edges, int32_t kind) except -1 nogil:
         BufferC* store = &edges.store[kind]
         double* E = edge.E
         double* ET = edge.ET
+        PairC* pair
         int64_t k, indices = 2 * (edges.layout.c.L + 1) + edges.spare.n
     if edges.shared or kind == 0:
         for k in range(edges.spare.n):
             edges.largest = fmax(edges.largest, fabs(edges.spare.pair[k].score))
     if store.capacity == 0 and edges.spent > edges.budget:
         return 0
-    edge[0] = edges.spare
-    edge.E, edge.ET = E, ET
-    edge.pair = <PairC*>arena_reserve(edges, store, edges.spare.n * sizeof(PairC) + indices * sizeof(int32_t), 1)
+    pair = <PairC*>arena_reserve(edges, store, edges.spare.n * sizeof(PairC) + indices * sizeof(int32_t), 1)
+    edge[0] = edges.spare       # not before there is room for it: else two steps would have one list
+    edge.pair, edge.E, edge.ET = pair, E, ET
     edge.row_ptr = <int32_t*>(edge.pair + edge.n)
     edge.column_ptr = edge.row_ptr + edges.layout.c.L + 1
     edge.column = edge.column_ptr + edges.layout.c.L + 1

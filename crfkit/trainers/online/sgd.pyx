@@ -93,8 +93,7 @@ cdef class ScaledTrainer(CalibratedTrainer):
         return 1 if share == 1 else share * K.exp((1 - share) * self.log_scale)
 
     cdef const SentenceC* valued(self, const SentenceC* sent, bint gains, SentenceC* own) except NULL nogil:
-        """The sequence to score: its values are multiplied by the scales of rows; or with `gains` that for the gradient, after `gain`: by their
-        rates."""
+        """The sequence with its values multiplied by the scales of rows, to score it; or with `gains`, after `gain`, by their rates, for the gradient."""
         if self.shares == NULL or gains and self.batch > 1:
             return sent
         self.log_scale = K.log(self.scale)
