@@ -307,3 +307,19 @@ def test_messages_name_the_parameter(algorithm, name, value, message):
 def test_a_limit_below_zero_is_one_iteration(tmp_path, library, limit, fewest, most):
     """CRFsuite looks at the limit after an iteration; 0 is none."""
     assert fewest <= len(trained(library, tmp_path / "m", max_iterations=limit).logparser.iterations) <= most
+
+
+@BOTH
+def test_a_subclass_may_do_something_before_training(library):
+    class Own(library.Trainer):
+        def _before_train(self):
+            super()._before_train()
+            self.parsers.append(self.logparser)
+
+    trainer = Own(verbose=False)
+    trainer.parsers = []
+    trainer.append([["a"], ["b"]], ["A", "B"])
+    for _ in range(2):
+        trainer.train("")
+    first, second = trainer.parsers
+    assert first is not second and second is trainer.logparser and first.last_iteration and second.last_iteration

@@ -93,6 +93,7 @@ class BaseTrainer:
     def train(self, model: str | os.PathLike[str], holdout: int = -1) -> None:
         """Train on all sequences but those of the group `holdout`, if given, on which the model is scored after each iteration.
         Write the model to a file, unless its name is empty."""
+        self._before_train()
         if self._cleared and not self.sequences.groups:
             raise ValueError("The data is empty. Call Trainer::append before Trainer::train.")
         if holdout >= 0:
@@ -102,6 +103,9 @@ class BaseTrainer:
             Training(self._algorithm, self.get_params(), self.sequences, holdout, self.message).run(os.fspath(model))
         except CrfkitError as error:
             raise as_crfsuite_error(error) from error
+
+    def _before_train(self) -> None:
+        """Called before training; for subclasses, as in python-crfsuite."""
 
     def message(self, message: str) -> None:
         """Called with each piece of the log; prints it if `verbose`."""
@@ -114,9 +118,8 @@ class Trainer(BaseTrainer):
 
     logparser: TrainLogParser | None = None
 
-    def train(self, model: str | os.PathLike[str], holdout: int = -1) -> None:
+    def _before_train(self) -> None:
         self.logparser = TrainLogParser()
-        super().train(model, holdout)
 
     def message(self, message: str) -> None:
         """Parse a piece of the log, and call the method of the event that it completes."""
