@@ -110,11 +110,12 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
         (cross_validate and groups < 2, "--cross-validate needs at least two groups: several files, or --split"),
         (not cross_validate and (holdout or 0) > groups, f"--holdout: there are {groups} groups, found {holdout}"),
     )
-    for group in range(groups) if cross_validate else ():
-        say(f"===== Cross validation ({group + 1}/{groups}) =====")
-        trainer.train("", group)
-        say()
-    if not cross_validate:
+    if cross_validate:
+        for group in range(groups):
+            say(f"===== Cross validation ({group + 1}/{groups}) =====")
+            trainer.train("", group)
+            say()
+    else:
         trainer.train(model, (holdout or 0) - 1)
     say(f"End time of the training: {_now()}\n")
 
