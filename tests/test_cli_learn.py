@@ -221,7 +221,7 @@ def test_config_files(train):
         ("l2: 2001-99-99\n", "config: not YAML: month must be in 1..12"),
         ("l2: !!bool x\n", "config: not YAML: "),
         ("l2: !!timestamp x\n", "config: not YAML: "),
-        ("l2: \0\n", "config: not YAML: "),
+        ("l1: 1\nl2: \0\n", "config:2: not YAML: unacceptable character #x0000: special characters are not allowed"),
         ("l2: 1:30.5\n", "config:1: l2: expected a number of at least 0, found '1:30.5'"),
         ("a b c\n" * 200_000, "config: more than 1,048,576 characters: expected options as `name: value`"),
     ],

@@ -98,6 +98,9 @@ def _parsed(path: str) -> tuple[Any, dict[str, int]]:
         raise CrfkitError(f"{path}: not YAML: not UTF-8") from None
     except RecursionError:
         raise CrfkitError(f"{path}: not options: nested too deeply") from None
+    except yaml.reader.ReaderError as error:  # a control character
+        line = text.count("\n", 0, error.position) + 1
+        raise CrfkitError(f"{path}:{line}: not YAML: {str(error).splitlines()[0]}") from None
     except Exception as error:  # PyYAML's own, and whatever its conversions of dates and numbers raise
         mark = getattr(error, "problem_mark", None)
         where = f":{mark.line + 1}" if mark else ""
