@@ -76,27 +76,11 @@ cdef class Packed:
             found.append(token)
         return found
 
-    def mappings(self):
-        """The attributes of each token: a mapping from names to values. Names that are no UTF-8 are escaped."""
-        cdef int64_t t, a = 0
-        cdef const char* name = self.names()
-        cdef dict token
-        found = []
-        for t in range(self.n_tok):
-            token = {}
-            while a < self.ends()[t]:
-                token[name[:self.lengths()[a]].decode("utf-8", "surrogateescape")] = self.values()[a]
-                name += self.lengths()[a]
-                a += 1
-            found.append(token)
-        return found
-
 
 cdef Packed packed(Rows rows, dict exact):
     """All tokens of the rows, which have the form of CRFsuite; `exact`: the values that they round."""
     cdef Packed made = Packed()
     cdef int64_t a, size
-    cdef int32_t n
     cdef char* data
     cdef double* values
     cdef int32_t* lengths
@@ -109,13 +93,12 @@ cdef Packed packed(Rows rows, dict exact):
     data = PyBytes_AS_STRING(made.data)
     memcpy(data, rows.c.attr_ptr + 1, <size_t>made.n_tok * sizeof(int64_t))
     values, lengths = <double*>made.values(), <int32_t*>made.lengths()
-    memcpy(lengths, rows.c.attr_len, <size_t>made.n_attr * sizeof(int32_t))
     data = <char*>made.names()
     for a in range(rows.c.n_attr):
         values[a] = rows.c.attr_value[a]
-        name = rows_attr(&rows.c, a, &n)
-        copy_bytes(data, name, n)
-        data += n
+        name = rows_attr(&rows.c, a, &lengths[a])
+        copy_bytes(data, name, lengths[a])
+        data += lengths[a]
     for a, value in exact.items():
         values[a] = value
     return made

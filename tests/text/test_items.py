@@ -114,7 +114,7 @@ def test_impossible_copies_are_refused():
 def test_values_in_double_precision():
     read = read_sentence([{"a": 0.1, "b": "x"}, [], ["c", ("d", 1 / 3)]])
     assert read.attributes() == [[(b"a", 0.1), (b"b:x", 1.0)], [], [(b"c", 1.0), (b"d", 1 / 3)]]
-    assert read.mappings() == [{"a": 0.1, "b:x": 1.0}, {}, {"c": 1.0, "d": 1 / 3}] and len(read) == 3
+    assert len(read) == 3
 
 
 @given(st.lists(st.lists(items, max_size=4), max_size=3))
@@ -136,15 +136,16 @@ def test_packed_sentences_are_no_rows_and_have_no_labels():
         fill_rows(Rows("columns"), [read_sentence([["a"]])])
     with pytest.raises(DataError, match="sentence 1: found <ItemSequence of size 1>, expected a sentence"):
         fill_rows(Rows("crfsuite"), [read_sentence([["a"]])], True)
-    assert Packed().attributes() == Packed().mappings() == [] == found([Packed()])[0]
+    assert Packed().attributes() == [] == found([Packed()])[0]
 
 
 def test_a_sentence_may_read_another_while_it_is_read():
     def tokens():
         for name in "ab":
+            assert read_sentence([[]]).attributes() == [[]]
             yield [name, *(found for (token,) in read_sentence([[name * 3]]).attributes() for found in token[:1])]
 
-    assert read_sentence(tokens()).mappings() == [{"a": 1.0, "aaa": 1.0}, {"b": 1.0, "bbb": 1.0}]
+    assert read_sentence(tokens()).attributes() == [[(b"a", 1.0), (b"aaa", 1.0)], [(b"b", 1.0), (b"bbb", 1.0)]]
 
 
 deep: dict = {}

@@ -7,6 +7,7 @@ from typing import Any
 
 from crfkit.text.items import read_sentence
 from crfkit.text.packed import Packed
+from crfkit.values import as_text
 
 
 class ItemSequence:
@@ -28,7 +29,7 @@ class ItemSequence:
 
     def items(self) -> list[dict[str, float]]:
         """The attributes of each item, as a mapping from names to values."""
-        return self.packed.mappings()
+        return [{as_text(name): value for name, value in token} for token in self.packed.attributes()]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ItemSequence, (self.packed.attributes(),)
