@@ -21,7 +21,7 @@ from crfkit.values import shown
 
 
 cdef enum:
-    SEEN = 1 << 16          # texts that are remembered
+    SEEN = 1 << 14          # texts that are remembered
 
 
 cdef struct PlacedC:        # a text in the arena
