@@ -10,7 +10,8 @@ is searched in place.
 
 from libc.stdint cimport uint32_t
 
-from crfkit.memory cimport arena_reserve, memcpy, memset, vector
+from crfkit.memory cimport arena_reserve, memset, vector
+from crfkit.text.scanning cimport copy_bytes
 from .structs cimport StringSlotC
 from .hashing cimport string_hash, strings_find, strings_get
 
@@ -59,7 +60,7 @@ cdef class StringTable(Arena):
             reserve_slots(self, (i + 1) * 2)
         self.c.offset = <const int64_t*>arena_reserve(self, &self.offsets, i + 2, sizeof(int64_t))
         self.c.arena = <const char*>arena_reserve(self, &self.bytes, self.c.n_bytes + n, 1)
-        memcpy(self.bytes.data + self.c.n_bytes, s, <size_t>n)
+        copy_bytes(self.bytes.data + self.c.n_bytes, s, n)
         self.c.n_bytes += n
         (<int64_t*>self.offsets.data)[i + 1] = self.c.n_bytes
         refer(<StringSlotC*>self.slots.data, self.c.mask, h, i)

@@ -269,3 +269,12 @@ def test_questions_that_have_no_answer(library, model):
     for place in (-1, 2):
         with pytest.raises(ValueError, match="out of range of 2"):
             tagger.marginal("A", place)
+
+
+def test_the_only_name_may_be_empty(tmp_path):
+    """Then there is no memory of names to copy it from."""
+    trainer = compat.Trainer(verbose=False)
+    trainer.append([[]], [""])
+    trainer.train(str(tmp_path / "model"))
+    with compat.Tagger().open(str(tmp_path / "model")) as tagger:
+        assert tagger.labels() == tagger.tag([[]]) == [""]
