@@ -24,7 +24,6 @@ from Cython.Compiler import Options
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
-from setuptools.errors import CompileError
 
 # Without build isolation nobody else looks at them, and what older ones say is a traceback.
 for tool, oldest in ((setuptools, "77.0.1"), (Cython, "3.1")):
@@ -32,7 +31,8 @@ for tool, oldest in ((setuptools, "77.0.1"), (Cython, "3.1")):
         name = tool.__name__
         sys.exit(f"crfkit is built with {name} {oldest} or newer, and this is {tool.__version__}: pip install -U {name}, or build with isolation")
 
-from setuptools.modified import newer_group  # noqa: E402 (older ones have no such module)
+from setuptools.errors import CompileError  # noqa: E402 (older ones have no such names)
+from setuptools.modified import newer_group  # noqa: E402
 
 DEBUG = bool(os.environ.get("CRFKIT_DEBUG"))
 SANITIZE = bool(os.environ.get("CRFKIT_SANITIZE"))
