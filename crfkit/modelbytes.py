@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import mmap
 import os
 import re
@@ -47,8 +46,6 @@ def held(source: Any) -> Held:
         return Held(name, _of_path(name))
     is_file = hasattr(source, "read") and not isinstance(source, mmap.mmap)  # which has the methods of a file, but is bytes
     name = name_of(source, _IN_MEMORY) if is_file else _IN_MEMORY
-    if type(source) is io.BufferedReader and (copy := _copy(source)) is not None:
-        return Held(name, copy)
     data = _read(source, name) if is_file else source
     try:
         return Held(name, _aligned(data))
@@ -66,21 +63,6 @@ def named_in_faults(name: str) -> Iterator[None]:
     except ModelFileError as error:
         line = re.match(r"\d+: ", error.message)
         raise ModelFileError(f"{name}:{'' if line else ' '}{error}") from None
-
-
-def _copy(file: BinaryIO) -> memoryview | None:
-    """A copy of a file that is read from its start to its end, made at once; None if it is something else."""
-    try:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode) or not status.st_size or file.tell():
-            return None
-        copy = mmap.mmap(-1, status.st_size, access=mmap.ACCESS_COPY)
-        whole = file.readinto(copy) == status.st_size and not file.read(1)  # type: ignore[attr-defined]
-        if not whole:  # it is being written
-            file.seek(0)
-        return memoryview(copy).toreadonly() if whole else None
-    except (OSError, ValueError):
-        return None
 
 
 def _read(file: Any, name: str) -> Any:
