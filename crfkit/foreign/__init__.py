@@ -227,4 +227,4 @@ def _with_template(of: Parts, template: str | os.PathLike[str] | Template | None
     names = list(of.unigrams.names)
     if names and not any(name.startswith(starts) for name in names):
         raise OptionError(f"{where}no attribute of the model, such as {names[0].decode(errors='replace')!r}, begins as a line of the template does")
-    return replace(of, template=replace(found, by_string=True), columns=max(found.columns, default=0) + 2)
+    return replace(of, template=found, columns=max(found.columns, default=0) + 2)
