@@ -109,6 +109,11 @@ def test_files_one_by_one(tmp_path):
     assert (tmp_path / "out/one").read_text() == lines("a X", A, "b Y", B, "")
 
 
+def test_eval_says_which_lines_are_no_tokens():
+    out = tag("--explain", 1, "hand", stdin="a X\nb Y\n")
+    assert error("eval", stdin=out) == "<stdin>:2: 6 columns, but line 1 has 3 (label without --explain, which adds such lines)"
+
+
 @pytest.mark.parametrize("options", [("-v", "1"), ("-n", "2"), ("--probability",), ("--posterior",), ("--fill",)])
 def test_options_that_exclude_it(options):
     assert "--explain has a layout of its own" in error("tag", "--explain", "3", *options, "m", code=2)

@@ -135,7 +135,7 @@ cdef int check_cells(Lines lines, CutC* cut, int64_t line) except -1 nogil:
     """Refuse a line whose cells cannot be what they should be."""
     if cut.columns != lines.n_cols:
         if cut.columns < lines.least or lines.n_cols != 0:
-            raise_columns(lines, cut.columns, lines.hashes or cut.first.start[0] == b"#", line)
+            raise_columns(lines, cut, line)
         if lines.form != FORM_CRFSUITE:  # its lines are of any length
             lines.n_cols, lines.first_row = cut.columns, line
         if cut.columns == 2 and not lines.alone and lines.separator == TABS_OR_BLANKS and memchr(cut.gold.start, b" ", <size_t>(cut.gold.end - cut.gold.start)) != NULL:
@@ -217,10 +217,16 @@ cdef int raise_probabilities(Lines lines, int64_t line) except -1 with gil:
                     f"expected a gold and a predicted label ({wanted})", lines.path, line)
 
 
-cdef int raise_columns(Lines lines, int64_t found, bint marked, int64_t line) except -1 with gil:
-    """The error for a line with a wrong number of columns. marked: it, or one before a sentence, begins with '#'."""
+cdef int raise_columns(Lines lines, const CutC* cut, int64_t line) except -1 with gil:
+    """The error for a line with a wrong number of columns."""
+    cdef bytes text = cut.first.start[:cut.found.end - cut.first.start]
+    found = cut.columns
     if found >= lines.least and lines.n_cols:
-        hint = "" if not marked else CONLLU_HINT if CONLLU_COLUMNS in (found, lines.n_cols) else COMMENTS_HINT
+        hint = ""
+        if text.startswith(b"\trival\t"):
+            hint = " (label without --explain, which adds such lines)"
+        elif lines.hashes or text.startswith(b"#"):
+            hint = CONLLU_HINT if CONLLU_COLUMNS in (found, lines.n_cols) else COMMENTS_HINT
         raise DataError(f"{plural(found, 'column')}, but line {lines.first_row} has {lines.n_cols}{hint}", lines.path, line)
     wanted = "" if lines.alone else ", the last of them " + ("the predicted label" if lines.gold_column >= 0
              else "a token, a gold and a predicted label" if lines.words else "a gold and a predicted label")
