@@ -167,6 +167,13 @@ def test_bad_data_are_refused_with_file_and_line(tmp_path, data, message):
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["template", "train"]
 
 
+@pytest.mark.parametrize("arguments", [("--dev", "none", "template", "train", "m"), ("template", "train", "none", "m")])
+def test_empty_files_are_found_before_data_are_read(tmp_path, arguments):
+    for name, text in (("template", "U:%x[0,0]\n"), ("train", "a b O\nc d\n"), ("none", "")):
+        (tmp_path / name).write_text(text)
+    assert error("learn", *arguments) == "none: no tokens: expected one token per line and a blank line after each sentence"
+
+
 def test_files_of_attributes_without_an_attribute(tmp_path):
     (tmp_path / "good").write_text("yes\ta\nno\tb\n\n")
     (tmp_path / "bad").write_text("yes a\nno b\n\nyes\n")

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from crfkit.constants import COMMENTS_OF_CONLLU
-from crfkit.errors import OptionError, refuse
+from crfkit.errors import DataError, OptionError, refuse
 from crfkit.options import RUN_FIELDS, Owlqn, Run, declared, make, named, taken
 from crfkit.replacing import refuse_overwriting
+from crfkit.text.faults import NO_TOKENS
 from crfkit.text.opening import check_readable, is_stdin
 from crfkit.text.sources import is_rows
 from crfkit.values import flag, name_of
@@ -116,10 +117,12 @@ def refuse_losses(run: Run, train: Any, *others: Any, models: Sequence[str] = ()
 
 
 def check_files(data: Any) -> None:
-    """FileError if one of the files of the data cannot be read."""
+    """FileError if one of the files of the data cannot be read; DataError if one is empty."""
     for path in _files(data):
-        if isinstance(path, (str, bytes, os.PathLike)) and os.fsdecode(path) != "-":
-            check_readable(os.fsdecode(path))
+        if isinstance(path, (str, bytes, os.PathLike)) and (name := os.fsdecode(path)) != "-":
+            check_readable(name)
+            if os.path.isfile(name) and not os.path.getsize(name):
+                raise DataError(NO_TOKENS, name)
 
 
 def _files(data: Any) -> Any:
