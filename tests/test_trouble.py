@@ -367,9 +367,10 @@ def fifo(train):
     return train.parent / "fifo"
 
 
-def test_a_checkpoint_is_no_pipe(fifo):
-    """To look into it would wait for ever."""
-    assert error("learn", "--checkpoint", "fifo", "template", "train", "model") == "fifo: is a pipe; give another name to --checkpoint"
+@pytest.mark.parametrize("name", ["fifo", ".", os.devnull])
+def test_a_checkpoint_is_a_regular_file(fifo, name):
+    """To look into a pipe would wait for ever, and what else it is should not be removed."""
+    assert error("learn", "--checkpoint", name, "template", "train", "model") == f"{name}: is not a regular file; give another name to --checkpoint"
 
 
 @pytest.mark.steady

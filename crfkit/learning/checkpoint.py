@@ -23,7 +23,6 @@ from crfkit import modelfile
 from crfkit.errors import FileError, ModelFileError, OptionError
 from crfkit.options import Run
 from crfkit.replacing import check_writable
-from crfkit.text.opening import is_pipe
 from crfkit.trainers import trainer_class
 from crfkit.values import flag, interval
 from crfkit.version import __version__
@@ -99,8 +98,8 @@ class Checkpoint:
         """The file to resume from, or None if there is none."""
         if not os.path.lexists(self.source):
             return None
-        if is_pipe(self.source):  # to read from it would wait without end
-            raise FileError(f"{self.source}: is a pipe; give another name to --checkpoint")
+        if not os.path.isfile(self.source):  # to read from a pipe would wait without end
+            raise FileError(f"{self.source}: is not a regular file; give another name to --checkpoint")
         try:
             file = modelfile.read(self.source, what=modelfile.CHECKPOINT)
             if file.header.get("kind") != modelfile.CHECKPOINT or not all(isinstance(file.header.get(name), kind) for name, kind in _FIELDS.items()):
