@@ -125,7 +125,13 @@ def test_options_that_contradict_each_other(run, options, message):
     assert message in run(*options, "m", stdin=WORDS, code=2).stderr
 
 
+def test_a_separator_in_a_locale_without_utf_8(run):
+    """Python then escapes the bytes of the command line."""
+    assert run("--separator", "\udcc2\udcb7", "m", stdin=WORDS) == run("--separator", "·", "m", stdin=WORDS)
+
+
 def test_errors_name_the_file_or_the_stream(run, tmp_path):
+    assert "-: cannot be read: No such file or directory (- is standard input only where data are read)" in run("-", stdin=WORDS, code=1).stderr
     assert "nowhere" in run("m", "nowhere", code=1).stderr
     assert "nowhere" in run("nowhere", code=1).stderr
     (tmp_path / "text").write_text(WORDS)

@@ -72,10 +72,9 @@ class Text(click.ParamType):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         try:
-            value.encode()
-        except UnicodeEncodeError:
-            self.fail(f"expected UTF-8, found {os.fsencode(value)!r}", param, ctx)
-        return value
+            return value.encode(errors="surrogateescape").decode()  # what a locale without UTF-8 escaped, too
+        except UnicodeError as error:
+            self.fail(f"expected UTF-8, found {error.object!r}", param, ctx)
 
 
 def offer(names: Callable[[], Iterable[str]], files: bool = False) -> Callable[..., list[Any]]:

@@ -148,7 +148,8 @@ def open_file(path: str) -> BinaryIO:
     try:
         return open(path, "rb", buffering=0)
     except OSError as error:
-        raise unreadable(f"{named(path)}: cannot be read: {error.strerror}", error) from error
+        hint = " (- is standard input only where data are read)" if path == "-" else ""
+        raise unreadable(f"{named(path)}: cannot be read: {error.strerror}{hint}", error) from error
     except ValueError as error:  # a zero byte
         raise FileError(f"{shown(path)}: not a file name") from error
 
