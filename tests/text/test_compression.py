@@ -10,6 +10,7 @@ import pytest
 from inputs import SENTENCES, TEXT, OneByOne, fault, read
 
 from crfkit.errors import FileError, TemplateError
+from crfkit.modelfile import MAGIC
 from crfkit.template.parsing import Template
 
 
@@ -68,6 +69,7 @@ FORMS = {
     "the text is in UTF-32": [("\ufeff" + TEXT.decode()).encode(encoding) for encoding in ("utf-32-le", "utf-32-be")],
     "the data are compressed by zstd": [b"\x28\xb5\x2f\xfd" + TEXT],
     "the data are a zip archive": [b"PK\3\4" + TEXT],
+    "the data are a model of crfkit": [MAGIC + TEXT],
     "the data are compressed twice": [outer(inner(TEXT)) for outer in COMPRESSIONS.values() for inner in COMPRESSIONS.values()],
 }
 
@@ -86,6 +88,12 @@ def test_templates_are_not_compressed(tmp_path, compress, name, text):
     (tmp_path / "t").write_bytes(compress(text))
     with pytest.raises(TemplateError, match=rf"/t:1: the data are compressed by {name}: expected a template, plain text given before the training data$"):
         Template.load(str(tmp_path / "t"))
+
+
+def test_templates_are_no_models(tmp_path):
+    (tmp_path / "m").write_bytes(MAGIC + TEXT)
+    with pytest.raises(TemplateError, match=r"/m:1: the data are a model of crfkit: expected a template, plain text given before the training data$"):
+        Template.load(str(tmp_path / "m"))
 
 
 @pytest.mark.parametrize("data", FORMS["the text is in UTF-32"])
