@@ -116,6 +116,7 @@ class Training:
         progress.warn(no_attribute(corpus, reader.template, run))
         progress.warn(value_warning(corpus.dataset.largest_value, self.algorithm, options))
         progress.warn(_labels_warning(corpus, run))
+        progress.warn(_blanks_warning(corpus.dataset.labels))
         progress.warn(_slow_warning(self.algorithm, corpus, run))
         progress.warn(_few_steps_warning(self.algorithm, corpus.summary["sequences"], corpus.summary["tokens"]))
         check_memory(expected, options, run, lambda: place.savings(corpus, counting))
@@ -167,6 +168,12 @@ def _labels_warning(corpus: Corpus, run: Run) -> str | None:
         return None
     place = "the first field of a line" if run.format == "crfsuite" else "the last column" if run.label is None else f"column {run.label}"
     return f"{len(labels):,} labels for {tokens:,} tokens, such as {', '.join(map(shown, labels[-3:]))}: is {place} the label?"
+
+
+def _blanks_warning(labels: list[str]) -> str | None:
+    """A warning if a label is another one with blanks beside it: they are part of it in columns that end at tabs."""
+    twin = next((label for label in labels if label != label.strip() and label.strip() in labels), None)
+    return None if twin is None else f"the labels {shown(twin)} and {shown(twin.strip())} differ in blanks alone"
 
 
 def _slow_warning(algorithm: str, corpus: Corpus, run: Run) -> str | None:
