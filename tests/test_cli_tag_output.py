@@ -78,7 +78,7 @@ def test_output_file_appears_whole_or_not_at_all(run, tmp_path):
     "line",
     [
         *("crfkit tag m in", "crfkit tag m < in", "crfkit tag m other - < in", "crfkit tag -o - m in"),
-        *("crfkit eval in", "crfkit eval < in", "crfkit eval --gold in other", "crfkit dump in"),
+        *("crfkit eval in", "crfkit eval < in", "crfkit eval --gold in other", "crfkit dump in", "crfkit learn --print-config --config in"),
         *("crf_test -m m in", "crf_test -m m < in", "crf_learn other in new"),
         *("crfsuite tag -m m in", "crfsuite dump in", "crfsuite learn in", "crfsuite learn < in"),
         *("wapiti label -m m in", "wapiti label -m m < in", "wapiti train -p other in"),

@@ -19,7 +19,7 @@ from crfkit.learning.judging import judge, refuse_losses
 from crfkit.learning.progress import Progress, StopRequest
 from crfkit.learning.training import Training
 from crfkit.options import Declared
-from crfkit.replacing import check_writable
+from crfkit.replacing import check_writable, refuse_overwriting
 from crfkit.text.opening import input_file, texts
 from crfkit.values import counted, flag, plural
 
@@ -85,6 +85,8 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
     """
     chosen = {name: value for name, value in given.items() if value is not None}
     with usage_errors(ctx):
+        if print_config:
+            refuse_overwriting("output", [config], "-")
         read = Config("", {}, {}) if config is None else read_config(config, chosen.get("algorithm"))
     with usage_errors(ctx), read.named_in_faults(chosen):
         in_force = {**read.options, **chosen}
