@@ -73,7 +73,7 @@ class Text(click.ParamType):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         try:
             return value.encode(errors="surrogateescape").decode()  # what a locale without UTF-8 escaped, too
-        except UnicodeError as error:
+        except (UnicodeEncodeError, UnicodeDecodeError) as error:
             self.fail(f"expected UTF-8, found {error.object!r}", param, ctx)
 
 
