@@ -368,8 +368,7 @@ def fifo(train):
 
 
 @pytest.mark.parametrize("name", ["fifo", ".", os.devnull])
-def test_a_checkpoint_is_a_regular_file(fifo, name):
-    """To look into a pipe would wait for ever, and what else it is should not be removed."""
+def test_a_checkpoint_is_a_regular_file(fifo, name):  # to look into a pipe would wait for ever
     assert error("learn", "--checkpoint", name, "template", "train", "model") == f"{name}: is not a regular file; give another name to --checkpoint"
 
 
