@@ -13,6 +13,8 @@ from trainers.test_owlqn import random_corpus
 from trainers.twins import Built, Corpus, Sample, corpora, value
 
 from crfkit import options
+from crfkit.compat.pycrfsuite import Trainer
+from crfkit.compat.pycrfsuite.features import features_of
 from crfkit.trainers.base import mistakes
 from crfkit.trainers.batch.proximal import Proximal
 
@@ -77,6 +79,25 @@ def test_the_bound_of_a_smaller_penalty_holds_before_the_first_pass():
     before = ascent.bound()
     ascent.set_l1(0.2)
     assert ascent.bound() == pytest.approx(0.2 * before, rel=1e-5) and 0 < 0.2 * before < lowest(corpus, 0.2, 0.0, 150)
+
+
+def test_features_that_are_too_rare_weigh_nothing():
+    """A minimum frequency of features, as CRFsuite has it, leaves cells without a feature among those of labels that were seen."""
+    random, trainer = Random(3), Trainer(verbose=False)
+    for _ in range(120):
+        labels = random.choices("ABC", k=random.randrange(1, 8))
+        trainer.append([[f"{random.randrange(6)}{label if random.random() < 0.7 else ''}", f"x{random.randrange(9)}"] for label in labels], labels)
+    few, every = (features_of(trainer.sequences, -1, {**trainer.get_params(), "feature.minfreq": least}).corpus for least in (7.0, 0.0))
+    layout = few.layout
+    assert layout.hot > 0 and layout.n_features < every.layout.n_features
+    ascent = ascent_of(few, 1.0, 0.0)
+    for _ in range(100):
+        ascent.run_pass()
+    cells = [layout.cell(a, label) for a in range(layout.n_attributes[0]) for label in range(3)]
+    cells += [layout.pair_cell(before, label) for before in range(3) for label in range(3)]
+    assert {cell for cell, weight in enumerate(ascent.weights()) if weight} <= {cell for cell in cells if cell >= 0}
+    optimum = end(trainer_of("owlqn", few, warm_up=0, l1=1.0, epsilon=0.0, delta=1e-8))[-1]
+    assert optimum * (1 - 1e-3) <= ascent.bound() <= optimum * (1 + 1e-6)
 
 
 # --- owlqn ----------------------------------------------------------------------------------------------------------
