@@ -18,6 +18,7 @@ ELSEWHERE = {
     "templates/README.md": "shipped-templates.md",
     "data/README.md": "corpora.md",
 }
+BEHIND = ("results/", "defaults.md", "experiments.md", "design.md", "changes.md")
 # What is before the target, with the text of the link unless it is an image; the target, and the section.
 LINK = re.compile(r"((?:(?<!!)\[([^\]]*))?\]\()([^)\s#:]+)(#[^)\s]*)?\)")
 
@@ -52,7 +53,14 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Links from pages in docs/ to those from elsewhere."""
+    """Links from pages in docs/ to those from elsewhere. The search shows the guides and the reference first."""
+    if page.file.src_uri.startswith(BEHIND):
+        page.meta["search"] = {"boost": 0.1}
     if page.file.src_uri in ELSEWHERE.values():
         return markdown
     return relinked(markdown, f"docs/{page.file.src_uri}")
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """The bars that are escaped within code in tables, as GitHub reads it."""
+    return re.sub(r"<t[dh][ >].*?</t[dh]>", lambda cell: cell[0].replace("\\|", "|"), html, flags=re.S)

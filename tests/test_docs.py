@@ -272,5 +272,9 @@ def test_the_site_builds(tmp_path):
     done = run(command, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
     assert done.returncode == 0, done.stdout
     for page in (tmp_path / "site").rglob("*.html"):
-        fetched = re.findall(r'<(?:link|script|img)[^>]*(?:href|src)="?(https?:[^" >]+)', page.read_text(encoding="utf-8"))
+        text = page.read_text(encoding="utf-8")
+        fetched = re.findall(r'<(?:link|script|img)[^>]*(?:href|src)="?(https?:[^" >]+)', text)
         assert not fetched, page.name
+        assert not re.search(r'href="[./]+"', text), f"{page.name}: a folder, whose page a disk does not show"
+        assert not re.search(r"<td[^>]*>[^\n]*\\\|", text), f"{page.name}: a bar that is escaped"
+    assert (tmp_path / "site/search/search_index.js").exists()  # a page from the disk reads no JSON
