@@ -37,6 +37,14 @@ def test_the_lines_on_standard_error(train):
     assert learn("-q").output == ""
 
 
+@pytest.mark.parametrize(("sentences", "digits"), [(60, 3), (600, 1)])
+def test_the_size_is_that_of_the_file(train, sentences, digits):
+    """Rounded, but never to nothing."""
+    write_part(train, "chunking", sentences)
+    size = re.search(r" in ([0-9]+\.([0-9]+)) MB: model;", learn("--features", "all").stderr)
+    assert len(size[2]) == digits and float(size[1]) == round(os.path.getsize("model") / 1e6, digits) > 0
+
+
 def test_sbcd_says_where_it_cannot_win(train, monkeypatch):
     """The note comes for two labels, if the data are large enough to matter. With many labels and few attributes both are about as fast."""
     words = "\n".join(f"w{k % 97} P X{k % 2}" if k % 20 else "" for k in range(1, 2000))

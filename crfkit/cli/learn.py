@@ -112,10 +112,11 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
     try:
         with stop.on_signals(), closing(Training(train, template, algorithm, options, run, progress, stop).models()) as models:
             for name, model in zip(targets, models, strict=False):  # fewer models when training is stopped
-                size = model.save(name)
+                size = model.save(name) / 1e6
                 saved += 1
                 progress.note(
-                    f"{counted(model.header['features'], 'weight')} in {size / 1e6:.1f} MB: {name}; {time.perf_counter() - started:.1f} s in all"
+                    f"{counted(model.header['features'], 'weight')} in {size:.{1 if size >= 0.1 else 3}f} MB: {name}; "
+                    f"{time.perf_counter() - started:.1f} s in all"
                 )
     except KeyboardInterrupt:
         progress.note(f"crfkit: interrupted, no {'further ' if saved else ''}model was written")
