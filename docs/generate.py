@@ -27,8 +27,6 @@ WIDTH = 100
 
 COMMANDS = """# Command line
 
-`make docs` writes this page from `crfkit COMMAND --help`.
-
 Results go to standard output, everything else to standard error.
 
 | exit code | meaning |
@@ -47,6 +45,7 @@ _CRFKIT_COMPLETE=fish_source crfkit | source
 ```
 
 [Messages](errors.md) explains errors. [Logs, JSON and configuration](files.md) describes the files that commands write and read.
+The rest of this page is what `crfkit COMMAND --help` prints; `make docs` writes it.
 """
 
 
@@ -69,7 +68,8 @@ def command_line() -> str:
 
 PYTHON = """# Python
 
-`make docs` writes this page from the docstrings.
+[learn](#learn) trains, [with options](#options); [load](#load) opens a model; a [Tagger](#tagger) labels; [evaluate](#evaluate) scores;
+[CRF](#crf) is for scikit-learn. `make docs` writes this page from the docstrings.
 
 ```python
 import crfkit
