@@ -114,6 +114,18 @@ def test_examples_print_what_the_page_says(page, workshop):
                 assert done.returncode == 0, f"$ {command}\n{done.stdout}"
 
 
+@pytest.mark.parametrize("given", ["-c 4.0", "-a MIRA -c 4.0 -H 20"])
+def test_translated_options_train_the_same(given, workshop):
+    """The options of CRF++ and those that docs/crfpp.md names for them lead to the same labels."""
+    own = re.search(rf"^\| `{re.escape(given)}` \| `([^`]+)`", text_of("docs/crfpp.md"), re.M)[1]
+    Path("hard.template").write_text("U:%x[0,0]\nB\n", encoding="utf-8")  # MIRA makes more than 100 passes
+    files = "hard.template data/chunking.train.txt"
+    for program, options, model in (("crfkit-crf-learn", given, "there"), ("crfkit learn -q --features all", own, "here")):
+        done = run(["bash", "-c", f"{program} {options} {files} {model} && crfkit tag {model} data/chunking.test.txt > {model}.txt"])
+        assert done.returncode == 0, done.stdout
+    assert Path("here.txt").read_bytes() == Path("there.txt").read_bytes()
+
+
 def shown_commands():
     """The crfkit commands of all shell blocks, as lists of arguments."""
     for page in PAGES:
