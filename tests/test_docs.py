@@ -91,6 +91,12 @@ def test_python_of_the_readme(program, workshop):
     assert done.stdout.count("\n") >= program.count("print(")
 
 
+def test_first_run_of_the_readme(workshop):
+    [(_, commands)] = [block for block in blocks("README.md", "sh") if block[0] == "<!-- ci:quickstart -->"]
+    printed = run(["bash", "-ec", commands]).stdout
+    assert re.search(r"FB1: +([0-9.]+)", printed)[1] == re.search(r"# FB1,.* is ([0-9.]+)$", commands, re.M)[1]
+
+
 @pytest.mark.parametrize("page", [page for page in DOCS if steps(page)], ids=lambda page: page.name)
 @pytest.mark.long
 def test_examples_print_what_the_page_says(page, workshop):
