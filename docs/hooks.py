@@ -62,5 +62,5 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """The bars that are escaped within code in tables, as GitHub reads it."""
+    """Bars of code in tables without the backslash, which only GitHub takes away."""
     return re.sub(r"<t[dh][ >].*?</t[dh]>", lambda cell: cell[0].replace("\\|", "|"), html, flags=re.S)
