@@ -60,7 +60,7 @@ LEVELS = (
     ("-O0", (SHARED, "crfkit.compat.wapiti.layout", "crfkit.decode.decoder", "crfkit.features.packing",
              "crfkit.parser.trees", "crfkit.testing",
              "crfkit.threads", "crfkit.trainers.batch.lbfgs", "crfkit.trainers.batch.objective", "crfkit.trainers.batch.owlqn",
-             "crfkit.trainers.batch.quasinewton", "crfkit.trainers.batch.sharded", "crfkit.weights.evidence")),
+             "crfkit.trainers.batch.quasinewton", "crfkit.trainers.batch.sharded")),
     ("-Og", ("crfkit.data.dataset", "crfkit.data.selection", "crfkit.decode.sentence", "crfkit.features.merging", "crfkit.template.regex",
              "crfkit.trainers.base", "crfkit.trainers.online.crfsuite", "crfkit.trainers.stepwise",
              "crfkit.weights.growing", "crfkit.weights.layout", "crfkit.weights.precision", "crfkit.weights.pruning")),

@@ -10,13 +10,17 @@ import os
 
 from libc.stdint cimport uint16_t
 
-from crfkit.data.ambiguity cimport NO_LABEL, labels_seen
 from crfkit.loops.kernels cimport K
 from crfkit.loops.numbers cimport fabs, fmax
 from crfkit.loops.structs cimport weight_of
 from crfkit.memory cimport data_reserve, memcpy, vector
 
 from crfkit.values import as_bytes
+
+
+cdef enum:
+    NO_LABEL = -1       # of an attribute in `ambiguity`
+    SEVERAL = -2
 
 
 cdef void renumber_rows(int64_t n_tok, int64_t* ptr, int32_t* id, float* value, const int32_t* new_id) noexcept nogil:
@@ -265,14 +269,20 @@ cdef class Dataset:
 
     def ambiguity(self):
         """How many unigram attributes occur, and how many with more than one label."""
-        cdef int64_t t, u
-        cdef int64_t[3] n = [0, 0, 0]
+        cdef int64_t t, u, once = 0, several = 0
+        cdef int32_t* seen
         self.need_labels(0)
-        cdef int32_t[::1] seen = array.array("i", [NO_LABEL]) * self.n_u
+        cdef int32_t[::1] label_of = array.array("i", [NO_LABEL]) * self.n_u
         for t in range(self.c.n_tok):
             for u in range(self.c.u_ptr[t], self.c.u_ptr[t + 1] if self.is_given(t) else 0):
-                n[labels_seen(&seen[self.c.u_id[u]], self.c.label[t])] += 1
-        return n[1], n[2]
+                seen = &label_of[self.c.u_id[u]]
+                if seen[0] == NO_LABEL:
+                    seen[0] = self.c.label[t]
+                    once += 1
+                elif seen[0] != SEVERAL and seen[0] != self.c.label[t]:
+                    seen[0] = SEVERAL
+                    several += 1
+        return once, several
 
     @property
     def n_sequences(self):

@@ -10,7 +10,6 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.features.reach cimport REACH_BEFORE, REACH_EDGE, REACH_LAST, REACH_NONE, RULE_ALL, RULE_OBSERVED
 from crfkit.loops.structs cimport DatasetC
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, buffer_free, buffer_swap, memcpy, memset
-from .evidence cimport Evidence, FoundC
 from .history cimport ANY, key_of
 
 import array
@@ -29,6 +28,10 @@ cdef struct SeenC:      # of an attribute
     int64_t last        # the key of its last feature met
     int32_t n           # its features; -1: observed ones are not needed
     int32_t count       # how often it occurs; exact only up to MOST_COUNT
+
+cdef packed struct FoundC:      # a feature, in the order in which they are met
+    int64_t key
+    int32_t a           # its attribute
 
 cdef struct TokenC:
     int64_t key         # of the feature that it is an example of, or NO_FEATURE
@@ -70,7 +73,7 @@ cdef class Observed(Arena):
     cdef SeenC* seen
     cdef BufferC found, merged, tokens, spare, begins
 
-    def __cinit__(self, Dataset data, int64_t labels, bint bigram, rules, reaches=None, Evidence evidence=None):
+    def __cinit__(self, Dataset data, int64_t labels, bint bigram, rules, reaches=None, evidence=None):
         cdef const uint8_t[::1] given = rules
         cdef int64_t a, n
         cdef int reach
@@ -79,7 +82,7 @@ cdef class Observed(Arena):
         if data is not None:
             data.need_labels(0)
         self.data, self.labels, self.bigram, self.rules, self.reaches = data, labels, bigram, rules, reaches
-        self.n, self.at_once = evidence.n if evidence is not None else data.n_b if bigram else data.n_u, TOKENS_AT_ONCE
+        self.n, self.at_once = len(evidence.counts) if evidence is not None else data.n_b if bigram else data.n_u, TOKENS_AT_ONCE
         if data is not None and data.possible is not None and reaches is not None:
             raise ValueError("features of labels given before need all labels")
         if given.shape[0] != self.n or (reaches is not None and len(reaches) != self.n):
@@ -98,8 +101,8 @@ cdef class Observed(Arena):
                     if reach_of(self, a) == reach:
                         self.collect(reach)
                         break
-            if evidence is not None:
-                collect_evidence(self, evidence)
+        if evidence is not None:
+            collect_evidence(self, evidence)
         buffer_free(&self.tokens)
         buffer_free(&self.spare)
         buffer_free(&self.merged)
@@ -311,21 +314,27 @@ cdef int sort_tokens(Observed observed, int64_t n) except -1 nogil:
         buffer_swap(&observed.tokens, &observed.spare)
 
 
-cdef int collect_evidence(Observed observed, Evidence evidence) except -1 nogil:
+cdef int collect_evidence(Observed observed, evidence) except -1:
     """Count and list the features of the evidence, which contains each at least once."""
     cdef:
-        int64_t a, k, n = evidence.size
+        const int64_t[::1] counts = evidence.counts, keys
+        const int32_t[::1] attributes
+        int64_t a, k, n = 0
         TokenC* token
         FoundC* found
         SeenC* seen
-    token = <TokenC*>arena_reserve(observed, &observed.tokens, n, sizeof(TokenC))
+    for attributes, keys in evidence.parts:
+        token = <TokenC*>arena_reserve(observed, &observed.tokens, n + keys.shape[0], sizeof(TokenC))
+        for k in range(keys.shape[0]):
+            if not 0 <= attributes[k] < observed.n or not 0 <= keys[k] < <int64_t>1 << 48:
+                raise ValueError("evidence of other attributes, or with labels that do not exist")
+            token[n] = TokenC(keys[k], attributes[k])
+            n += 1
     found = <FoundC*>arena_reserve(observed, &observed.found, n, sizeof(FoundC))
-    for k in range(n):
-        token[k].key, token[k].t = evidence.found[k].key, evidence.found[k].a
     sort_tokens(observed, n)
     token = <TokenC*>observed.tokens.data
     for a in range(observed.n):
-        observed.seen[a].count = <int32_t>min(evidence.count[a], MOST_COUNT)
+        observed.seen[a].count = <int32_t>min(counts[a], MOST_COUNT)
     for k in range(n):
         seen = &observed.seen[token[k].t]
         if token[k].key != seen.last and seen.n >= 0:

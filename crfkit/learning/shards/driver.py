@@ -205,7 +205,7 @@ class DistributedCorpus:
         for evidence in (unigrams, bigrams):
             evidence.settle(rank)
         u_rules, b_rules = (
-            builder.rules(kind, usual, run.min_freq, evidence.occurrences())
+            builder.rules(kind, usual, run.min_freq, evidence.counts)
             for kind, evidence in ((False, unigrams), (True, bigrams))
         )
         known_pairs = [(rank[i], rank[j]) for i, j in pairs]
