@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy
+
 from crfkit.cli.common import is_live
 from crfkit.constants import WITH_HISTORY
 from crfkit.errors import UnsupportedError
@@ -18,7 +20,7 @@ from crfkit.values import as_bytes
 
 from . import singles
 from .layout import LinePrinter
-from .singles import Found
+from .singles import Labels
 
 Say = Callable[[str], None]
 
@@ -50,7 +52,7 @@ def label(tagger: Tagger, source: str, given: dict[str, Any], say: Say) -> Itera
         report.end()
 
 
-def _columns(tagger: Tagger, source: str, given: dict[str, Any]) -> Iterator[tuple[bytes, int, Found | None]]:
+def _columns(tagger: Tagger, source: str, given: dict[str, Any]) -> Iterator[tuple[bytes, int, Labels | None]]:
     printer = LinePrinter(only=given["label"], check=given["check"], scores=given["score"], posterior=given["post"], force=given["force"], nbest=given["nbest"])
     if given["post"]:
         tagger.need_probabilities("--post")
@@ -66,17 +68,21 @@ class Report:
     def __init__(self, labels: list[str], say: Say):
         self.labels, self.say = labels, say
         self.sequences = self.tokens = self.wrong = self.sequences_wrong = 0
-        self.counts = [[0, 0, 0] for _ in labels]
+        self.counts = numpy.zeros((3, len(labels)), int)  # of each label in the data, predicted, and both
 
-    def add(self, sequences: int, found: Found | None) -> None:
+    def add(self, sequences: int, both: Labels | None) -> None:
         """Count a block: its sequences, and what the printer found in it."""
         before, self.sequences = self.sequences, self.sequences + sequences
-        if found is not None:
-            tokens, wrong, sequences_wrong, counts = found
-            self.tokens, self.wrong, self.sequences_wrong = self.tokens + tokens, self.wrong + wrong, self.sequences_wrong + sequences_wrong
-            self.counts = [[a + b for a, b in zip(*pair, strict=True)] for pair in zip(self.counts, counts, strict=True)]
+        if both is not None and sequences:
+            found, wanted = map(numpy.asarray, both[:2])
+            known = wanted >= 0  # Wapiti, too, does not count labels that the model lacks
+            wrong = known & (found != wanted)
+            self.tokens, self.wrong = self.tokens + len(found), self.wrong + int(wrong.sum())
+            self.sequences_wrong += int(numpy.logical_or.reduceat(wrong, both[2]).sum())
+            for count, labels in zip(self.counts, (wanted[known], found[known], wanted[known & ~wrong]), strict=True):
+                count += numpy.bincount(labels, minlength=len(count))
         for thousand in range(before // 1000 + 1, self.sequences // 1000 + 1):
-            rates = "" if found is None else f"\t{_per_cent(self.wrong, self.tokens)}/{_per_cent(self.sequences_wrong, self.sequences)}"
+            rates = "" if both is None else f"\t{_per_cent(self.wrong, self.tokens)}/{_per_cent(self.sequences_wrong, self.sequences)}"
             self.say(f"{1000 * thousand:10d} sequences labeled{rates}")
 
     def end(self) -> None:
@@ -85,7 +91,7 @@ class Report:
         self.say(f"    Token error   : {_per_cent(self.wrong, self.tokens)}")
         self.say(f"    Sequence error: {_per_cent(self.sequences_wrong, self.sequences)}")
         self.say("* Per label statistics")
-        for name, (wanted, found, both) in zip(self.labels, self.counts, strict=True):
+        for name, (wanted, found, both) in zip(self.labels, self.counts.T.tolist(), strict=True):
             precision, recall = _ratio(both, found), _ratio(both, wanted)
             f1 = _ratio(2 * precision * recall, precision + recall)
             name += " " * (6 - len(as_bytes(name)))  # Wapiti counts bytes

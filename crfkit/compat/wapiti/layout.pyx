@@ -15,10 +15,12 @@ from crfkit.lattice.lattice cimport Lattice
 from crfkit.loops.numbers cimport INFINITY, exp, fmax, log
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
-from crfkit.memory cimport Arena, arena_zeros, memcpy
+from crfkit.memory cimport memcpy
 from crfkit.text.writing cimport Output, OutC, out_bytes, out_char, out_decimal, out_reserve
 from crfkit.text.rows cimport Rows
 from crfkit.text.table cimport FORM_CRFSUITE, rows_label
+
+import array
 
 from crfkit.errors import DataError
 
@@ -36,24 +38,26 @@ cdef class LinePrinter:
         self.nbest = nbest
 
     def text(self, Scratch x not None, Rows rows not None):
-        """(the labelled block, its number of sequences, what Count found). Without `check` the last is None."""
+        """(the labelled block, its number of sequences, with `check` the Labels of its tokens, else None)."""
         cdef Output out = Output()
-        cdef Count count = Count(len(x.decoder.labels)) if self.check else None
         cdef Lattice votes = Lattice(x.lattice.c.L) if self.posterior else None
-        cdef int64_t s
+        cdef int64_t s, n = rows.c.n_tok if self.check else 0
+        cdef int32_t[::1] found = array.array("i", bytes(4 * n)), wanted = array.array("i", bytes(4 * n))
         if rows.block is None and rows.c.form == FORM_CRFSUITE:
             raise ValueError("items from Python have no lines")
         if (self.check or self.force) and rows.c.n_tok and rows.c.label_col >= rows.c.n_cols:
             raise DataError(f"the labels should be in column {rows.c.label_col}, but the data have {rows.c.n_cols}")
         with nogil:
             for s in range(rows.c.n_seq):
-                self.sentence(x, rows, s, votes, count, &out.c)
-        return out.getvalue(), rows.c.n_seq, (None if count is None else count.found(rows.c.n_tok))
+                self.sentence(x, rows, s, votes, found, wanted, &out.c)
+        starts = [rows.c.seq_ptr[s] for s in range(rows.c.n_seq)]
+        return out.getvalue(), rows.c.n_seq, (found.base, wanted.base, starts) if self.check else None
 
-    cdef int sentence(self, Scratch x, Rows rows, int64_t s, Lattice votes, Count count, OutC* out) except -1 nogil:
+    cdef int sentence(self, Scratch x, Rows rows, int64_t s, Lattice votes, int32_t[::1] found, int32_t[::1] wanted,
+                      OutC* out) except -1 nogil:
         cdef uint16_t* labels = x.room(rows.c.n_tok)
         cdef LatticeC* lat = &x.lattice.c
-        cdef int64_t k, T = rows.c.seq_ptr[s + 1] - rows.c.seq_ptr[s]
+        cdef int64_t k, first = rows.c.seq_ptr[s], T = rows.c.seq_ptr[s + 1] - first
         x.score(rows, s)
         if self.posterior:
             x.expect(rows, s)
@@ -68,8 +72,8 @@ cdef class LinePrinter:
             memcpy(labels, x.search.labels, <size_t>T * sizeof(uint16_t))
             for k in range(x.search.found):
                 self.path(x, rows, s, k, x.search.scores[k], lat, x.search.labels + k * T, out)
-        if count is not None:
-            count.add(x, rows, s, labels)
+        for k in range(T if self.check else 0):
+            found[first + k], wanted[first + k] = labels[k], given_label(x, rows, first + k)
 
     cdef int path(self, Scratch x, Rows rows, int64_t s, int64_t rank, double score, const LatticeC* lat, const uint16_t* labels,
                   OutC* out) except -1 nogil:
@@ -113,49 +117,20 @@ cdef int use_marginals(const LatticeC* lat, Lattice votes) except -1 nogil:
             to.score[t * lat.P + j] = log(fmax(lat.node[t * lat.P + j], DBL_MIN)) if j < lat.L else -INFINITY
 
 
+cdef int32_t given_label(Scratch x, Rows rows, int64_t token) noexcept nogil:
+    """The label in a row; -1 if the model lacks it."""
+    cdef int32_t n
+    cdef const char* cell = rows_label(&rows.c, token, &n)
+    return strings_find(&x.decoder.label_table.c, cell, n, string_hash(cell, n))
+
+
 cdef int force_labels(Scratch x, Rows rows, int64_t s, LatticeC* lat) except -1 nogil:
     """Forbid all labels but the one in the row, if the model has that label."""
     cdef int64_t t, j
-    cdef int32_t n, label
-    cdef const char* cell
+    cdef int32_t label
     for t in range(lat.T):
-        cell = rows_label(&rows.c, rows.c.seq_ptr[s] + t, &n)
-        label = strings_find(&x.decoder.label_table.c, cell, n, string_hash(cell, n))
+        label = given_label(x, rows, rows.c.seq_ptr[s] + t)
         if label >= 0:
             for j in range(lat.L):
                 if j != label:
                     lat.score[t * lat.P + j] = -INFINITY
-
-
-cdef class Count(Arena):
-    """Counts gold and predicted labels in one block."""
-
-    cdef int64_t L, wrong, sequences_wrong
-    cdef int64_t* counts                # [L][3]: in the data, predicted, both
-
-    def __cinit__(self, int64_t L):
-        self.L, self.counts = L, <int64_t*>arena_zeros(self, 3 * L, sizeof(int64_t))
-
-    cdef int add(self, Scratch x, Rows rows, int64_t s, const uint16_t* labels) noexcept nogil:
-        cdef int64_t* counts = self.counts
-        cdef int64_t token, first = rows.c.seq_ptr[s], missed = 0
-        cdef int32_t n, wanted
-        cdef const char* cell
-        for token in range(first, rows.c.seq_ptr[s + 1]):
-            cell = rows_label(&rows.c, token, &n)
-            wanted = strings_find(&x.decoder.label_table.c, cell, n, string_hash(cell, n))
-            if wanted < 0:          # Wapiti, too, does not count labels that the model lacks
-                continue
-            counts[3 * labels[token - first] + 1] += 1
-            counts[3 * wanted] += 1
-            if wanted == labels[token - first]:
-                counts[3 * wanted + 2] += 1
-            else:
-                missed += 1
-        self.wrong += missed
-        self.sequences_wrong += missed > 0
-
-    def found(self, int64_t tokens):
-        """(tokens, wrong tokens, wrong sequences, for each label its counts: in the data, predicted, both)."""
-        cdef const int64_t* counts = self.counts
-        return tokens, self.wrong, self.sequences_wrong, [(counts[3 * j], counts[3 * j + 1], counts[3 * j + 2]) for j in range(self.L)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy
@@ -19,8 +19,8 @@ from crfkit.values import as_bytes, as_text
 AT_ONCE = 1000
 Line = tuple[str, list[str], str | None]
 """The line as it came, its observations as a model names them, and its label."""
-Found = tuple[int, int, int, list[tuple[int, int, int]]]
-"""What was counted in labelled sentences, as LinePrinter has it."""
+Labels = tuple[Sequence[int], Sequence[int], Sequence[int]]
+"""Of each token the label that was found and the one in its row, -1 if the model lacks it; and where sequences begin."""
 
 
 def blocks(source: Any, labelled: bool) -> Iterator[list[Line]]:
@@ -45,8 +45,8 @@ def sequences(source: Any) -> list[Rows]:
     return [rows]
 
 
-def label(tagger: Tagger, source: str, given: dict[str, Any]) -> Iterator[tuple[bytes, int, Found | None]]:
-    """As LinePrinter.text for other models: the labelled lines, how many there are, and how many are right."""
+def label(tagger: Tagger, source: str, given: dict[str, Any]) -> Iterator[tuple[bytes, int, Labels | None]]:
+    """As LinePrinter.text for other models: the labelled lines, how many there are, and their labels."""
     done = 0
     for some in blocks(source, given["check"] or given["force"]):
         while some:
@@ -69,10 +69,10 @@ def _values(tagger: Tagger, some: list[Line], posterior: bool) -> Iterator[numpy
         yield scores[0] + scratch.level
 
 
-def _labelled(tagger: Tagger, some: list[Line], given: dict[str, Any]) -> tuple[bytes, int, Found | None]:
-    names, out = tagger.labels, []
+def _labelled(tagger: Tagger, some: list[Line], given: dict[str, Any]) -> tuple[bytes, int, Labels | None]:
+    names = tagger.labels
     number = {name: place for place, name in enumerate(names)}
-    counts, wrong = [[0, 0, 0] for _ in names], 0
+    out, found, in_rows = [], [], []
     for (text, _, wanted), values in zip(some, _values(tagger, some, given["post"]), strict=True):
         order = numpy.argsort(-values, kind="stable").tolist()
         if given["force"] and wanted in number:
@@ -83,10 +83,6 @@ def _labelled(tagger: Tagger, some: list[Line], given: dict[str, Any]) -> tuple[
                 out.append(f"# {rank} {values[place]:f}\n")
                 line += f"\t{names[place]}/{values[place]:f}"
             out.append(line + "\n\n")
-        if given["check"] and wanted in number:
-            counts[order[0]][1] += 1
-            wrong += wanted != names[order[0]]
-            counts[number[wanted]][0] += 1
-            counts[number[wanted]][2] += wanted == names[order[0]]
-    found = (len(some), wrong, wrong, [(a, b, c) for a, b, c in counts]) if given["check"] else None
-    return as_bytes("".join(out)), len(some), found
+        found.append(order[0])
+        in_rows.append(-1 if wanted is None else number.get(wanted, -1))
+    return as_bytes("".join(out)), len(some), (found, in_rows, range(len(some))) if given["check"] else None
