@@ -144,49 +144,43 @@ class Development:
         }
 
 
-class ParserTraining:
-    """One run."""
+def trained(
+    train: Any, template: Template, options: Any, run: Run, start: ParserModel | None, checkpoint: Checkpoint | None, progress: Progress, stop: StopRequest
+) -> ParserModel:
+    """Train a parser, from the weights of another one if `start` is one."""
+    from crfkit.parser.trainer import ParserTrainer
 
-    def __init__(self, train: Any, template: Template, options: Any, run: Run, progress: Progress, stop: StopRequest):
-        self.train, self.template, self.options, self.run, self.progress, self.stop = train, template, options, run, progress, stop
-        self.initial = None if run.init is None else _parser_of(run.init)
-
-    def model(self, checkpoint: Checkpoint | None) -> ParserModel:
-        """Train."""
-        from crfkit.parser.trainer import ParserTrainer
-
-        run, options, progress = self.run, self.options, self.progress
-        trees = Trees(self.train, self.template, options.labels, progress)
-        bank = trees.bank
-        check_header(trees.header())
-        progress.close()
-        relations = [plural(len(trees.relations), "relation")] if options.labels else []
-        counts = [counted(bank.n_sequences, "tree"), counted(bank.n_tokens, "token"), *relations, plural(len(trees.template.lines), "line")]
-        progress.note(f"{', '.join(counts)}; read in {trees.seconds:.2f} s")
-        if bank.n_crossing:
-            progress.note(
-                f"{bank.n_crossing:,} trees with crossing arcs are left out: no order of shift, left and right builds them"
-            )
-        check_search(options.depth, len(trees.relations))
-        tables = StateTables(trees.template, max(len(trees.relations), 1))
-        initial = [] if self.initial is None else list(_taken_over(self.initial, trees, progress))
-        resumes = checkpoint is not None and checkpoint.file is not None  # then it has the weights that came of those
-        trainer = ParserTrainer(bank, tables, options, run.seed, () if resumes else initial)
-        dev = None if run.dev is None else Development(run.dev, trees, trainer)
-        if checkpoint is not None:
-            checkpoint.identify(
-                trees.digest(),
-                array.array("d", chain.from_iterable((line, *key, *rest) for line, key, *rest in initial)) if initial else None,
-                None if dev is None else dev.contents(),
-            )
-        divergence = Divergence(options, bank.n_tokens, len(actions([])), of_zeros="every word will depend on the last one of its sentence")
-        passes = Passes(trainer, divergence, run, dev, checkpoint, progress, self.stop)  # type: ignore[arg-type]
-        ((_, weights),) = passes.all()
-        own = {**asdict(options), "prune": run.prune, "seed": run.seed}
-        return build(tables, trainer.placed(weights), trees.builder, {**trees.header(), "algorithm": "lookahead", "options": own})
+    trees = Trees(train, template, options.labels, progress)
+    bank = trees.bank
+    check_header(trees.header())
+    progress.close()
+    relations = [plural(len(trees.relations), "relation")] if options.labels else []
+    counts = [counted(bank.n_sequences, "tree"), counted(bank.n_tokens, "token"), *relations, plural(len(trees.template.lines), "line")]
+    progress.note(f"{', '.join(counts)}; read in {trees.seconds:.2f} s")
+    if bank.n_crossing:
+        progress.note(
+            f"{bank.n_crossing:,} trees with crossing arcs are left out: no order of shift, left and right builds them"
+        )
+    check_search(options.depth, len(trees.relations))
+    tables = StateTables(trees.template, max(len(trees.relations), 1))
+    initial = [] if start is None else list(_taken_over(start, trees, progress))
+    resumes = checkpoint is not None and checkpoint.file is not None  # then it has the weights that came of those
+    trainer = ParserTrainer(bank, tables, options, run.seed, () if resumes else initial)
+    dev = None if run.dev is None else Development(run.dev, trees, trainer)
+    if checkpoint is not None:
+        checkpoint.identify(
+            trees.digest(),
+            array.array("d", chain.from_iterable((line, *key, *rest) for line, key, *rest in initial)) if initial else None,
+            None if dev is None else dev.contents(),
+        )
+    divergence = Divergence(options, bank.n_tokens, len(actions([])), of_zeros="every word will depend on the last one of its sentence")
+    passes = Passes(trainer, divergence, run, dev, checkpoint, progress, stop)  # type: ignore[arg-type]
+    ((_, weights),) = passes.all()
+    own = {**asdict(options), "prune": run.prune, "seed": run.seed}
+    return build(tables, trainer.placed(weights), trees.builder, {**trees.header(), "algorithm": "lookahead", "options": own})
 
 
-def _parser_of(init: Any) -> ParserModel:
+def parser_of(init: Any) -> ParserModel:
     """The parser to start from."""
     found = getattr(init, "model", init)
     if isinstance(init, (str, bytes, bytearray, memoryview, os.PathLike)) or hasattr(init, "read"):

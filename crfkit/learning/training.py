@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import asdict, replace
 from math import isqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crfkit.errors import OptionError
 from crfkit.foreign import load
@@ -41,9 +41,6 @@ from .passes import Passes
 from .progress import Progress, StopRequest
 from .reader import Reader
 
-if TYPE_CHECKING:
-    from .parser import ParserTraining
-
 _MANY = 200_000  # attributes of all tokens: sbcd takes ten seconds or more
 _IN_HEADER = ("features", "min_freq", "partial", "prune", "seed", "select")
 
@@ -57,18 +54,17 @@ class Training:
             check_writable(run.log)
         check_files(run.dev)
         self.template = _template(template, run.format)
-        self.parser: ParserTraining | None = None
         if self.template is not None and self.template.parses:
-            from .parser import ParserTraining, check_options
+            from .parser import check_options, parser_of
 
             if isinstance(self.train, Weighted):
                 raise OptionError("sample_weight is of no use to a parser, which a template with P lines makes: leave it out")
             check_options(self.template, algorithm, options, run)
-            self.parser = ParserTraining(self.train, self.template, options, run, progress, stop)
-        elif algorithm == "lookahead":
-            for name in not_default(options, "labels", "oracle"):
+            self.initial: Any = None if run.init is None else parser_of(run.init)
+        else:
+            for name in not_default(options, "labels", "oracle") if algorithm == "lookahead" else ():
                 raise OptionError(f"{name} is for parsers: for templates with P lines")
-        self.initial = None if run.init is None or self.parser is not None else _model_of(run.init)
+            self.initial = None if run.init is None else _model_of(run.init)
         if self.initial is not None and isinstance(run.log, str) and os.path.exists(self.initial.name):  # else it is of no file
             refuse_overwriting("--log", [self.initial.name], run.log)
         self.streams = streaming.is_wanted(self.train, algorithm, options)
@@ -82,8 +78,10 @@ class Training:
     def models(self) -> Generator[Any, None, None]:
         """The models, as they are trained: one, or one for each value of l1 on the path. Closing it ends the run."""
         ready()
-        if self.parser is not None:
-            yield self.parser.model(self.checkpoint)
+        if self.template is not None and self.template.parses:
+            from .parser import trained
+
+            yield trained(self.train, self.template, self.options, self.run, self.initial, self.checkpoint, self.progress, self.stop)
             return
         reader = Reader(self.train, self.template, self.run, self.progress, getattr(self.options, "direction", None))
         if self.streams:

@@ -9,7 +9,7 @@ import pytest
 from parser.test_parser import TEMPLATE, corpus
 
 import crfkit
-from crfkit.errors import CrfkitWarning, DataError, TemplateError
+from crfkit.errors import CrfkitWarning, DataError, OptionError, TemplateError
 from crfkit.learning.judging import judge
 from crfkit.learning.parser import Trees
 from crfkit.learning.progress import Progress
@@ -86,6 +86,15 @@ def test_copies_keep_the_class_and_what_it_adds():
         assert (type(again), again.threshold, type(again.model), again.model.note, again.model.name) == (OwnParser, 0.5, OwnModel, ["kept"], "mine")
         assert repr(again) == repr(parser) and repr(parser).startswith("<OwnParser mine: depth 1")
         assert again.tag(rows) == parser.tag(rows)
+
+
+def test_a_log_does_not_replace_the_parser_to_start_from(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    MODEL.save("m")
+    for init in (crfkit.load("m"), crfkit.load("m").model):
+        with pytest.raises(OptionError, match="log: m has another use here"):
+            learned(init=init, log="m")
+    assert (tmp_path / "m").read_bytes() == MODEL.to_bytes()
 
 
 def test_relations_are_counted_where_there_are_any():
