@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from crfkit.decode.decoder import Decoder
@@ -27,21 +28,15 @@ def places_of_used(wanted: Sequence[str], names: Sequence[str], columns: Columns
     return tuple(map(names.index, wanted))
 
 
-class Needs:
-    """The columns that rows must have. Scratches know them too, so nothing here may lead back to these."""
-
-    def __init__(self, columns: int, header: Mapping[str, Any]):
-        self.columns, self._header = columns, header
-
-    def refuse(self, found: int, *where: Any, behind: int = 0) -> NoReturn:
-        """DataError for rows with so few columns that the model cannot be used on them. `behind` of them are for another use."""
-        expected, template = f"expected {self.columns + behind} or more", template_of(self._header)
-        try:
-            if template is not None:
-                template.check(found - behind)
-        except TemplateError as error:
-            expected += f": line {error.line} of the model's template has {error.reason.split(' uses ')[0]}"
-        raise DataError(f"found {plural(found, 'column')}, {expected}" + ", and labels stand in the last column" * behind, *where)
+def refuse_rows(header: Mapping[str, Any], least: int, found: int, *where: Any, behind: int = 0) -> NoReturn:
+    """DataError for rows with so few columns that the model cannot be used on them. `behind` of them are for another use."""
+    expected, template = f"expected {least + behind} or more", template_of(header)
+    try:
+        if template is not None:
+            template.check(found - behind)
+    except TemplateError as error:
+        expected += f": line {error.line} of the model's template has {error.reason.split(' uses ')[0]}"
+    raise DataError(f"found {plural(found, 'column')}, {expected}" + ", and labels stand in the last column" * behind, *where)
 
 
 class Decoding:
@@ -49,7 +44,8 @@ class Decoding:
 
     def __init__(self, decoder: Decoder, header: Mapping[str, Any]):
         self.decoder, self._header = decoder, header
-        self.needs = Needs(max(decoder.index.plan.columns, default=-1) + 1, header)
+        self.columns = max(decoder.index.plan.columns, default=-1) + 1  # that rows must have
+        self.refuse = partial(refuse_rows, header, self.columns)  # scratches have it, too: it must not lead back to them
         self._free: dict[tuple[int, ...] | None, list[OneSentence]] = {None: []}
 
     @property
@@ -59,7 +55,7 @@ class Decoding:
 
     def new_scratch(self, key: tuple[int, ...] | None = None, spelled: bool = False) -> OneSentence:
         """For several questions about one sentence. It serves one thread at a time. spelled: a str is a list of its characters."""
-        return OneSentence(self.decoder, key, self._header["format"], self.needs.columns, self.needs.refuse, self.loose, spelled)
+        return OneSentence(self.decoder, key, self._header["format"], self.columns, self.refuse, self.loose, spelled)
 
     def borrow(self, key: tuple[int, ...] | None = None) -> OneSentence:
         """A scratch that no other thread uses until it is given back."""
@@ -106,8 +102,8 @@ class Decoding:
         names = None if columns is None else columns.names
         if own is not None and names is not None:
             return self._reordered(own, names, columns, behind)
-        if 0 < n_columns < self.needs.columns + behind:
-            self.needs.refuse(n_columns, *(() if columns is None else (columns.path, columns.line)), behind=behind)
+        if 0 < n_columns < self.columns + behind:
+            self.refuse(n_columns, *(() if columns is None else (columns.path, columns.line)), behind=behind)
         return None
 
     def _reordered(self, own: list[str], names: Sequence[str], columns: Any, behind: int) -> tuple[int, ...] | None:

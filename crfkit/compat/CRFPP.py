@@ -122,7 +122,7 @@ class Tagger:
         """Switch to another model; the sentence is cleared."""
         self._model, self._factor_in_use = model._tagger, self._cost_factor
         self._sentence: OneSentence | None = None
-        header, used = self._model.header, self._model.decoding.needs.columns
+        header, used = self._model.header, self._model.decoding.columns
         self._labels, self._xsize = header["labels"], used if used and header["algorithm"] != "crf++" else header["columns"] - 1
         self._numbers = {label: number for number, label in enumerate(self._labels)}
         return self.clear()

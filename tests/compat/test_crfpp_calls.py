@@ -391,7 +391,7 @@ def test_threads_that_share_a_tagger_ask_one_by_one(model):
     tagger.set_penalty(0, 0, 0.5)
     Watched.open_to_others = {}
     decoding = tagger._model.decoding
-    tagger._sentence = Watched(decoding.decoder, None, "columns", decoding.needs.columns, decoding.needs.refuse, decoding.loose)
+    tagger._sentence = Watched(decoding.decoder, None, "columns", decoding.columns, decoding.refuse, decoding.loose)
     assert tagger.parse() and tagger.next() and tagger.prob() <= 1 and tagger.prob(0, 0) <= 1 and tagger.Z() and tagger.alpha(0, 0)
     assert set(Watched.open_to_others) == {"read", "shift", "best_labels", "best_paths", "score_of", "log_z", "marginal", "fill_scores"}
     assert not any(Watched.open_to_others.values())
