@@ -38,7 +38,8 @@ class Evidence:
 
     def settle(self, rank: Any) -> None:
         """After all parts: give labels their final numbers."""
-        self.parts = [(attributes, _renamed(keys, rank, BEGIN, len(rank))) for attributes, keys in self.parts]
+        for number, (attributes, keys) in enumerate(self.parts):
+            self.parts[number] = attributes, _renamed(keys, rank, BEGIN, len(rank))
 
     def ambiguity(self) -> tuple[int, int]:
         """How many attributes occur, and how many with more than one label."""
