@@ -95,17 +95,6 @@ cdef list add_attribute_tables(TableBuilder builder, dict part, list values):
     return found
 
 
-def followed(const int32_t[::1] numbers not None, const int32_t[::1] new not None) -> array.array:
-    """Map numbers to new numbers."""
-    cdef int64_t k
-    cdef int32_t[::1] found = array.array("i", [0]) * numbers.shape[0]
-    for k in range(numbers.shape[0]):
-        if not 0 <= numbers[k] < new.shape[0]:
-            raise ValueError(f"number {numbers[k]} of {new.shape[0]}")
-        found[k] = new[numbers[k]]
-    return found.base
-
-
 # ---------------------------------------------------------------------------------------------- strings
 
 cdef rows_of(const int32_t* row, int64_t n, int64_t width, int64_t stride):

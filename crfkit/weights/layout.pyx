@@ -8,7 +8,6 @@ share the cache.
 
 from libc.stdint cimport uint16_t
 
-from crfkit.data.dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.features.reach cimport RULE_ALL, RULE_DROPPED, RULE_OBSERVED
 from crfkit.memory cimport arena_zeros, memset

@@ -16,13 +16,14 @@ from collections.abc import Callable, Sequence
 from math import fsum
 from typing import Any
 
+import numpy as np
 from xxhash import xxh3_128
 
 from crfkit.cluster.crew import Crew
 from crfkit.constants import CHUNK_TOKENS
 from crfkit.errors import CrfkitError, DataError, TrainingError
 from crfkit.features.indexing import RULES
-from crfkit.features.merging import add_tables, followed
+from crfkit.features.merging import add_tables
 from crfkit.text.block import Columns, Marks
 from crfkit.text.faults import NO_TOKENS
 from crfkit.text.opening import Stretch
@@ -216,9 +217,8 @@ class DistributedCorpus:
             raise no_feature(run, reader.path)
         builder.renumber(*new)
         for numbers in self.numbers:
-            for kind, of in zip("ub", new, strict=True):
-                numbers[kind] = followed(numbers[kind], of)
-            numbers["labels"] = followed(numbers["labels"], rank)
+            for kind, of in (*zip("ub", new, strict=True), ("labels", rank)):
+                numbers[kind] = np.asarray(of)[numbers[kind]].data
         layout = self.layout
         self.nesting = builder.nesting()
         self.common.append(("share_layout", {
