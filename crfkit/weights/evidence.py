@@ -30,8 +30,9 @@ class Evidence:
             raise ValueError("evidence that is not possible")
         if (labels >= BEGIN).any() or (own >= len(labels)).any():
             raise ValueError("evidence with labels that are not possible")
-        new = attributes.max(initial=-1) + 1 - len(self.counts)
-        self.counts = np.append(self.counts, np.zeros(max(new, 0), np.int64))
+        known = attributes.max(initial=-1) + 1
+        if known > len(self.counts):
+            self.counts.resize(known, refcheck=False)  # in place, mostly: a copy for each part would take long where parts are many
         np.add.at(self.counts, attributes, counts)
         keys = _renamed(before << 32 | previous << 16 | own, labels, len(labels), BEGIN)
         self.parts.append((np.repeat(attributes, sizes).astype(np.int32), keys))

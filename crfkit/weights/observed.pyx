@@ -319,18 +319,17 @@ cdef int collect_evidence(Observed observed, evidence) except -1:
     cdef:
         const int64_t[::1] counts = evidence.counts, keys
         const int32_t[::1] attributes
-        int64_t a, k, n = 0
-        TokenC* token
-        FoundC* found
+        int64_t a, k, n = sum([len(keys) for _, keys in evidence.parts])
+        TokenC* token = <TokenC*>arena_reserve(observed, &observed.tokens, n, sizeof(TokenC))
+        FoundC* found = <FoundC*>arena_reserve(observed, &observed.found, n, sizeof(FoundC))
         SeenC* seen
+    n = 0
     for attributes, keys in evidence.parts:
-        token = <TokenC*>arena_reserve(observed, &observed.tokens, n + keys.shape[0], sizeof(TokenC))
         for k in range(keys.shape[0]):
             if not 0 <= attributes[k] < observed.n or not 0 <= keys[k] < <int64_t>1 << 48:
                 raise ValueError("evidence of other attributes, or with labels that do not exist")
             token[n] = TokenC(keys[k], attributes[k])
             n += 1
-    found = <FoundC*>arena_reserve(observed, &observed.found, n, sizeof(FoundC))
     sort_tokens(observed, n)
     token = <TokenC*>observed.tokens.data
     for a in range(observed.n):

@@ -1,6 +1,7 @@
 """Which features exist and where their weights stand: against sets computed in Python."""
 
 import array
+import tracemalloc
 from collections import Counter
 from itertools import pairwise, product
 from random import Random
@@ -100,6 +101,25 @@ def test_the_most_frequent_attributes_keep_their_order():
     built = Layout.build(data, 1, 0, b"\1\1", b"")
     together = Layout.of_evidence(found, Evidence(True), None, 1, 0, b"\1\1", b"")
     assert list(built[1]) == list(together[1]) == [0, 1]
+
+
+def test_a_part_costs_what_it_has():
+    """Parts are many where data are large: what all of them have is not copied for each."""
+    found, n = Evidence(False), 1_000_000
+
+    def add(attributes):
+        counts, starts = array.array("q", [1]) * len(attributes), array.array("q", [0]) * (len(attributes) + 1)
+        found.add(attributes, array.array("i", [0]), counts, starts, None, None, array.array("H"))
+
+    add(array.array("i", range(n)))
+    tracemalloc.start()
+    try:
+        add(array.array("i", [0, 1]))
+        assert tracemalloc.get_traced_memory()[1] < 8 * n
+    finally:
+        tracemalloc.stop()
+    add(array.array("i", [0, n]))
+    assert found.counts.tolist() == [3, 2, *[1] * (n - 1)]
 
 
 @given(corpora())
