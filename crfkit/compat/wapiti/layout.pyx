@@ -50,8 +50,8 @@ cdef class LinePrinter:
         with nogil:
             for s in range(rows.c.n_seq):
                 self.sentence(x, rows, s, votes, found, wanted, &out.c)
-        starts = [rows.c.seq_ptr[s] for s in range(rows.c.n_seq)]
-        return out.getvalue(), rows.c.n_seq, (found.base, wanted.base, starts) if self.check else None
+        labels = (found.base, wanted.base, [rows.c.seq_ptr[s] for s in range(rows.c.n_seq)]) if self.check else None
+        return out.getvalue(), rows.c.n_seq, labels
 
     cdef int sentence(self, Scratch x, Rows rows, int64_t s, Lattice votes, int32_t[::1] found, int32_t[::1] wanted,
                       OutC* out) except -1 nogil:
