@@ -61,7 +61,7 @@ static void run_vectors(int64_t n)
     }
     say("exp log");
     int32_t *id = ROOM(int32_t, n);
-    for (int64_t size = n; size > 0; size /= 2) { /* the longest, and at most 64 of them, are sorted differently */
+    for (int64_t size = n; size > 0; size /= 2) { /* the longest, and at most 256 of them, are sorted differently */
         for (int64_t k = 0; k < size; k++)
             id[k] = (int32_t)uniform(0, (double)size); /* some are equal */
         K->sort_ids(size, id, size % 3 ? moved : NULL);
