@@ -6,6 +6,7 @@ of its gram: what identifies the gram is then where its entry stands, and one ca
 
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
+from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, buffer_swap, empty_buffer, memset
 from .structs cimport GramC, GramTableC
 
@@ -48,6 +49,11 @@ cdef inline int grams_reserve(Arena arena, GramTableC* t, int64_t more) except -
     """Make room for so many more grams, in a table that stands in the arena: 1.5 to 3 slots a gram."""
     if t.slots.data == NULL or (t.n + more) * 3 > <int64_t>(t.mask + 1) * 2:
         grams_grow(arena, t, t.n + more)
+
+
+cdef inline void grams_prefetch(const GramTableC* t, uint32_t a, uint32_t b) noexcept nogil:
+    """Prefetch where the search for a gram starts."""
+    crfkit_prefetch(<const GramC*>t.slots.data + (gram_hash(a, b) & t.mask))
 
 
 cdef inline int32_t grams_intern(GramTableC* t, uint32_t a, uint32_t b) except -1 nogil:

@@ -25,7 +25,7 @@ from .hashing cimport string_hash, strings_find, strings_get
 from .structs cimport StringTableC
 from .strings cimport StringTable
 from .tables cimport NodeC, SlotC, UseC, append_text, find_literal, grow_rows, learn_bigram, learn_literal, new_number
-from .tuples cimport grams_find, grams_intern, grams_reserve, packed_find, packed_home
+from .tuples cimport grams_find, grams_intern, grams_prefetch, grams_reserve, packed_find, packed_home
 from .workspace cimport cell_at, find_names, number_values, prepare
 
 from crfkit.errors import DataError
@@ -95,8 +95,8 @@ cdef inline int number_cells(Features f, Workspace s, const RowsC* rows, int64_t
 # ---------------------------------------------------------------------------------------------- grams
 
 cdef inline int number_grams(Features f, Workspace s, Aim aim) except -1 nogil:
-    """The grams of all nodes, parents first. The entries of a packed table are prefetched for the whole sentence before
-    the first is read."""
+    """The grams of all nodes, parents first. Where a table is searched is prefetched for the whole sentence before the first search,
+    and so are the rows of attributes that stand elsewhere."""
     cdef int32_t i, p, last
     cdef NodeC* node
     cdef const int32_t* parent
@@ -121,23 +121,31 @@ cdef inline int number_grams(Features f, Workspace s, Aim aim) except -1 nogil:
                 gram[p] = NONE
             elif parent[p] < 0 or value[p] < 0:
                 continue
-            elif Aim is Learning:
-                gram[p] = grams_intern(&node.grams, <uint32_t>parent[p], <uint32_t>value[p])
-            elif f.growing:
-                gram[p] = grams_find(&node.grams, <uint32_t>parent[p], <uint32_t>value[p], UNKNOWN)
+            elif Aim is Learning or f.growing:
+                gram[p] = 0
+                grams_prefetch(&node.grams, <uint32_t>parent[p], <uint32_t>value[p])
             elif node.n:
                 gram[p] = <int32_t>packed_home(<uint32_t>parent[p], <uint32_t>value[p], node.n)
                 crfkit_prefetch(node.key + gram[p] * node.stride)
-        if Aim is Learning:
-            grow_rows(f, node, node.grams.n)
-        else:
-            for p in range(node.first, last):
-                if gram[p] >= 0 and not f.growing:
+        for p in range(node.first, last):
+            if gram[p] >= 0:
+                if Aim is Learning:
+                    gram[p] = grams_intern(&node.grams, <uint32_t>parent[p], <uint32_t>value[p])
+                elif f.growing:
+                    gram[p] = grams_find(&node.grams, <uint32_t>parent[p], <uint32_t>value[p], UNKNOWN)
+                else:
                     gram[p] = packed_find(node.key, node.n, node.stride, parent[p], value[p], gram[p])
                     if gram[p] < 0:
                         gram[p] = UNKNOWN
+            if Aim is Finding:
                 if gram[p] == UNKNOWN and has_literals:
                     gram[p] = missing(f, s, node, p, parent[p])
+        if Aim is Learning:
+            grow_rows(f, node, node.grams.n)
+        if Aim is Learning or f.growing:
+            for p in range(node.first, last):
+                if gram[p] >= 0:
+                    crfkit_prefetch(node.row + gram[p] * node.stride)
 
 
 cdef inline int32_t missing(Features f, Workspace s, const NodeC* node, int64_t p, int32_t parent) noexcept nogil:
