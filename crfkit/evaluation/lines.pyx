@@ -48,7 +48,7 @@ cdef class Lines:
         cdef CutC cut, again
         cdef int kind
         cdef int64_t first = line
-        found, words, labels = [], [], []
+        words, labels = [], []
         self.alone, self.added = True, added
         while at < end:
             stop = <const char*>memchr(at, b"\n", <size_t>(end - at))
@@ -61,10 +61,11 @@ cdef class Lines:
                 words.append(again.gold.start[:again.gold.end - again.gold.start] if word >= 0 and cut.columns > 1 else None)
                 labels.append(cut.found.start[:cut.found.end - cut.found.start])
             elif kind == BLANK and labels:
-                found.append((first, words, labels))
+                yield first, words, labels
                 words, labels = [], []
             at, line = stop + 1, line + 1
-        return [*found, (first, words, labels)] if labels else found
+        if labels:
+            yield first, words, labels
 
     cdef int read(self, const char* at, const char* stop, bint between, int64_t line, CutC* cut) except -1 nogil:
         """The kind of a line, and the cells of a token. between: no token of its sentence came before."""
