@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from crfkit.errors import DataError
 from crfkit.text.block import places_of
+from crfkit.text.opening import path_of
 from crfkit.text.reading import CONLLU, Source
 from crfkit.text.rows import Rows
 from crfkit.values import plural
@@ -101,24 +102,25 @@ class Attachment:
 def evaluate_heads(predicted: Any, gold: Any = None) -> Attachment:
     """Score the CoNLL-U trees in `predicted` (a path, '-', or an open file) against those in `gold`, or by default against the gold trees
     that `predicted` contains."""
-    trees, carried = _trees(predicted)
-    path = trees[0].path
+    path = path_of(predicted)
+    carried: list[bytes] = []
+    found = _trees(predicted, carried)
     if gold is not None:
-        right, _ = _trees(gold)
-    elif carried is None:
+        return _scored(path, found, _trees(gold, []), of_file=True)
+    trees = list(found)
+    if not carried:
         raise DataError(
             "the gold trees are not known: name their file with --gold, or take what crfkit tag writes of a file with trees",
             path,
         )
-    else:
-        if len(carried) < len(trees):
-            raise DataError(f"found {plural(len(carried), 'gold tree')} for {plural(len(trees), 'sentence')}", path)
-        # a file that was parsed before may have brought those of its own sentences, before those of all
-        right = [_carried(line, tree) for line, tree in zip(carried[-len(trees) :], trees, strict=True)]
-    return _scored(path, trees, right, of_file=gold is not None)
+    if len(carried) < len(trees):
+        raise DataError(f"found {plural(len(carried), 'gold tree')} for {plural(len(trees), 'sentence')}", path)
+    # a file that was parsed before may have brought those of its own sentences, before those of all
+    right = [_carried(line, tree) for line, tree in zip(carried[-len(trees) :], trees, strict=True)]
+    return _scored(path, trees, right, of_file=False)
 
 
-def _scored(path: str, trees: list[Sentence], right: list[Sentence], of_file: bool) -> Attachment:
+def _scored(path: str, trees: Iterable[Sentence], right: Iterable[Sentence], of_file: bool) -> Attachment:
     found = Attachment(path, 0, 0, Counts(), Counts(), False, of_file)
     given = known = False
     for tree, gold in aligned(trees, right, path):
@@ -142,21 +144,19 @@ def _scored(path: str, trees: list[Sentence], right: list[Sentence], of_file: bo
     return found
 
 
-def _trees(data: Any) -> tuple[list[Sentence], list[bytes] | None]:
-    """The trees of a file, and the lines of gold trees that follow them."""
-    trees: list[Sentence] = []
-    carried: list[bytes] = []
+def _trees(data: Any, carried: list[bytes]) -> Iterator[Sentence]:
+    """The trees of a file. The lines of gold trees that follow them are added to `carried`."""
+    found = False
     for block in Source(data, "conllu"):
         rows = Rows("conllu")
         rows.parse(block)
-        names = block.columns.names or CONLLU
-        trees += _of_rows(rows, names, str(block.path))
+        yield from _of_rows(rows, block.columns.names or CONLLU, str(block.path))
         if rows.n_tokens:
-            carried = []
+            found = True
+            carried.clear()
         carried += _tail(block.data)
-    if not trees:
-        raise DataError("no words: expected sentences in CoNLL-U", str(block.path))
-    return trees, carried or None
+    if not found:
+        raise DataError("no words: expected sentences in CoNLL-U", path_of(data))
 
 
 class GoldTrees:

@@ -85,6 +85,12 @@ def test_trees_of_other_words_are_not_compared(tmp_path):
     assert done.stderr.endswith(f"found:6: word 3 of the sentence is 'softly', expected 'loudly' as in {tmp_path / 'gold'}:6\n")
 
 
+def test_of_several_faults_the_first_is_named(tmp_path):
+    """Trees are compared as they are read, not when all are in memory."""
+    done = scored(tmp_path, [changed(1, form="Cats"), changed(2, head="9")], [GOLD, GOLD])
+    assert done.stderr.endswith(f"found:1: word 1 of the sentence is 'Cats', expected 'Dogs' as in {tmp_path / 'gold'}:1\n")
+
+
 def test_the_gold_file_says_what_punctuation_is(tmp_path):
     """The parts of speech in the other one may be predicted, and differ from parser to parser."""
     scores = json.loads(scored(tmp_path, [[*changed(2, tag="PUNCT")[:3], (".", "X", "1", "punct")]], [GOLD]).stdout)
