@@ -53,7 +53,7 @@ Labels = Collection[str] | Iterator[str]
 Allowed = Collection[str | Labels | None] | Iterator[str | Labels | None]
 Question = Callable[[OneSentence], R]
 
-SENTENCES_AT_ONCE = 64
+TOKENS_AT_ONCE = 1500  # about so many go to a thread: a millisecond or more, and threads have work where sentences are few but long
 COUNT = Expected(int, low=1)
 
 # What a tagger makes of its model by itself. Other attributes are those of a subclass, and are pickled.
@@ -325,12 +325,12 @@ class Tagger(Described):
         parsed = self._parsed(given)
         key = self.decoding.key(parsed.n_columns, None)
 
-        def work(place: int) -> R:
-            with self.decoding.scratch(key) as scratch:
+        def answers(scratch: OneSentence, first: int, last: int) -> Iterator[R]:
+            for place in range(first, last):
                 scratch.score_sentence(parsed, place)
-                return question(scratch)
+                yield question(scratch)
 
-        return list(in_order(work, range(len(parsed)), threads))
+        return self._in_pieces(parsed, key, threads, answers)
 
     # Inside
 
@@ -342,12 +342,19 @@ class Tagger(Described):
         return rows
 
     def _labels_of(self, rows: Rows, key: tuple[int, ...] | None, threads: int, posterior: bool = False) -> list[list[str]]:
-        def work(first: int) -> list[list[str]]:
-            with self.decoding.scratch(key) as scratch:
-                return scratch.labels_of(rows, first, min(first + SENTENCES_AT_ONCE, len(rows)), posterior)
+        return self._in_pieces(rows, key, threads, lambda scratch, first, last: scratch.labels_of(rows, first, last, posterior))
 
-        starts = range(0, len(rows), SENTENCES_AT_ONCE)
-        return [labels for part in in_order(work, starts, threads) for labels in part]
+    def _in_pieces(
+        self, rows: Rows, key: tuple[int, ...] | None, threads: int, found: Callable[[OneSentence, int, int], Iterable[R]]
+    ) -> list[R]:
+        """What is found of each sentence, a few of them at a time. found(scratch, first, last): of those numbers."""
+        some = max(1, TOKENS_AT_ONCE * len(rows) // max(rows.n_tokens, 1))
+
+        def piece(first: int) -> list[R]:
+            with self.decoding.scratch(key) as scratch:
+                return list(found(scratch, first, min(first + some, len(rows))))
+
+        return [one for part in in_order(piece, range(0, len(rows), some), threads) for one in part]
 
     def _ids(self, scratch: OneSentence, labels: Labels) -> list[int]:
         found = list_of(labels, "labels")

@@ -13,6 +13,7 @@ import pytest
 from models import SMALL, model, names, problem, sentences, short
 from trainers.twins import forward, log_sum
 
+from crfkit import tagging
 from crfkit.decode.constraints import constraints_of
 from crfkit.decode.printing import Printer
 from crfkit.errors import DataError, FileError, OptionError
@@ -58,7 +59,8 @@ def test_logarithms_of_a_thousand_tokens():
 
 @pytest.mark.parametrize("corpus", ["chunking", "reals"])
 @pytest.mark.parametrize("threads", [0, 1, 3])
-def test_many_sentences_at_once(corpus, threads):
+def test_many_sentences_at_once(monkeypatch, corpus, threads):
+    monkeypatch.setattr(tagging, "TOKENS_AT_ONCE", 60)
     tagger = model(corpus).tagger()
     if corpus == "reals":
         some = [[{"a": 1.0, "b": 2}], [], [["a", "c"], [("a", 0.5)]], []]
@@ -70,6 +72,23 @@ def test_many_sentences_at_once(corpus, threads):
     for found, rows in zip(tagger.marginals_many(some, threads), some, strict=True):
         assert numpy.array_equal(found, tagger.marginals(rows))
     assert tagger.marginals_many(some, threads, named=True) == [tagger.marginals(rows, named=True) for rows in some]
+
+
+@pytest.mark.parametrize(("sentences", "tokens", "pieces"), [(1000, 1, 1), (3000, 2, 4), (5, 1500, 5), (3, 4000, 3)])
+def test_threads_are_given_about_as_many_tokens(monkeypatch, sentences, tokens, pieces):
+    """Short sentences are not handed over one by one, nor do a few long ones wait for each other."""
+    given = []
+
+    def record(work, items, threads):
+        given.append(list(items))
+        return map(work, given[-1])
+
+    monkeypatch.setattr(tagging, "in_order", record)
+    tagger = model("chunking").tagger()
+    rows = [[["a", "DT"]] * tokens] * sentences
+    for ask in (tagger.tag_many, tagger.marginals_many, lambda some: tagger.nbest_many(some, 1)):
+        assert len(ask(rows)) == sentences
+    assert list(map(len, given)) == [pieces] * 3
 
 
 class Lowering(Tagger):
