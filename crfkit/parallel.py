@@ -17,6 +17,8 @@ from .values import Expected
 
 QUOTA = "/sys/fs/cgroup/cpu.max"  # microseconds of processor time in so many of the clock
 
+THREADS = Expected(int, low=0)
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -32,7 +34,7 @@ def available_cpus() -> int:
 
 def threads_of(threads: Any) -> int:
     """The number of threads that was asked for; 0: one for each processor."""
-    return Expected(int, low=0).take("threads", threads) or available_cpus()
+    return THREADS.take("threads", threads) or available_cpus()
 
 
 def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:

@@ -22,7 +22,7 @@ from crfkit.text.rows import Rows
 from .decoding import Decoding
 from .errors import DataError, OptionError, UnsupportedError
 from .header import Described, SearchOptions, check_columns
-from .parallel import in_order, threads_of
+from .parallel import THREADS, in_order, threads_of
 from .text.faults import list_of
 from .values import Expected, copied, plural, shown
 
@@ -231,7 +231,7 @@ class Tagger(Described):
 
     def tag_many(self, sentences: Iterable[Sentence], threads: int = 0, *, posterior: bool = False) -> list[list[str]]:
         """The labels of each sentence, as from `tag`."""
-        threads = threads_of(threads)
+        threads = THREADS.take("threads", threads)
         if posterior:
             self.need_probabilities("posterior=True")
         given = list_of(sentences, "sentences")
@@ -254,7 +254,7 @@ class Tagger(Described):
         comments: lines of a file that begin with '#' are no tokens."""
         from crfkit.text.sources import listed, parsed_blocks
 
-        threads = threads_of(threads)
+        threads = THREADS.take("threads", threads)
         gold: list[list[str]] = []
         predicted: list[list[str]] = []
         form, label, names = self._header["format"], self._header["label_column"], self._header["column_names"]
@@ -318,7 +318,7 @@ class Tagger(Described):
             self.decoding.give_back(scratch)
 
     def _each(self, sentences: Iterable[Sentence], threads: int, question: Question[R]) -> list[R]:
-        threads = threads_of(threads)
+        threads = THREADS.take("threads", threads)
         given = list_of(sentences, "sentences")
         if len(given) == 1:
             return [self._one(given[0], None, question)]
@@ -354,7 +354,9 @@ class Tagger(Described):
             with self.decoding.scratch(key) as scratch:
                 return list(found(scratch, first, min(first + some, len(rows))))
 
-        return [one for part in in_order(piece, range(0, len(rows), some), threads) for one in part]
+        starts = range(0, len(rows), some)
+        threads = threads_of(threads) if len(starts) > 1 else 1  # counting processors takes longer than a short sentence
+        return [one for part in in_order(piece, starts, threads) for one in part]
 
     def _ids(self, scratch: OneSentence, labels: Labels) -> list[int]:
         found = list_of(labels, "labels")

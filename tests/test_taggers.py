@@ -13,7 +13,7 @@ import pytest
 from models import SMALL, model, names, problem, sentences, short
 from trainers.twins import forward, log_sum
 
-from crfkit import tagging
+from crfkit import parallel, tagging
 from crfkit.decode.constraints import constraints_of
 from crfkit.decode.printing import Printer
 from crfkit.errors import DataError, FileError, OptionError
@@ -89,6 +89,17 @@ def test_threads_are_given_about_as_many_tokens(monkeypatch, sentences, tokens, 
     for ask in (tagger.tag_many, tagger.marginals_many, lambda some: tagger.nbest_many(some, 1)):
         assert len(ask(rows)) == sentences
     assert list(map(len, given)) == [pieces] * 3
+
+
+def test_processors_are_counted_where_several_threads_would_have_work(monkeypatch):
+    counted = []
+    monkeypatch.setattr(parallel, "available_cpus", lambda: counted.append(1) or 2)
+    tagger, rows = model("chunking").tagger(), [["a", "DT"]]
+    for some, times in ([rows], 0), ([rows] * 9, 0), ([rows] * 5000, 1):
+        for ask in (tagger.tag_many, tagger.marginals_many, lambda some: tagger.nbest_many(some, 1)):
+            counted.clear()
+            assert len(ask(some)) == len(some)
+            assert len(counted) == times
 
 
 class Lowering(Tagger):
