@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.reach cimport REACH_BEFORE, REACH_EDGE, REACH_LAST, REACH_NONE, RULE_ALL, RULE_OBSERVED
+from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.structs cimport DatasetC
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, buffer_free, buffer_swap, memcpy, memset
 from .history cimport ANY, key_of
@@ -364,6 +365,8 @@ cdef int collect_from(Observed observed, int reach, int64_t first, int64_t last)
     for k in range(listed):
         key, t = token[k].key, token[k].t
         found = <FoundC*>arena_reserve(observed, &observed.found, n + row[t + 1] - row[t], sizeof(FoundC))
+        for u in range(row[t], row[t + 1]):
+            crfkit_prefetch(&observed.seen[id[u]])
         for u in range(row[t], row[t + 1]):
             if observed.reach != NULL and observed.reach[id[u]] != reach:
                 continue
