@@ -221,13 +221,13 @@ class CRF(Estimator):
     @property
     def tagger_(self) -> Tagger:
         """The model at work: n-best lists, probabilities and more."""
-        from .decode.constraints import constraints_of
-
         if "model_" not in self.__dict__:
             raise not_fitted("there is no model yet: call fit first")
         bias = bias_of(self.bias)  # a dict that may have changed
         constraints, before, tagger = self.__dict__.get("_tagger", (None, None, None))
         if tagger is None or constraints is not self.constraints or bias != before:
+            from .decode.constraints import constraints_of
+
             labels = self.model_.labels
             limits = None if self.constraints is None else constraints_of(self.constraints, labels, of_part=True)
             tagger = self.model_.tagger(limits, bias and of_labels(bias, labels))

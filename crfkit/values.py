@@ -61,6 +61,8 @@ def is_frame(value: Any) -> bool:
 def lists(value: Any) -> bool:
     """Whether a list can be made of it: it is iterable, if only by indexes, which then have an end. None can be made of a text, a NumPy array
     without dimensions, and a data frame."""
+    if type(value) is list:  # as most are; the rest takes longer than labelling a word
+        return True
     iterable = isinstance(value, Iterable) or (hasattr(type(value), "__getitem__") and hasattr(type(value), "__len__"))
     return iterable and not isinstance(value, (str, bytes)) and getattr(value, "ndim", 1) != 0 and not is_frame(value)
 
