@@ -1,11 +1,12 @@
 """How far the default of an option is behind the best of other values: the trials behind the defaults.
 
-    CRFKIT_CORPORA=FOLDER python benchmarks/bench_options.py [--trainers NAMES] [--option NAME] [--values X,X] [--only WORDS] [--sizes N,N] [--rounds N] [--some] [--joined N] [--records FILE]
+    CRFKIT_CORPORA=FOLDER python benchmarks/bench_options.py [--trainers NAMES] [--option NAME] [--values X,X] [--only WORDS] [--sizes N,N] [--rounds N] [--some | --few] [--joined N] [--records FILE]
 
 On the tasks of bench_passes.py, and on PLAIN ones, most of which have templates of one to eight lines (without corpora, on data/): sentences drawn from the training
 part without its end, scored on that end. The best is chosen on the same end, so it is a little lucky. A line for each setting: unigram attributes of a token,
 occurrences of one, the share of attributes with more than one label, from which the default of --l2 follows; the best score; what was chosen;
-and how far the default and each value are behind the best. In the end the mean and the most of these. --some: the 28 tasks of docs/defaults.md. --joined: sequences of so many sentences, as texts are. --records: a line of JSON
+and how far the default and each value are behind the best. In the end the mean and the most of these. --some: the 28 tasks of docs/defaults.md. --few: others, told by one
+or three attributes of a token with label pairs and without. --joined: sequences of so many sentences, as texts are. --records: a line of JSON
 for each run; runs that the file has are not repeated.
 """
 
@@ -22,7 +23,7 @@ from typing import Any
 import common
 from bench_defaults import PAIRS, THREE, WINDOW, WORDS
 from bench_passes import DENSE, KINDS, Data, complete, data, reviews
-from bench_strangers import corpus, trees
+from bench_strangers import corpus, glued, stress, trees
 
 import crfkit
 from crfkit.learning.fitting import share_of_ambiguous
@@ -134,6 +135,35 @@ PLAIN = [
     Data("segmentation, three characters", columns("cws-sxu", 0, 1), common.rules(THREE)),
 ]
 
+FEW = [
+    Data(f"{name}, {told}", make, common.rules(lines), scheme)
+    for name, make, scheme in [
+        ("chunks by tags", columns("conll2000", 1, 2), "bio"),
+        ("tags of news by chunks", columns("conll2000", 2, 1), "none"),
+        ("English without blanks", glued, "none"),
+        ("names by tags", columns("conll2003", 1, 3), "iob1"),
+        ("names by words", columns("conll2003", 0, 3), "iob1"),
+        ("tags by universal tags", columns("ewt-pos", 1, 2), "none"),
+        ("relations by tags", lambda: [[row[1:] for row in rows] for rows in relations()], "none"),
+        ("biomedical names by words", columns("jnlpba", 0, 1), "bio"),
+        ("phonemes", columns("nettalk", 0, 1), "none"),
+        ("letters by phonemes", columns("nettalk", 1, 0), "none"),
+        ("stress", stress, "none"),
+        ("phonemes with stress", stressed_phonemes, "none"),
+        ("segmentation", columns("cws-sxu", 0, 1), "none"),
+        ("tags of the Wall Street Journal", columns("wsj-sample-pos", 0, 1), "none"),
+    ]
+    for told, lines in [
+        ("alone", WORD[:-2]),
+        ("plain pairs", WORD),
+        ("rich pairs", EACH[0]),
+        ("rich pairs alone", "B00:%x[0,0]\n"),
+        ("three and plain pairs", THREE),
+        ("three, one with pairs", THREE[:-2].replace("U01", "*01")),
+        ("three with rich pairs", THREE[:-2].replace("U", "*")),
+    ]
+]
+
 SOME = (
     "chunks", "chunks, words", "chunks, word, tag and pairs", "chunks, tags and word", "chunks, tags and pairs", "chunks of news", "names", "names, word",
     "names, word, tag, chunk and pairs", "slots", "biomedical names", "biomedical names, words", "biomedical names, word", "proteins", "tags, web",
@@ -209,6 +239,7 @@ def main() -> None:
     parser = common.parser_for("How far the default of an option is behind the best of other values.", rounds=1)
     parser.add_argument("--only", default="", metavar="WORDS", help="tasks with one of these words in their name, divided by semicolons; =NAME: that task")
     parser.add_argument("--some", action="store_true", help="28 tasks of all corpora")
+    parser.add_argument("--few", action="store_true", help="other tasks: one or three attributes of a token, with label pairs and without")
     parser.add_argument("--joined", type=int, default=1, metavar="N", help="make each sequence of N sentences in a row, but not of documents (default %(default)s)")
     parser.add_argument("--sizes", default="50,200,1000,5000", metavar="N,N", help="sequences to learn from (default %(default)s)")
     parser.add_argument("--trainers", default="lbfgs", metavar="NAMES", help="default %(default)s")
@@ -221,7 +252,7 @@ def main() -> None:
     behind: dict[str, list[list[float]]] = {name: [] for name in given.trainers.split(",")}
     records = Records(given.records)
     words = [f"={name}" for name in SOME] if given.some else given.only.split(";")
-    for one in [one for one in tasks() if any(one.name == word[1:] if word[:1] == "=" else word in one.name for word in words)]:
+    for one in [one for one in (FEW if given.few else tasks()) if any(one.name == word[1:] if word[:1] == "=" else word in one.name for word in words)]:
         whole = one.make()[: given.sentences]
         if one.template and given.joined > 1:
             whole = [list(chain.from_iterable(whole[k : k + given.joined])) for k in range(0, len(whole), given.joined)]
@@ -232,7 +263,7 @@ def main() -> None:
             read = [common.numbers_of(train, one.template, **one.form) for train in draws]
             n = [each.dataset.n_incidences[0] for each in read]
             of_a_token = fmean(a / each.dataset.n_tokens for a, each in zip(n, read, strict=True))
-            often = fmean(a / each.layout.n_attributes[0] for a, each in zip(n, read, strict=True))
+            often = fmean(a / max(1, each.layout.n_attributes[0]) for a, each in zip(n, read, strict=True))
             share = fmean(map(share_of_ambiguous, read))
             for name, found in behind.items():
                 rows = [tried(one, size, draw, train, held_out, name, given.option, values, records) for draw, train in enumerate(draws)]
