@@ -6,6 +6,9 @@ noise, and where a token has many attributes, small weights are enough. A weight
 so the L2 penalty falls with the mean square of values below 1, the L1 penalty with its root. Neither rises with larger values: a
 few of them, such as years, would be the whole mean, and words beside them would learn nothing.
 
+Label pairs are not counted, and most of them are rare, however many labels attributes have. Where a token has few attributes these cannot make up
+for weights of pairs that are too small, so the L2 penalty has a bound there. SAPO, whose weights depend less on the penalty, gains nothing by it.
+
 SAPO stops learning from a sequence once the true path is 1 / ratio times as likely as all other candidates: with few attributes that takes large
 weights, with many a small penalty would let it stop early. CW, which ends early and has no penalty, makes more passes where attributes are rare.
 """
@@ -28,6 +31,8 @@ AMBIGUOUS = 0.5  # share of attributes with more than one label from which on th
 LEAST_L1, USUAL_L1 = 0.1, 0.4
 MANY = 250.0  # mean attributes of a token from which on it is
 MANY_OF_PATHS = 25.0  # the same for SAPO
+OF_ATTRIBUTE = 0.1  # the most with label pairs, for each attribute of a token,
+OF_A_LABEL = 100.0  # where there are so many different attributes for each label; with more, in proportion
 SOME, OFTEN = 20.0, 12.0  # mean attributes of a token, and mean occurrences of an attribute, which together make it the usual one
 RARE = 4.0  # mean occurrences of an attribute below which CW makes more passes
 PASSES, PASSES_OF_RARE = 10, 20
@@ -45,10 +50,14 @@ REASONS = {
 }
 
 
-def fitting_l2(ambiguous: float, of_a_token: float, often: float, many: float = MANY, square: float = 1.0) -> float:
+def fitting_l2(
+    ambiguous: float, of_a_token: float, often: float, many: float = MANY, square: float = 1.0, of_a_label: float | None = None
+) -> float:
     """The penalty for data with this share of attributes that have more than one label, and these means: attributes of a token, occurrences of an
-    attribute, squares of a value. Only unigram attributes count: those that form features with label pairs mostly repeat them."""
-    found = max(LEAST, of_a_token / many, _uncertain(ambiguous, of_a_token, often))
+    attribute, squares of a value. Only unigram attributes count: those that form features with label pairs mostly repeat them. `of_a_label`: how many
+    different attributes there are for each label, where label pairs put a bound to it."""
+    most = USUAL if of_a_label is None else OF_ATTRIBUTE * max(1, of_a_token) * max(1, of_a_label / OF_A_LABEL)
+    found = max(LEAST, of_a_token / many, min(most, _uncertain(ambiguous, of_a_token, often)))
     return _short(min(USUAL, found) * max(LEAST_SQUARE, min(1, square)))
 
 
@@ -119,7 +128,9 @@ def fitted(options: Any, corpus: Corpus, patient: bool = False) -> tuple[Any, di
         if getattr(options, "l1", USUAL) is None:
             chosen["l1"] = fitting_l1(share, of_a_token, often, square)
         if options.l2 is None:
-            chosen["l2"] = fitting_l2(share, of_a_token, often, many, square)
+            pairs = data.n_tokens > data.n_sequences and (corpus.layout.has_tau or attributes[1])
+            of_a_label = attributes[0] / len(data.labels) if pairs and not isinstance(options, Sapo) else None
+            chosen["l2"] = fitting_l2(share, of_a_token, often, many, square, of_a_label)
     if getattr(options, "passes", 0) is None:
         chosen["passes"] = fitting_passes(type(options), corpus.summary["sequences"], sum(attributes), sum(data.n_incidences), of_a_token)
     if isinstance(options, Lookahead) and options.margin is None:

@@ -43,11 +43,13 @@ def test_same_bytes_as_one_machine(tmp_path, monkeypatch, algorithm, options, n)
     assert workers.verbs.count("read") >= 4
 
 
-@pytest.mark.parametrize("options", [{}, {"min_freq": 2}, {"features": "all", "min_freq": 2}])
-def test_the_penalty_is_chosen_as_on_one_machine(monkeypatch, options):
-    """From labels of attributes that were met in different shards."""
+@pytest.mark.parametrize(("attribute", "options"), [
+    ("%x[-1,1]/%x[0,1]", {}), ("%x[-1,1]/%x[0,1]", {"min_freq": 2}), ("%x[-1,1]/%x[0,1]", {"features": "all", "min_freq": 2}), ("%x[0,1]", {})
+])  # fmt: skip
+def test_the_penalty_is_chosen_as_on_one_machine(monkeypatch, attribute, options):
+    """From labels of attributes that were met in different shards, and with the bound where these have label pairs."""
     train = [str(Path(__file__).parents[2] / "data" / "chunking.train.txt")]
-    template = Template.parse("U00:%x[-1,1]/%x[0,1]\nB\n")
+    template = Template.parse(f"U00:{attribute}\nB\n")
     one = on_one_machine(train, template, "lbfgs", max_iter=2, **options)
     assert 0.03 < crfkit.load(one).model.header["chosen"]["l2"] < 1
     assert with_workers(monkeypatch, train, template, "lbfgs", shards=7, max_iter=2, **options)[0] == one

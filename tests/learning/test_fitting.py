@@ -32,6 +32,28 @@ def test_frequent_attributes_raise_it_where_a_token_has_some():
     assert [fitting_l2(0, of_a_token, 12) for of_a_token in (1, 5, 10, 20, 40)] == [0.03, 0.062, 0.25, 1, 1]
 
 
+def test_where_labels_depend_on_their_neighbours_few_attributes_keep_it_small():
+    assert [fitting_l2(1, of_a_token, 1, of_a_label=2) for of_a_token in (0, 0.5, 1, 3, 9, 10, 40)] == [0.1, 0.1, 0.1, 0.3, 0.9, 1, 1]
+    assert [fitting_l2(1, 2, 1, of_a_label=each) for each in (0, 1, 100, 150, 300, 500, 10**6)] == [0.2, 0.2, 0.2, 0.3, 0.6, 1, 1]
+    assert [fitting_l2(share, 1, 1, of_a_label=2) for share in (0.1, 0.15, 0.2)] == [0.04, 0.09, 0.1]
+    assert fitting_l2(1, 1, 1, many=4, of_a_label=2) == 0.25  # what many attributes of a token ask for stays
+
+
+@pytest.mark.parametrize("algorithm", FITTED)
+def test_features_with_label_pairs_are_what_makes_it_small(algorithm):
+    """Four letters, each with both labels. Sequences of one token have no neighbours, whatever the template says."""
+    rows = [[letter, label] for label in "xxy" for letter in "abcd"]
+    limits = {"max_iter": 1, "warm_up": 0} if algorithm == "lbfgs" else {"passes": 1, "rate": 0.1}
+
+    def chosen(rules, data):
+        return learn(data, rules, algorithm, **limits).header["chosen"]["l2"]
+
+    alone, plain, rich = "U:%x[0,0]\n", "U:%x[0,0]\nB\n", "*:%x[0,0]\n"
+    with_pairs = 1 if algorithm == "sapo" else 0.1
+    assert [chosen(rules, [rows]) for rules in (alone, plain, rich)] == [1, with_pairs, with_pairs]
+    assert [chosen(rules, [[row] for row in rows]) for rules in (alone, plain)] == [1, 1]
+
+
 @pytest.mark.filterwarnings("ignore::crfkit.errors.CrfkitWarning")
 @pytest.mark.parametrize("algorithm", FITTED)
 def test_it_falls_with_the_square_of_small_values(algorithm):
@@ -43,7 +65,7 @@ def test_it_falls_with_the_square_of_small_values(algorithm):
         return learn(rows, None, algorithm, format="crfsuite", **limits).header["chosen"]["l2"]
 
     usual = chosen(1, 1)
-    assert usual == 1
+    assert usual == (1 if algorithm == "sapo" else 0.2)  # a tenth for each of two attributes
     assert chosen(0.25, -0.25) == pytest.approx(usual / 16, rel=0.05)
     assert chosen(1, 0.5) == pytest.approx(usual * (1 + 0.25) / 2, rel=0.05)
     assert chosen(2, 2000) == chosen(2, 0) == usual
@@ -95,10 +117,10 @@ def test_sapo_has_the_usual_one_from_fewer_attributes_on():
         assert found == max(0.03, min(of_a_token / 25, 1)) == fitting_l2(0, 10 * of_a_token, 1)
 
 
-def test_without_unigram_attributes_it_is_the_usual_one():
+def test_without_unigram_attributes_it_is_that_of_one():
     for rules in ("B:%x[0,1]", "B"):
         model = learn(sentences("chunking", limit=5), Template.parse(rules), max_iter=1, warm_up=0)
-        assert model.header["chosen"]["l2"] == 1
+        assert model.header["chosen"]["l2"] == 0.1
 
 
 @pytest.mark.parametrize("algorithm", FITTED)
@@ -113,7 +135,8 @@ def test_it_follows_from_what_the_template_finds(algorithm, name, limit, min_fre
     ambiguous = sum(len(found) > 1 for found in labels)
     assert 0 < ambiguous < len(labels)
     of_a_token, often, many = sum(counts) / sum(map(len, data)), sum(counts) / len(counts), 25 if algorithm == "sapo" else 250
-    assert model.header["chosen"]["l2"] == fitting_l2(ambiguous / sqrt(len(labels) * kept), of_a_token, often, many)
+    of_a_label = None if algorithm == "sapo" else kept / len({row[-1] for rows in data for row in rows})  # all these templates have label pairs
+    assert model.header["chosen"]["l2"] == fitting_l2(ambiguous / sqrt(len(labels) * kept), of_a_token, often, many, of_a_label=of_a_label)
     assert model.header["options"]["l2"] is None
 
 
