@@ -227,7 +227,7 @@ cdef int find_places(TableBuilder builder, int32_t number, bint bigram, dict giv
         const int32_t[::1] gram = gram_numbers, row = given["rows"]
         int64_t g, rows = given["n"]
         int32_t a, slot
-    if row.shape[0] != rows * node.n_slots or rows > gram.shape[0]:
+    if row.shape[0] != rows * node.n_slots:
         raise ValueError("rows that are not those of the grams")
     for slot in range(node.n_slots):
         if node.slot[slot].bigram != bigram:
