@@ -196,6 +196,26 @@ def test_a_string_is_found_however_it_is_split():
     assert extracted(index, [sentence("a,b")])[0] == ([], [])
 
 
+def test_a_string_that_other_cells_made_in_one_of_two_lines():
+    """The pair of the short sentence stands in the place of one line alone, and the other line has its string from other cells."""
+    template = Template.parse("U1:%x[0,0]/%x[1,0]\nU2:%x[-1,0]/%x[0,0]")
+    training, other = [sentence("a,b/_B+1"), sentence("a/b")], [sentence("a/b,_B+1")]
+    builder, _ = built(template, training)
+    check(Index(template, pack(builder)), template, training + other, [set(c) for c in known(template, training)])
+
+
+def test_a_known_cell_whose_value_was_dropped():
+    """Other cells made the string that is left, and the dropped value contains the separator. Also where an index is packed again."""
+    template = Template.parse("U0:%X[0,0]/%X[1,0] @minfreq=2\nU1:%x[0,0]")
+    training, other = [sentence("a,b/c"), sentence("a,b/c"), sentence("a/b,x")], [sentence("a/b,c")]
+    builder, _ = frequent(template, training, 1)
+    keep = [{s for s, n in known(template, training)[0].items() if n >= 2 or s.startswith(b"U1")}, set()]
+    assert b"U0:a/b/c" in keep[0] and b"U0:a/b/x" not in keep[0]
+    index = Index(template, pack(builder))
+    check(index, template, training + other, keep)
+    check(Index(template, pack(index)), template, training + other, keep)
+
+
 def test_lines_of_thousands_of_macros():
     """Time must grow linearly: quadratic time would make this test run for hours."""
     text = "U0:" + "/".join(f"%x[{i % 5 - 2},{i % 2}]" for i in range(1500))
@@ -285,6 +305,14 @@ def test_as_many_labels_in_several_parts_as_in_one(most):
             merging.add_tables(whole, parts[1])
     else:
         assert list(merging.add_tables(whole, parts[1])["labels"]) == list(range(most // 4, most))
+
+
+@pytest.mark.parametrize("ids", [([0], None), (None, [0, 1, 2]), ([0, 1, 2], [0])])
+def test_as_many_new_ids_as_attributes(ids):
+    builder, _ = built(Template.parse("U0:%x[0,0]\nB0:%x[0,0]"), [sentence("a,b")])
+    assert builder.n_attributes == (2, 1)
+    with pytest.raises(ValueError, match="new ids for"):
+        pack(builder, *ids)
 
 
 def test_what_is_dropped_takes_no_room():
