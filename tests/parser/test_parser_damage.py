@@ -6,12 +6,14 @@ import array
 import math
 
 import pytest
-from parser.test_parser import corpus
+from parser.test_parser import TEMPLATE, corpus
 from parser.test_parser_files import learned
 
 import crfkit
 from crfkit import modelfile
 from crfkit.errors import ModelFileError
+from crfkit.template.macros import MOST_COUNTED
+from crfkit.template.parsing import Template
 
 MODEL = learned(labels=True).to_bytes()
 
@@ -45,6 +47,44 @@ def test_each_fault_has_its_message(name, damage, message):
         damage(sections[name])
     with pytest.raises(ModelFileError, match=f": {message}$"):
         crfkit.load(modelfile.dumps(file.header, sections))
+
+
+# What each kind of cell may have at most, in a line and at a place of its key: values, distances, equality, children.
+LIMITS = [(0, 1, 5), (2, 3, 0x7FFFFFFE), (6, 1, 2), (9, 3, 1 + MOST_COUNTED)]
+
+
+def loaded(name, damage):
+    """Open the model with this damage to a section."""
+    file = modelfile.read(MODEL)
+    sections = {key: array.array(values.format, values) for key, values in file.contents().items()}
+    damage(sections[name])
+    return crfkit.load(modelfile.dumps(file.header, sections))
+
+
+@pytest.mark.parametrize(("line", "place", "most"), LIMITS)
+def test_cells_up_to_their_limits(line, place, most):
+    """The last number that exists is refused only for its place in the table, or not at all."""
+    width = 1 + len(Template.parse(TEMPLATE).lines[line].macros)
+    for value, message in ((-1, "names a value"), (most + 1, "names a value"), (most, "has an entry that is not found")):
+        table = modelfile.read(MODEL).section(f"line.{line}")
+        at = next(k for k in range(0, len(table), width) if table[k] >= 0 and table[k + place] != value)
+        with pytest.raises(ModelFileError, match=message):
+            loaded(f"line.{line}", lambda table, at=at, value=value: table.__setitem__(at + place, value))
+
+
+def test_rows_and_actions_up_to_their_limits():
+    rows = len(modelfile.read(MODEL).section("rows")) // 2
+    actions = 1 + 2 * len(crfkit.load(MODEL).header["relations"])
+    for row in (-2, rows):
+        with pytest.raises(ModelFileError, match="names a row that does not exist"):
+            loaded("line.0", lambda table, row=row: table.__setitem__(used(table), row))
+    loaded("line.0", lambda table: table.__setitem__(used(table), rows - 1))
+    with pytest.raises(ModelFileError, match="an action that does not exist"):
+        loaded("actions", lambda table: table.__setitem__(0, actions))
+    loaded("actions", lambda table: table.__setitem__(0, actions - 1))
+    for size in (0, -1):
+        with pytest.raises(ModelFileError, match="the rows do not cover the weights"):
+            loaded("rows", lambda table, size=size: table.extend([sum(table[-2:]), size]))
 
 
 @pytest.mark.parametrize("value", [math.nan, -math.inf])
