@@ -201,7 +201,31 @@ def test_a_string_that_other_cells_made_in_one_of_two_lines():
     template = Template.parse("U1:%x[0,0]/%x[1,0]\nU2:%x[-1,0]/%x[0,0]")
     training, other = [sentence("a,b/_B+1"), sentence("a/b")], [sentence("a/b,_B+1")]
     builder, _ = built(template, training)
-    check(Index(template, pack(builder)), template, training + other, [set(c) for c in known(template, training)])
+    index = Index(template, pack(builder))
+    check(index, template, training + other, [set(c) for c in known(template, training)])
+    assert extracted(builder, training + other) == extracted(index, training + other)
+
+
+@pytest.mark.parametrize(
+    ("lines", "seen", "asked", "found"),
+    [
+        ("U0:%x[0,0]%x[1,0]", "ab,cd", "abc,d", "U0:abcd"),  # nothing between the cells
+        ("B0:%x[-1,0]/%x[0,0]", "a/b,c", "a,b/c", "B0:a/b/c"),  # no unigrams at all
+        ("U0:%x[0,0]/%x[1,0]/%x[2,0]", "a/b,c,d", "a,b/c,d", "U0:a/b/c/d"),
+        ("U0:%x[0,0]/%x[1,0]/%x[2,0]", "a,b/c,d", "a,b,c/d", "U0:a/b/c/d"),
+        ("U0:%x[0,0]%p[1,0,2]", "ab,cd", "abcd,x", None),  # a prefix that is not there leaves the line out
+        ("U0:%p[0,0,2]%x[1,0]", "ab,cd", "x,abcd", None),
+    ],
+)
+def test_a_string_of_other_cells(lines, seen, asked, found):
+    template, training, other = Template.parse(lines), [sentence(seen)], [sentence(asked)]
+    builder, _ = built(template, training)
+    index = Index(template, pack(builder))
+    check(index, template, training + other, [set(c) for c in known(template, training)])
+    attributes = [list(index.attributes(bigram)) for bigram in (False, True)]
+    names = {attributes[bigram][i].decode() for ids in extracted(index, other) for bigram in (0, 1) for i in ids[bigram]}
+    assert found in names if found else not names
+    assert extracted(builder, other) == extracted(index, other)
 
 
 def test_a_known_cell_whose_value_was_dropped():
@@ -342,6 +366,13 @@ def test_data_without_a_column_of_the_template():
     index = Index(template, pack(built(template, [[["a", "b", "c", "L"]]])[0]))
     with pytest.raises(DataError, match="column 2, but the data have 2"):
         extracted(index, [[["a", "b"]]])
+
+
+@pytest.mark.parametrize("columns", [[], [0, 1], [-1]])
+def test_a_place_for_each_column(columns):
+    index = Index(Template.parse("U:%x[0,0]"), pack(built(Template.parse("U:%x[0,0]"), [sentence("a")])[0]))
+    with pytest.raises(ValueError, match=f"{len(columns)} columns, expected 1"):
+        Extractor(index, columns)
 
 
 def test_data_without_the_column_of_labels():
