@@ -196,15 +196,6 @@ def test_lines_of_thousands_of_macros():
     check(Index(template, pack(builder)), template, training + other, [set(c) for c in known(template, training)])
 
 
-def test_lines_whose_beginnings_collide():
-    template = Template.parse("U1:%x[0,0]\nU1%x[0,1]\nU1:5")
-    builder, data = built(template, [[["5", ":5", "L"]]])
-    assert data.n_u == 1
-    assert rows_of(data, "u") == [[0, 0, 0]]
-    index = Index(template, pack(builder))
-    assert extracted(index, [[["x", ":5", "L"]]]) == [([0, 0], [])]
-
-
 def test_no_bigram_attributes_at_the_first_token():
     template = Template.parse("B\nB0:%x[0,0]\nB1")
     builder, data = built(template, [sentence("a,b"), sentence("c")])

@@ -1,8 +1,8 @@
-"""Strings of known attributes that other cells make than those they were learned from."""
+"""Strings of known attributes that other cells make, or other lines, than those they were learned from."""
 
 import pytest
 from features.indexes import built, extracted
-from features.test_index import check, frequent, known, sentence
+from features.test_index import check, frequent, known, rows_of, sentence
 
 from crfkit.features.index import Index
 from crfkit.features.packing import pack
@@ -60,3 +60,12 @@ def test_a_known_cell_whose_value_was_dropped():
     index = Index(template, pack(builder))
     check(index, template, training + other, keep)
     check(Index(template, pack(index)), template, training + other, keep)
+
+
+def test_lines_whose_beginnings_collide():
+    template = Template.parse("U1:%x[0,0]\nU1%x[0,1]\nU1:5")
+    builder, data = built(template, [[["5", ":5", "L"]]])
+    assert data.n_u == 1
+    assert rows_of(data, "u") == [[0, 0, 0]]
+    index = Index(template, pack(builder))
+    assert extracted(index, [[["x", ":5", "L"]]]) == [([0, 0], [])]
