@@ -279,6 +279,81 @@ def test_damaged_arrays_are_refused(corpus, data):
         assert not good
 
 
+TABLES = {"u_ptr": [0, 2, 3], "u_label": [0, 1, 1], "b_ptr": [0, 2], "b_prev": [0, 1], "b_label": [1, 0]}
+LAST = 65535  # any label, in a feature with history
+BEFORE = {"b_prev2": [0, 3], "b_prev": [0, 2], "b_label": [0, 1]}  # two labels, and two places before the sentence
+
+
+@pytest.mark.parametrize(
+    ("changed", "good"),
+    [
+        ({}, True),
+        ({"u_label": [0, 2, 1]}, False),
+        ({"u_label": [0, 0, 1]}, False),
+        ({"u_label": [1, 0, 1]}, False),
+        ({"u_ptr": [0, 4, 3]}, False),
+        ({"u_ptr": [0, -1, 3]}, False),
+        ({"u_ptr": [0, 1, 3], "u_label": [0, 0, 1]}, True),
+        ({"b_prev": [0, 2]}, False),
+        ({"b_label": [2, 0]}, False),
+        ({"b_prev": [0, 0], "b_label": [1, 1]}, False),
+        ({"b_prev": [0, 0], "b_label": [1, 0]}, False),
+        ({"b_prev": [0, 0], "b_label": [0, 1]}, True),
+        ({"b_ptr": [0, 3, 2]}, False),
+        ({"b_ptr": [0, -1, 2]}, False),
+        (BEFORE, True),
+        ({**BEFORE, "b_prev2": [0, 4]}, False),
+        ({**BEFORE, "b_prev": [0, 3]}, False),
+        ({**BEFORE, "b_label": [0, 2]}, False),
+        ({**BEFORE, "b_prev2": [0, LAST]}, True),
+        ({**BEFORE, "b_prev": [0, LAST]}, True),
+        ({**BEFORE, "b_label": [0, LAST]}, False),
+        ({**BEFORE, "b_prev2": [0, 0], "b_prev": [2, 2], "b_label": [1, 1]}, False),
+        ({**BEFORE, "b_prev2": [1, 0]}, False),
+    ],
+)
+def test_labels_up_to_the_last_one(changed, good):
+    """The greatest numbers that exist, and the least that do not."""
+    tables = [array.array("q" if "ptr" in name else "H", values) for name, values in {**TABLES, **changed}.items()]
+    if good:
+        Layout(2, True, 0, *tables)
+    else:
+        with pytest.raises(ModelFileError, match="a row lies outside its table, or its labels are not in order"):
+            Layout(2, True, 0, *tables)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"b_prev": [0]}, "pairs of labels of different lengths"),
+        ({"b_prev2": [0]}, "pairs of labels of different lengths"),
+        ({"u_ptr": [1, 2, 3]}, "the attribute tables do not cover their features"),
+        ({"u_ptr": [0, 2, 2]}, "the attribute tables do not cover their features"),
+        ({"b_ptr": [1, 2]}, "the attribute tables do not cover their features"),
+        ({"b_ptr": [0, 1]}, "the attribute tables do not cover their features"),
+        ({"u_ptr": [0, 4, 3]}, "the dense rows do not end within the features"),
+        ({"u_ptr": [0, -1, 3]}, "the dense rows do not end within the features"),
+        ({"u_ptr": []}, "an attribute table without an end, or too large"),
+        ({"b_ptr": []}, "an attribute table without an end, or too large"),
+    ],
+)
+def test_tables_that_do_not_belong_together(changed, message):
+    """Seen at once, without a look at the rows."""
+    tables = [array.array("q" if "ptr" in name else "H", values) for name, values in {**TABLES, **changed}.items()]
+    with pytest.raises(ModelFileError, match=message):
+        Layout(2, True, 1, *tables, verify=False)
+
+
+@pytest.mark.parametrize(("hot", "good"), [(-1, False), (0, True), (2, True), (3, False)])
+def test_as_many_dense_rows_as_attributes(hot, good):
+    tables = [array.array("q" if "ptr" in name else "H", values) for name, values in TABLES.items()]
+    if good:
+        assert Layout(2, True, hot, *tables).hot == hot
+    else:
+        with pytest.raises(ModelFileError, match="dense rows for 2 attributes"):
+            Layout(2, True, hot, *tables)
+
+
 @pytest.mark.parametrize("labels", [-1, 0, 65536])
 def test_impossible_numbers_of_labels_are_refused(labels):
     arrays = Built(Corpus([Sample([0], [[]], [[]])], 1, 0)).layout.arrays()
