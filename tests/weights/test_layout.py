@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
 
+import crfkit
 from crfkit.data.dataset import Dataset
 from crfkit.errors import DataError, ModelFileError
+from crfkit.model import Model
 from crfkit.weights.evidence import Evidence
 from crfkit.weights.layout import Layout
 from crfkit.weights.observed import seen_in
@@ -342,6 +344,23 @@ def test_tables_that_do_not_belong_together(changed, message):
     tables = [array.array("q" if "ptr" in name else "H", values) for name, values in {**TABLES, **changed}.items()]
     with pytest.raises(ModelFileError, match=message):
         Layout(2, True, 1, *tables, verify=False)
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "number", "word"),
+    [("u_label", 2, 4, "b"), ("u_ptr", 2, 1, "c"), ("u_ptr", 2, 5, "b"), ("b_label", 0, 4, "a"), ("b_prev", 0, 4, "a")],
+)
+def test_rows_of_an_unverified_model_are_checked_when_they_are_used(name, place, number, word):
+    """The first row is dense, and has two labels; a row that begins within it would have others' weights."""
+    model = crfkit.learn([[["a", "W"], ["a", "X"]], [["b", "Y"]], [["c", "Z"]]], "U:%x[0,0]\nB:%x[0,0]\n", max_iter=2)
+    assert model.header["hot"] == 1
+    assert [list(model.sections[f"layout.{part}"]) for part in ARRAYS] == [[0, 2, 3, 4], [0, 1, 2, 3], [0, 1], [0], [1]]
+    damaged = array.array(memoryview(model.sections[f"layout.{name}"]).format, model.sections[f"layout.{name}"])
+    damaged[place] = number
+    tagger = Model(model.header, {**model.sections, f"layout.{name}": damaged}, verify=False).tagger()
+    assert tagger.tag([["?"]])
+    with pytest.raises(ModelFileError, match="its tables of features contradict each other"):
+        tagger.tag([[word], [word]])
 
 
 @pytest.mark.parametrize(("hot", "good"), [(-1, False), (0, True), (2, True), (3, False)])
