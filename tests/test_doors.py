@@ -51,6 +51,8 @@ def read(name, limit):
 SMALL, LARGE, OTHER = read("chunking", 3), read("chunking", 10), read("segmentation", 4)
 ALGORITHMS = ["lbfgs", "owlqn", "sbcd", "sgd", "adf", "sapo", "perceptron", "mira", "arow", "cw", "lookahead"]
 MORE_LABELS = Dataset([0, 1], [0, 0], label=[1], labels=["a", "b"])
+MORE_ATTRIBUTES = Dataset([0, 1], [0, 1], [0], label=[0], labels=["a"], n_u=1)
+MORE_OF_PAIRS = Dataset([0, 2], [0, 0, 0], b_ptr=[0, 0, 1], b_id=[0], label=[0, 0], labels=["a"], n_b=1)
 
 
 def of_one_label():
@@ -83,7 +85,7 @@ def test_work_without_an_owner():
     ],
 )  # fmt: skip
 def test_data_of_another_layout(made):
-    for data, layout in ((LARGE.dataset, SMALL.layout), (MORE_LABELS, of_one_label())):
+    for data, layout in ((LARGE.dataset, SMALL.layout), *((data, of_one_label()) for data in (MORE_LABELS, MORE_ATTRIBUTES, MORE_OF_PAIRS))):
         with pytest.raises(ValueError, match="another layout"):
             made(data, layout)
 

@@ -157,6 +157,16 @@ def test_numbers_of_another_corpus_are_refused():
         Layout.build(data, 1, 1, b"\1", b"")
 
 
+def test_pairs_of_other_labels_are_refused():
+    layout = Built(Corpus([Sample([0, 1], [[], []], [[], []])], 2, 0)).layout
+    for n in (15, 17):
+        with pytest.raises(ValueError, match=f"{n} cells of label pairs, expected 16"):
+            layout.tell_absent(bytes(n))
+    for pair in ((0, 2), (2, 0), (-1, 0), (0, -1)):
+        with pytest.raises(ValueError, match="a pair of labels that do not exist"):
+            Layout.of_evidence(Evidence(False), Evidence(True), {pair}, 2, 1, b"", b"")
+
+
 def test_data_without_labels_are_refused():
     with pytest.raises(ValueError, match="a data set without labels"):
         seen_in(Dataset([0, 1], [0, 1], [0], n_u=1), 2, False)
