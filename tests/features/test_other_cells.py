@@ -69,3 +69,13 @@ def test_lines_whose_beginnings_collide():
     assert rows_of(data, "u") == [[0, 0, 0]]
     index = Index(template, pack(builder))
     assert extracted(index, [[["x", ":5", "L"]]]) == [([0, 0], [])]
+
+
+@pytest.mark.parametrize("lines", ["U0:%=[0,0,3,0]", "U0:%=[0,0,-3,0]", "U0:%=[2,0,-1,0]"])
+def test_cells_that_are_equal_to_what_lies_beyond_the_sentence(lines):
+    """Farther away than any cell whose text is asked for."""
+    template, training = Template.parse(lines), [sentence("_B+1,_B+1,_B+2,_B+3"), sentence("_B-3,_B-2,_B-1,a")]
+    builder, _ = built(template, training)
+    expected = [set(c) for c in known(template, training)]
+    assert expected[0] == {b"U0:true", b"U0:false"}
+    check(Index(template, pack(builder)), template, training, expected)
