@@ -1,5 +1,6 @@
 """Development data in every form they come in: each is read once, and scored the same after every pass."""
 
+import array
 import os
 import threading
 import warnings
@@ -9,6 +10,7 @@ from commands import text_of
 
 from crfkit import learn
 from crfkit.errors import DataError, FileError
+from crfkit.learning.checkpoint import Standing
 
 TEMPLATE = "U:%x[0,0]\nB\n"
 ROWS = [[["the", "D"], ["cat", "N"]], [["cat", "N"], ["runs", "V"]]]
@@ -94,3 +96,10 @@ def test_faulty_development_data_are_refused(tmp_path):
             scores(file if closed == "dev" else ROWS, file if closed == "train" else ROWS)
     with pytest.raises(DataError, match=r"^found int, expected a path or an open file$"):
         scores([str(path), 3])
+
+
+def test_of_equal_scores_the_first_counts():
+    standing = Standing()
+    for standing.passes, score in enumerate((0.5, 0.7, 0.7, 0.6), 1):
+        standing.offer(score, array.array("f", [standing.passes]), None)
+    assert (standing.best_pass, standing.best_score, standing.best.tolist(), standing.waited) == (2, 0.7, [2.0], 2)

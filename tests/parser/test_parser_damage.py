@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import math
+from functools import partial
 
 import pytest
 from parser.test_parser import TEMPLATE, corpus
@@ -11,7 +12,7 @@ from parser.test_parser_files import learned
 
 import crfkit
 from crfkit import modelfile
-from crfkit.errors import ModelFileError
+from crfkit.errors import ModelFileError, OptionError
 from crfkit.template.macros import MOST_COUNTED
 from crfkit.template.parsing import Template
 
@@ -136,3 +137,16 @@ def test_a_checkpoint_with_numbers_that_do_not_exist_is_damaged(tmp_path, name, 
         modelfile.write(path, file.header, {**sections, f"trainer.{name}": damaged})
         with pytest.raises(ModelFileError, match=f"damaged: .*{message}"):
             learned(passes=2, checkpoint=path, resume=True)
+
+
+def test_a_run_is_not_resumed_on_trees_with_other_relations(tmp_path):
+    """Words and heads are the same, and so are the names of relations."""
+    trees = corpus(5, 8)
+    again = partial(crfkit.learn, template=TEMPLATE, algorithm="lookahead", format="conllu", labels=True, depth=1, checkpoint=str(tmp_path / "state"))
+    again(trees, passes=1)
+    first, second = (next(row for rows in trees[1:] for row in rows if row[7] == relation) for relation in ("obj", "det"))
+    first[7], second[7] = second[7], first[7]
+    with pytest.raises(OptionError, match="different training data"):
+        again(trees, passes=2, resume=True)
+    first[7], second[7] = second[7], first[7]
+    again(trees, passes=2, resume=True)
