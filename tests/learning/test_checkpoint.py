@@ -1,5 +1,6 @@
 """Checkpoints: a resumed run ends with the same model as a run that was never interrupted."""
 
+import array
 import io
 import json
 import signal
@@ -227,6 +228,17 @@ def test_files_that_are_no_checkpoints():
     learn(small(), rules(), max_iter=2, checkpoint="state")
     with pytest.raises(ModelFileError, match="state: is a checkpoint of a training run, not a model"):
         load("state")
+
+
+def test_best_weights_of_another_layout_are_refused():
+    given = {"dev": small(), "checkpoint": "state"}
+    learn(small(), rules(), "perceptron", **given, passes=1)
+    file = modelfile.read(Path("state").read_bytes())
+    best = array.array("f", file.contents()["best"])
+    for other in (best[:-1], best + best[:1], best[:0]):
+        modelfile.write("state", file.header, {**file.contents(), "best": other})
+        with pytest.raises(ModelFileError, match="damaged: .*best: weights of another layout"):
+            learn(small(), rules(), "perceptron", **given, passes=2, resume=True)
 
 
 def test_damaged_checkpoints_are_refused():
