@@ -237,7 +237,7 @@ def test_best_weights_of_another_layout_are_refused():
     best = array.array("f", file.contents()["best"])
     for other in (best[:-1], best + best[:1], best[:0]):
         modelfile.write("state", file.header, {**file.contents(), "best": other})
-        with pytest.raises(ModelFileError, match="damaged: .*best: weights of another layout"):
+        with pytest.raises(ModelFileError, match=r"damaged: .*best: weights of another layout"):
             learn(small(), rules(), "perceptron", **given, passes=2, resume=True)
 
 

@@ -93,16 +93,23 @@ def test_frequent_attributes_come_first_among_their_kind(corpus):
         assert ordered == sorted(ordered, reverse=True)
 
 
-def test_the_most_frequent_attributes_keep_their_order():
+@pytest.mark.parametrize(("first", "second", "order"), [(65_533, 65_534, [1, 0]), (65_535, 65_536, [0, 1])])
+def test_the_most_frequent_attributes_keep_their_order(first, second, order):
     """From 65,535 occurrences on, whether these were counted together or in parts of the data."""
-    u_id = [0] * 66_000 + [1] * 67_000
+    u_id = [0] * first + [1] * second
     n = len(u_id)
     data = Dataset(range(n + 1), range(n + 1), u_id, label=[0] * n, n_u=2)
     found = Evidence(False)
     found.add(array.array("i", [0, 1]), array.array("i", [0]), *seen_in(data, 1, False))
     built = Layout.build(data, 1, 0, b"\1\1", b"")
     together = Layout.of_evidence(found, Evidence(True), None, 1, 0, b"\1\1", b"")
-    assert list(built[1]) == list(together[1]) == [0, 1]
+    assert list(built[1]) == list(together[1]) == order
+
+
+def test_an_attribute_that_does_not_occur_has_no_features():
+    data = Dataset([0, 1], [0, 1], [1], label=[0], n_u=3)
+    layout, u_new, _ = Layout.build(data, 2, 0, b"\2\2\1", b"")
+    assert (list(u_new), layout.n_features) == ([-1, 0, -1], 2)
 
 
 def test_a_part_costs_what_it_has():
