@@ -252,6 +252,45 @@ def test_sentence_boundaries_are_blank_lines_and_minus_x_minus():
     assert (tally.sentences, tally.tokens, counter(tally).totals) == (4, 4, (4, 3, 3))
 
 
+def fed(text, **options):
+    tally = Tally(**options)
+    tally.feed(text, 1)
+    tally.finish()
+    return tally
+
+
+def test_labels_that_begin_another_are_others():
+    """And each pair that differs is counted as often as it occurs."""
+    tally = fed(b"x AB A\nx A AB\nx AB A\nx AB AB\n")
+    assert tally.label_counts() == {"AB": (3, 2, 1), "A": (1, 2, 0)}
+    assert tally.confusion == {("AB", "A"): 2, ("A", "AB"): 1}
+
+
+def test_a_predicted_label_of_crfsuite_is_written_as_it_is():
+    tally = fed(b"a\\:b\ta:b\na\\:b\ta\\:b\n", form="crfsuite", separator=b"\t", before=1)
+    assert tally.confusion == {("a:b", "a\\:b"): 1}
+    assert tally.label_counts() == {"a:b": (2, 1, 1), "a\\:b": (0, 1, 0)}
+
+
+@pytest.mark.parametrize(("text", "tokens"), [(b"a a\n\n" * 100_000, 100_000), (b"a a\n" * 100_000, 100_000), (b"\n" * 1_000_000 + b"a a\n", 1)])
+def test_the_shortest_lines(text, tokens):
+    """A block has as many tokens as can be."""
+    tally = fed(text, lexicon={b"a"}, before=0)
+    assert (tally.tokens, tally.label_counts()) == (tokens, {"a": (tokens, tokens, tokens)})
+
+
+def test_what_is_kept_of_each_sentence():
+    """Those without tokens do not count."""
+    tally = Tally(keep=True)
+    for gold, found in ((["A", "B"], ["A", "A"]), ([], []), (["A"], ["A"]), (["A", "B"], ["A", "B"])):
+        tally.add(gold, found)
+    tally.finish()
+    rows = tally.kept().tolist()
+    rows = [rows[k : k + 4] for k in range(0, len(rows), 4)]
+    assert [row[:3] for row in rows] == [[1, 2, 1], [2, 1, 1], [3, 2, 2]]
+    assert rows[0][3] == rows[2][3] != rows[1][3]
+
+
 def test_many_labels():
     labels = [f"B-{i}" for i in range(5000)]
     tally = Tally([SCHEMES["bio"].lenient])
