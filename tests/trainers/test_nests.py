@@ -124,6 +124,13 @@ def test_what_another_line_spells_alike_is_no_nest(last):
     assert_the_same_attributes(corpus_of(sentences, lines))
 
 
+def test_what_is_spelled_twice_wherever_a_pair_occurs_is_no_nest():
+    """U1:b is made by the first line, and beside the pairs by the second."""
+    sentences = [[("b", "x", "P"), ("b", "x", "Q")], *[[("a", ":b", "P"), ("c", ":b", "Q")]] * 30]
+    corpus = corpus_of(sentences, "U1:%x[0,0]\nU1%x[0,1]\nU2:%x[0,0]/%x[1,0]")
+    assert_the_same_attributes(corpus)
+
+
 def test_nothing_is_summed_where_lines_share_their_attributes():
     corpus = corpus_of(SENTENCES, "U:%x[-1,0]\nU:%x[0,0]\nU03:%x[-1,0]/%x[0,0]\nB\n")
     assert Nests(corpus.dataset, corpus.layout).n == 0
