@@ -19,7 +19,7 @@ ITEMS = [[(["the"], "D"), (["cat"], "N")], [(["cat"], "N"), (["runs"], "V")]]
 
 def scores(dev, rows=ROWS, template=TEMPLATE, **options):
     records = []
-    learn(rows, template, "perceptron", passes=3, dev=dev, progress=records.append, **options)
+    learn(rows, template, "perceptron", **{"passes": 3, **options}, dev=dev, progress=records.append)
     return [record["dev_accuracy"] for record in records]
 
 
@@ -103,3 +103,9 @@ def test_of_equal_scores_the_first_counts():
     for standing.passes, score in enumerate((0.5, 0.7, 0.7, 0.6), 1):
         standing.offer(score, array.array("f", [standing.passes]), None)
     assert (standing.best_pass, standing.best_score, standing.best.tolist(), standing.waited) == (2, 0.7, [2.0], 2)
+
+
+@pytest.mark.parametrize("patience", [1, 2, 5])
+def test_passes_without_a_better_score(patience):
+    """The first pass labels everything right."""
+    assert scores(ROWS, patience=patience, passes=9) == [1.0] * (1 + patience)
