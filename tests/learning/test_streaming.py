@@ -18,7 +18,7 @@ from trainers.twins import Corpus, Sample, likelihood
 from trainers.twins_online import shares
 
 import crfkit
-from crfkit.errors import DataError
+from crfkit.errors import CrfkitWarning, DataError
 from crfkit.learning.learn import learn
 from crfkit.tagging import Tagger
 from crfkit.template.meaning import expand
@@ -368,3 +368,10 @@ def test_a_stream_whose_first_window_asks_for_one_rate_has_one(tmp_path):
     model = learned()
     (rate,) = {json.loads(line)["rate"] for line in (tmp_path / "log").read_text().splitlines()}
     assert named_weights(model) == named_weights(learned(rate=rate))
+
+
+@pytest.mark.filterwarnings("ignore:the loss")
+def test_large_values_of_an_early_window_are_warned_of():
+    lines = b"X\ta:1e7\nY\tb\n\n" + b"X\ta\nY\tb\n\n" * 5
+    with pytest.warns(CrfkitWarning, match=r"values of the features reach 1e\+07"):
+        crfkit.learn(io.BytesIO(lines), None, "adf", format="crfsuite", passes=1, window=2, rate=1e-9)
