@@ -284,3 +284,17 @@ def test_not_all_of_many_processors_work_where_that_does_not_pay(monkeypatch):
     few, many = at_work(), at_work(features="all")
     assert 2 <= many[0] < few[0] < 40
     assert few[1] == at_work(threads=1)[1] == at_work(threads=20)[1]
+
+
+def test_weights_to_start_from_of_labels_that_the_data_lack():
+    """They are passed over, also where they are the first of a pair; all others come, to the features that both have."""
+    lines = "U:%x[0,0]\nB:%x[0,0]\nB\n"
+    first = learn([[["a", "Z"], ["b", "X"], ["a", "Y"]], [["b", "X"], ["a", "X"], ["b", "Z"]]], lines, max_iter=3)
+    assert any(previous == "Z" for _, previous, *_ in first.features())
+    rows = [[["b", "X"], ["a", "Y"], ["b", "X"]], [["c", "X"], ["a", "X"]]]
+    corpus = read_corpus(Reader(rows, Template.parse(lines), Run()))
+    weights = corpus.weights_of(first)
+    taken = {weight for *_, weight in corpus.layout.features(weights)}
+    seen = {(name, previous, label) for name, previous, label, _ in learn(rows, lines, max_iter=1).features()}
+    assert taken == {weight for name, previous, label, weight in first.features() if (name, previous, label) in seen}
+    assert len(taken) > 4
