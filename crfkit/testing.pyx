@@ -19,7 +19,7 @@ from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, array_of,
 from crfkit.template.patterns cimport Patterns
 from crfkit.template.regex cimport Regex
 from crfkit.text.rows cimport Rows
-from crfkit.text.writing cimport Output, write_tagged
+from crfkit.text.writing cimport Output, out_decimal, out_hexadecimal, out_integer, out_significant, write_tagged
 from crfkit.trainers.batch.blocks cimport Occurrences
 from crfkit.trainers.batch.dual cimport DualAscent
 from crfkit.trainers.batch.edges cimport Edges
@@ -342,3 +342,17 @@ def tagged(Rows rows not None, labels, separator=None) -> bytes:
     write_tagged(&rows.c, &label[0], <const char**>&name[0], &name_len[0],
                  text if separator is not None else <const char*>NULL, <int32_t>len(between), -1, &out.c)
     return out.getvalue()
+
+
+def written(str form, number, int decimals=6) -> bytes:
+    """A number as it is written in these forms: integer, decimal, significant, hexadecimal."""
+    cdef Output text = Output()
+    if form == "integer":
+        out_integer(&text.c, number)
+    elif form == "decimal":
+        out_decimal(&text.c, number, decimals)
+    elif form == "significant":
+        out_significant(&text.c, number)
+    else:
+        out_hexadecimal(&text.c, number)
+    return text.getvalue()

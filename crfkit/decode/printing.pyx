@@ -10,9 +10,8 @@ cells   CRF++'s: cells separated by tabs, headers `# probability` or `# rank pro
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t
-from libc.stdio cimport snprintf
 
-from crfkit.loops.numbers cimport exp, fabs, floor
+from crfkit.loops.numbers cimport exp
 from crfkit.text.rows cimport Rows
 from crfkit.text.table cimport FORM_COLUMNS, FORM_CRFSUITE
 from crfkit.text.scanning cimport last_blank_line
@@ -20,26 +19,9 @@ from .nbest cimport search_nbest
 from .rivals cimport Rivals
 from .scratch cimport HowC, Scratch
 from crfkit.text.writing cimport (
-    OutC, Output, out_bytes, out_char, out_decimal, out_empty_line, out_line_end, out_lines, out_reserve, out_separator, out_token_cells,
+    OutC, Output, out_bytes, out_char, out_decimal, out_empty_line, out_integer, out_line_end, out_lines, out_separator, out_token_cells,
     write_cells, write_tagged,
 )
-
-
-cdef int out_probability(OutC* out, double p) except -1 nogil:
-    """A number with six decimals, rounded exactly as by printf, which is called only if the sixth decimal is in doubt."""
-    cdef double scaled = p * 1e6, whole = floor(scaled)
-    cdef int64_t digits, k
-    if not 0 <= p <= 1 or fabs(scaled - whole - 0.5) < 1e-3:
-        return out_decimal(out, p)
-    out_reserve(out, 8)
-    digits = <int64_t>whole + (scaled - whole > 0.5)
-    out.data[out.n] = b"1" if digits >= 1000000 else b"0"
-    out.data[out.n + 1] = b"."
-    for k in range(7, 1, -1):
-        out.data[out.n + k] = <char>(48 + digits % 10)
-        digits //= 10
-    out.n += 8
-    return 0
 
 
 cdef class Printer:
@@ -114,9 +96,9 @@ cdef class Printer:
                 pos = rows.c.line_end[t]
                 if self.probability:
                     out_separator(&rows.c, t, self.between, self.between_len, out)
-                    out_probability(out, marginal(x, t - rows.c.seq_ptr[s], j))
+                    out_decimal(out, marginal(x, t - rows.c.seq_ptr[s], j))
                     out_separator(&rows.c, t, self.between, self.between_len, out)
-                    out_probability(out, p)
+                    out_decimal(out, p)
                 else:
                     pos = self.print_reasons(rivals, t - rows.c.seq_ptr[s], rows.c.text, pos, out)
             out_bytes(out, rows.c.text + pos, rows.c.seq_end[s] - pos)
@@ -172,9 +154,9 @@ cdef class Printer:
         cdef int64_t t, j, label, first = rows.c.seq_ptr[s]
         out_bytes(out, b"# ", 2)
         if rank >= 0:
-            out_reserve(out, 24)
-            out.n += snprintf(out.data + out.n, 24, b"%lld ", <long long>rank)
-        out_probability(out, exp(score - x.lattice.c.logz))
+            out_integer(out, rank)
+            out_char(out, b" ")
+        out_decimal(out, exp(score - x.lattice.c.logz))
         out_line_end(&rows.c, first, out)
         for t in range(first, rows.c.seq_ptr[s + 1]):
             label = labels[t - first]
@@ -194,7 +176,7 @@ cdef class Printer:
         out_bytes(out, x.decoder.name[j], x.decoder.name_len[j])
         if self.verbose:
             out_char(out, b"/")
-            out_probability(out, marginal(x, t, j))
+            out_decimal(out, marginal(x, t, j))
 
 
 cdef inline double marginal(Scratch x, int64_t t, int64_t j) noexcept nogil:

@@ -4,6 +4,7 @@ cdef extern from "<math.h>" nogil:
     const float INFINITY
 
     bint isfinite(long double)
+    bint signbit(double)
     double ceil(double)
     double exp(double)
     double fabs(double)

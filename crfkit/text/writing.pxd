@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
 from crfkit.memory cimport memcpy
 from .table cimport RowsC, rows_separator
@@ -10,7 +10,10 @@ cdef struct OutC:
 
 
 cdef int out_grow(OutC* out, int64_t extra) except -1 nogil
-cdef int out_decimal(OutC* out, double x) except -1 nogil
+cdef int out_decimal(OutC* out, double x, int decimals=*) except -1 nogil
+cdef int out_significant(OutC* out, double x) except -1 nogil
+cdef int out_hexadecimal(OutC* out, double x) except -1 nogil
+cdef int out_integer(OutC* out, uint64_t number) except -1 nogil
 
 
 cdef inline int out_reserve(OutC* out, int64_t extra) except -1 nogil:

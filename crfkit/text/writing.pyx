@@ -3,16 +3,30 @@
 Every line of the input is written back byte for byte, with its own line end, and one empty line after each sequence.
 """
 
-from libc.stdint cimport SIZE_MAX
+from libc.stdint cimport SIZE_MAX, uint32_t, uint64_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport free, realloc
 
-from crfkit.loops.numbers cimport isfinite
+from crfkit.loops.numbers cimport fabs, isfinite, signbit
 from crfkit.memory cimport memmove
 
 from .table cimport FORM_CRFSUITE, rows_cell
-from .scanning cimport blank_line
+from .scanning cimport blank_line, is_digit
 
+cdef enum:
+    MOST_DECIMALS = 16
+    SHORT = 32          # bytes of a number below 10^9, and more
+    LONGEST = 400       # of a double with so many decimals, in any locale
+
+cdef uint64_t[20] POWER
+cdef double[13] FIRST_DIGIT = [1e-4, 1e-3, 1e-2, 1e-1, 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8]    # none is below that power of ten
+cdef const char* HEXADECIMAL = b"0123456789abcdef"
+cdef int64_t place
+for place in range(20):
+    POWER[place] = 10 * POWER[place - 1] if place else 1
+cdef char[200] PAIR     # the digits of 00, 01 ... 99
+for place in range(200):
+    PAIR[place] = <char>(48 + (place // 2 % 10 if place % 2 else place // 20))
 
 cdef int out_grow(OutC* out, int64_t extra) except -1 nogil:
     if extra > <int64_t>(SIZE_MAX // 4) - out.n:
@@ -24,18 +38,127 @@ cdef int out_grow(OutC* out, int64_t extra) except -1 nogil:
     out.data, out.capacity = data, capacity
 
 
-cdef int out_decimal(OutC* out, double x) except -1 nogil:
-    """Write a number with six decimals and a decimal point, whatever the locale."""
-    cdef int64_t start = out.n, mark, end
-    out_reserve(out, 400)
-    out.n += snprintf(out.data + start, 400, b"%f", x)
-    if isfinite(x):
-        end = mark = out.n - 6
-        while mark > start and not b"0" <= out.data[mark - 1] <= b"9":
-            mark -= 1
-        memmove(out.data + mark + 1, out.data + end, 6)
-        out.data[mark] = b"."
-        out.n = mark + 7
+cdef int out_printed(OutC* out, const char* form, int precision, double x) except -1 nogil:
+    """Write a number as printf does, but with a point, whatever the locale."""
+    cdef int64_t at = out.n, end
+    out_reserve(out, LONGEST)
+    out.n += snprintf(out.data + at, LONGEST, form, precision, x)
+    if not isfinite(x):
+        return 0
+    at += out.data[at] == b"-"
+    while at < out.n and is_digit(out.data[at]):
+        at += 1
+    end = at
+    while end < out.n and not is_digit(out.data[end]) and out.data[end] != b"e":
+        end += 1
+    if end > at:
+        memmove(out.data + at + 1, out.data + end, out.n - end)
+        out.data[at] = b"."
+        out.n -= end - at - 1
+
+
+cdef int64_t write_digits(char* s, uint64_t number, int64_t n) noexcept nogil:
+    """Write the last n digits of a number; returns n."""
+    cdef int64_t k = n
+    while k > 1:
+        k -= 2
+        memcpy(s + k, &PAIR[2 * (number % 100)], 2)
+        number //= 100
+    if k:
+        s[0] = <char>(48 + number % 10)
+    return n
+
+
+cdef int64_t write_decimal(char* s, double x, int64_t decimals) noexcept nogil:
+    """Write a number with up to 16 decimals, rounded as by printf, and return its length, less than SHORT. 0: it is not below 10^9, or so close
+    to the middle between two decimals that 64 bits do not tell which one is closer."""
+    cdef double size = fabs(x), rest
+    cdef uint64_t whole, part, error, low, high, digits = 0, half = <uint64_t>1 << 63
+    cdef int64_t n = signbit(x) != 0, k, left = decimals
+    if not size < POWER[9]:
+        return 0
+    whole = <uint64_t>size
+    rest = (size - whole) * 18446744073709551616.0    # 2^64: exactly
+    part = <uint64_t>rest           # what is left behind the digits, in units of 2^-64; there may be up to `error` units more
+    error = <double>part != rest
+    while left > 0:
+        k = min(left, 8)
+        low = <uint64_t><uint32_t>part * POWER[k]
+        high = (part >> 32) * POWER[k] + (low >> 32)
+        digits = digits * POWER[k] + (high >> 32)
+        part = high << 32 | <uint32_t>low
+        error *= POWER[k]
+        left -= k
+    if part == half or part < half < part + error:
+        return 0
+    digits += part > half
+    if digits == POWER[decimals]:
+        whole, digits = whole + 1, 0
+    s[0] = b"-"
+    k = 1
+    while whole >= POWER[k]:
+        k += 1
+    n += write_digits(s + n, whole, k)
+    if decimals:
+        s[n] = b"."
+        n += 1 + write_digits(s + n + 1, digits, decimals)
+    return n
+
+
+cdef int out_decimal(OutC* out, double x, int decimals=6) except -1 nogil:
+    """Write a number with so many decimals."""
+    cdef int64_t n = 0
+    out_reserve(out, SHORT)
+    if 0 <= decimals <= MOST_DECIMALS:
+        n = write_decimal(out.data + out.n, x, decimals)
+    if not n:
+        return out_printed(out, b"%.*f", decimals, x)
+    out.n += n
+
+
+cdef int out_significant(OutC* out, double x) except -1 nogil:
+    """Write nine digits, which tell a number in single precision from all others, without zeros at the end, as printf's %.9g."""
+    cdef double size = fabs(x)
+    cdef int64_t n = 0, k = 0
+    out_reserve(out, SHORT)
+    if FIRST_DIGIT[0] <= size < FIRST_DIGIT[12]:    # printf writes others with an exponent, or without decimals
+        while size >= FIRST_DIGIT[k + 1]:
+            k += 1
+        n = write_decimal(out.data + out.n, x, 12 - k)
+    if not n:
+        return out_printed(out, b"%.*g", 9, x)
+    while out.data[out.n + n - 1] == b"0":
+        n -= 1
+    out.n += n - (out.data[out.n + n - 1] == b".")
+
+
+cdef int out_hexadecimal(OutC* out, double x) except -1 nogil:
+    """Write all bits of a number, as printf's %a."""
+    cdef uint64_t bits, digits
+    cdef int64_t power
+    if not isfinite(x):
+        return out_decimal(out, x)
+    memcpy(&bits, &x, sizeof(double))
+    digits, power = bits << 12, <int64_t>(bits >> 52 & 0x7FF)
+    out_bytes(out, b"-0x", 3) if signbit(x) else out_bytes(out, b"0x", 2)
+    out_char(out, b"1" if power else b"0")
+    if digits:
+        out_char(out, b".")
+    while digits:
+        out_char(out, HEXADECIMAL[digits >> 60])
+        digits <<= 4
+    out_char(out, b"p")
+    power = power - 1023 if power else -1022 if x else 0
+    out_char(out, b"-" if power < 0 else b"+")
+    return out_integer(out, -power if power < 0 else power)
+
+
+cdef int out_integer(OutC* out, uint64_t number) except -1 nogil:
+    cdef int64_t n = 1
+    while n < 20 and number >= POWER[n]:
+        n += 1
+    out_reserve(out, n)
+    out.n += write_digits(out.data + out.n, number, n)
 
 
 cdef class Output:

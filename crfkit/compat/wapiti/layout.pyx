@@ -6,7 +6,6 @@
 
 from libc.float cimport DBL_MIN
 from libc.stdint cimport int32_t, int64_t, uint16_t
-from libc.stdio cimport snprintf
 
 from crfkit.decode.scratch cimport Scratch
 from crfkit.decode.nbest cimport search_nbest
@@ -16,7 +15,7 @@ from crfkit.loops.numbers cimport INFINITY, exp, fmax, log
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
 from crfkit.memory cimport memcpy
-from crfkit.text.writing cimport Output, OutC, out_bytes, out_char, out_decimal, out_reserve
+from crfkit.text.writing cimport Output, OutC, out_bytes, out_char, out_decimal, out_integer
 from crfkit.text.rows cimport Rows
 from crfkit.text.table cimport FORM_CRFSUITE, rows_label
 
@@ -81,8 +80,9 @@ cdef class LinePrinter:
         cdef double own
         cdef bint carriage = False
         if self.scores:
-            out_reserve(out, 64)
-            out.n += snprintf(out.data + out.n, 64, b"# %d ", <int>rank)
+            out_bytes(out, b"# ", 2)
+            out_integer(out, rank)
+            out_char(out, b" ")
             out_decimal(out, exp(score) if self.posterior else score)
             out_char(out, b"\n")
         for token in range(first, rows.c.seq_ptr[s + 1]):
