@@ -65,7 +65,7 @@ LEVELS = (
              "crfkit.trainers.base", "crfkit.trainers.online.crfsuite", "crfkit.trainers.stepwise",
              "crfkit.weights.growing", "crfkit.weights.layout", "crfkit.weights.precision", "crfkit.weights.pruning")),
     ("-O3", ("crfkit.decode.lookahead", "crfkit.features.walk")),
-    ("-O1", ("crfkit.foreign.chunks", "crfkit.text.groups", "crfkit.text.scanning", "crfkit.trainers.online.sgd")),
+    ("-O1", ("crfkit.foreign.chunks", "crfkit.foreign.observations", "crfkit.text.groups", "crfkit.text.scanning", "crfkit.trainers.online.sgd")),
     ("-O2", ("crfkit.decode.beam", "crfkit.decode.nbest", "crfkit.decode.printing", "crfkit.decode.rivals", "crfkit.features.strings", "crfkit.features.workspace",
              "crfkit.foreign", "crfkit.lattice", "crfkit.parser.search", "crfkit.template.patterns", "crfkit.text.items", "crfkit.text.rows",
              "crfkit.text.writing", "crfkit.trainers.batch.chains", "crfkit.trainers.batch.proximal",

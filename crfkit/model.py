@@ -10,7 +10,7 @@ from __future__ import annotations
 import array
 import heapq
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, TypeVar, overload
@@ -22,10 +22,10 @@ from .constants import WEIGHTS
 from .errors import ModelFileError, OptionError
 from .header import Described, SearchOptions, checked, template_of
 from .modelbytes import named_in_faults
-from .replacing import replacing, write_lines, written_to
-from .spelling import Previous, attribute_text, escaped, previous_text
+from .replacing import replacing, write_texts, written_to
+from .spelling import Previous, attribute_text
 from .tagging import Tagger
-from .values import Expected, copied, exactly, shown
+from .values import Expected, as_text, copied, exactly, shown
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -94,38 +94,37 @@ class Stored(Described):
         `top`: only so many weights, of greatest absolute value, greatest first. `attribute`: only the weights of this
         attribute, written as in the text ("*" for plain label pairs).
         """
-        lines = self.dump_lines(top, attribute)
+        pieces = self.dumped(top, attribute)
         if file is None:
-            return "".join(lines)
+            return "".join(map(as_text, pieces))
         if not hasattr(file, "write"):
             with replacing(file) as output:
-                write_lines(output, lines)
+                write_texts(output, pieces)
         else:
             with written_to(file):
                 try:
                     file.write("")
                 except TypeError:  # open for bytes
-                    write_lines(file, lines)
+                    write_texts(file, pieces)
                 else:
-                    for line in lines:
-                        file.write(line)
+                    for piece in pieces:
+                        file.write(as_text(piece))
         return None
 
-    def dump_lines(self, top: int | None = None, attribute: str | None = None) -> Iterator[str]:
-        """The lines of `dump`."""
+    def dumped(self, top: int | None = None, attribute: str | None = None) -> Iterator[bytes]:
+        """What `dump` writes, in pieces of whole lines."""
+        from .listing import feature_lines
+
         top = None if top is None else Expected(int, low=1).take("top", top)
-        features = self.features()
+        features: Iterable[tuple[str | None, Previous, str, float]] = self.features()
         if attribute is not None:
             attribute = Expected(str).take("attribute", attribute)
-            features = iter([feature for feature in features if attribute_text(feature[0]) == attribute])
+            features = [feature for feature in features if attribute_text(feature[0]) == attribute]
+            if not features:
+                raise OptionError(f"{self.name}: no weights for the attribute {shown(attribute)}")
         if top is not None:
-            features = iter(heapq.nlargest(top, features, key=lambda feature: abs(feature[3])))
-        found = False
-        for name, previous, label, weight in features:
-            found = True
-            yield f"{attribute_text(name)}\t{previous_text(previous)}\t{escaped(label)}\t{weight:.9g}\n"
-        if attribute is not None and not found:
-            raise OptionError(f"{self.name}: no weights for the attribute {shown(attribute)}")
+            features = heapq.nlargest(top, features, key=lambda feature: abs(feature[3]))
+        yield from feature_lines(features)
 
 
 class Model(Stored):

@@ -278,7 +278,7 @@ def write_lines(stream: Any, lines: Iterable[str]) -> None:
         write_all(stream, as_bytes(some))
 
 
-def write_texts(stream: Any, texts: Iterable[bytes], at_once: bool) -> None:
+def write_texts(stream: Any, texts: Iterable[bytes], at_once: bool = False) -> None:
     """Write what comes; at once if the other end may wait for it before it sends what comes next."""
     for text in texts:
         write_all(stream, text)

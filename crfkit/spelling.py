@@ -17,7 +17,9 @@ _ESCAPES = str.maketrans({meant: f"\\{letter}" for letter, meant in _MEANT.items
 
 def escaped(name: str) -> str:
     """An attribute or a label as it stands in a line, where it can be mistaken for nothing else."""
-    return "\\" + name if name in (ANY_ATTRIBUTE, NO_LABEL) else name.translate(_ESCAPES)
+    if name in (ANY_ATTRIBUTE, NO_LABEL):
+        return "\\" + name
+    return name if name.isprintable() and "\\" not in name else name.translate(_ESCAPES)  # most are, and translate takes five times as long
 
 
 def attribute_text(name: str | None) -> str:

@@ -121,7 +121,7 @@ best.save("ner.model")                             # for `crfkit tag` and crfkit
 """
 
 ORDER = ("learn", "learn_path", "load", "evaluate", "CRF", "Tagger", "Explanation", "Reason", "Model", "Template", "Scores")
-INNER = {"resolve", "check", "columns", "column_names", "macros", "history_line", "of_parts", "text", "need_probabilities", "need_labellings", "explainer", "tag_with_gold", "dump_lines"}
+INNER = {"resolve", "check", "columns", "column_names", "macros", "history_line", "of_parts", "text", "need_probabilities", "need_labellings", "explainer", "tag_with_gold", "dumped"}
 
 
 def signature(name: str, value: Any) -> str:

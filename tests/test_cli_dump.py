@@ -7,10 +7,13 @@ import re
 import numpy
 import pytest
 from commands import crfkit, error, write_part
+from hypothesis import given
+from hypothesis import strategies as st
 
 from crfkit import Template, learn
 from crfkit.errors import OptionError
 from crfkit.model import load
+from crfkit.spelling import attribute_text, escaped, previous_text
 
 TEMPLATE = "U00:%x[0,0]\nU01:%x[0,1]\nB\nB:%x[0,1]\n"
 
@@ -189,3 +192,20 @@ def test_a_file_that_is_no_model(model, command, fault):
     said = error(*{"dump": ("dump", "model"), "init": ("learn", "--init", "model", "t", "d", "new"), "tag": ("tag", "model", "d")}[command])
     assert said.startswith("model:3: " if fault == "text" else "model: ")
     assert not os.path.exists("new")
+def test_a_long_dump(tmp_path):
+    """It comes in pieces. Each line is what Python makes of its feature."""
+    words = [f"{k}é" if k % 3 else f"{k}\t\\" for k in range(6000)]
+    trained = learn([[[word, "AB"[k % 2]], ["x", "C D"]] for k, word in enumerate(words)], template=Template.parse("U:%x[0,0]\nB:%x[0,0]\nB"), max_iter=2)
+    expected = "".join(f"{attribute_text(name)}\t{previous_text(before)}\t{escaped(label)}\t{weight:.9g}\n" for name, before, label, weight in trained.features())
+    pieces = list(trained.dumped())
+    assert b"".join(pieces).decode() == expected
+    assert len(pieces) > 2 and all(piece.endswith(b"\n") for piece in pieces)
+    with open("text", "w", encoding="utf-8", newline="\n") as file:
+        trained.dump(file)
+    assert (tmp_path / "text").read_bytes() == expected.encode()
+
+
+@given(st.text(st.sampled_from("\\*#tnrs\t\n\r a\u00e9\u2028\x7f"), max_size=4))
+def test_names_are_escaped_where_they_have_to_be(name):
+    each = "".join({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}.get(character, character) for character in name)
+    assert escaped(name) == ("\\" + name if name in ("*", "#") else each)

@@ -193,7 +193,7 @@ def test_strings_that_no_pattern_made():
     fill_rows(rows, [[["x", "A"]]])
     patterns = TableBuilder(dialects.parse("u:%x[0,0]\n*:%x[0,0]", dialects.WAPITI, "patterns"))
     patterns.add(rows)
-    assert patterns.observations() == [b"u:x", b"*:x"]
+    assert list(patterns.observations()) == [b"u:x", b"*:x"]
     for builder in (TableBuilder(None), patterns):
         builder.adopt(names, True)
         with pytest.raises(TypeError, match="from patterns"):
@@ -264,16 +264,15 @@ def test_attributes_that_do_not_occur():
         data.n_u = 1
 
 
-@pytest.mark.parametrize(("ptr", "label", "begin", "end"), [
-    ([0, 1, 2], [0, 1], -1, 1), ([0, 1, 2], [0, 1], 1, 0), ([0, 1, 2], [0, 1], 0, 3), ([0, 1], [0, 1], 0, 2), ([0, 1, 3], [0, 1], 0, 2),
-    ([0, 2, 1], [0, 1], 0, 2), ([-1, 1, 2], [0, 1], 0, 2), ([0, 1, 2], [0], 0, 2), ([0, 1, 2], [0, 2], 0, 2),
+@pytest.mark.parametrize(("ptr", "label"), [
+    ([0, 1], [0, 1]), ([0, 1, 3], [0, 1]), ([0, 2, 1], [0, 1]), ([-1, 1, 2], [0, 1]), ([0, 1, 2], [0]), ([0, 1, 2], [0, 2]),
 ])  # fmt: skip
-def test_lines_of_features_that_do_not_exist(ptr, label, begin, end):
+def test_lines_of_features_that_do_not_exist(ptr, label):
     names = StringTable()
     for name in (b"a", b"b"):
         names.intern_bytes(name)
     weights = array.array("d", [0.5, -1])
     lines = partial(state_lines, names, weight=weights, labels=[b"A", b"B"])
-    assert lines(array.array("q", [0, 1, 2]), array.array("H", [0, 1]), begin=0, end=2) == "  (0) a --> A: 0.500000\n  (0) b --> B: -1.000000\n"
+    assert b"".join(lines(array.array("q", [0, 1, 2]), array.array("H", [0, 1]))) == b"  (0) a --> A: 0.500000\n  (0) b --> B: -1.000000\n"
     with pytest.raises(IndexError):
-        lines(array.array("q", ptr), array.array("H", label), begin=begin, end=end)
+        list(lines(array.array("q", ptr), array.array("H", label)))

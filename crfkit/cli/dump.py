@@ -10,7 +10,8 @@ import click
 from crfkit import foreign
 from crfkit.errors import OptionError, refuse
 from crfkit.modelbytes import held
-from crfkit.replacing import refuse_overwriting, write_lines
+from crfkit.replacing import refuse_overwriting, write_texts
+from crfkit.values import as_bytes
 
 from .common import (
     HELP_FLAGS,
@@ -55,23 +56,23 @@ def dump_command(ctx: click.Context, model: str, header: bool, labels: bool, tem
         )
         refuse_overwriting("output", [model], "-")
     source = held(model)  # once: a pipe cannot be read again
-    lines = foreign.dump(source) if not parts and layout == "original" else None
-    if lines is not None:
-        _write(lines)
+    pieces = foreign.dump(source) if not parts and layout == "original" else None
+    if pieces is not None:
+        _write(pieces)
         return
     opened = foreign.load_any(source)
     if header:
         write_output(json.dumps(opened.header, indent=2, ensure_ascii=False) + "\n")
     elif labels:
-        _write(f"{label}\n" for label in opened.labels)
+        _write(as_bytes(f"{label}\n") for label in opened.labels)
     elif template:
         if opened.template is None:
             raise OptionError(f"{model}: trained on attribute lines, there is no template")
-        _write(iter([opened.template.text]))
+        _write(iter([as_bytes(opened.template.text)]))
     else:
-        _write(opened.dump_lines(top, attribute))
+        _write(opened.dumped(top, attribute))
 
 
-def _write(lines: Iterator[str]) -> None:
+def _write(pieces: Iterator[bytes]) -> None:
     with standard_output() as stream:
-        write_lines(stream, lines)
+        write_texts(stream, pieces)

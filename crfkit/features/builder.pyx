@@ -169,20 +169,22 @@ cdef class TableBuilder(Features):
         self.space[0].n, self.space[1].n = self.dataset.n_u, self.dataset.n_b
         self.find_constants()
 
-    def observations(self):
+    def observations(self) -> StringTable:
         """All strings that Wapiti's patterns made in what this builder itself has read, in order of first occurrence. Some have no attribute."""
         cdef const int64_t* before = <const int64_t*>self.unigrams_before.data
-        cdef int64_t i, done = 0
-        unigrams, bigrams = [list(table) for table in self.literals]
-        if len(bigrams) != self.n_before:
+        cdef StringTable unigrams, bigrams, found = StringTable()
+        cdef int64_t i, k, done = 0
+        unigrams, bigrams = self.literals
+        if bigrams.c.n != self.n_before:
             raise TypeError("not all of the strings are from patterns")
-        found = {}
-        for i, name in enumerate(bigrams):
-            found.update(dict.fromkeys(unigrams[done:before[i]]))
+        for i in range(bigrams.c.n):
+            for k in range(done, before[i]):
+                found.intern_bytes(unigrams[k])
             done = before[i]
-            found[name] = None
-        found.update(dict.fromkeys(unigrams[done:]))
-        return list(found)
+            found.intern_bytes(bigrams[i])
+        for k in range(done, unigrams.c.n):
+            found.intern_bytes(unigrams[k])
+        return found
 
 
 cdef int grow_first(TableBuilder builder) except -1 nogil:

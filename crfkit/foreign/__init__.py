@@ -44,8 +44,8 @@ class Format(Protocol):
     def write(self, parts: Parts) -> bytes:
         """The bytes of a file; UnsupportedError says what the format cannot express."""
 
-    def dump(self, data: memoryview) -> Iterator[str]:
-        """The model as the program prints it."""
+    def dump(self, data: memoryview) -> Iterator[bytes]:
+        """The model as the program prints it, in pieces of whole lines."""
 
 
 CRFKIT = "crfkit"
@@ -68,6 +68,7 @@ def begins_as_model(path: str) -> bool:
     return held(path).start.startswith((modelfile.MAGIC, *(form.START for form in map(_format, _MODULES))))
 
 
+PIECE = 1 << 16  # bytes of a dump
 _MOST, _LARGEST = 4, 1 << 23  # models that are kept, and the bytes of the file of one
 _last: dict[Any, Model] = {}
 
@@ -97,10 +98,17 @@ class _Foreign(NamedTuple):
                     _last.pop(oldest, None)
         return found
 
-    def lines(self) -> Iterator[str]:
-        """The model as its program prints it."""
+    def dumped(self) -> Iterator[bytes]:
+        """The model as its program prints it, in pieces of whole lines."""
         with named_in_faults(self.source.name):
-            yield from self.form.dump(self.source.data)
+            held, size = [], 0  # some are a few bytes, and writing takes longer than making them
+            for piece in self.form.dump(self.source.data):
+                held.append(piece)
+                size += len(piece)
+                if size > PIECE:
+                    yield b"".join(held)
+                    held, size = [], 0
+            yield b"".join(held)
 
 
 def _opened(source: Any) -> tuple[Held, _Foreign | None]:
@@ -139,10 +147,10 @@ def load_any(path_or_bytes: Any, verify: bool = True) -> Model | ParserModel:
     return model.of_file(parser.ParserModel, file, verify)
 
 
-def dump(path_or_bytes: Any) -> Iterator[str] | None:
-    """The lines of a foreign model as its own program prints them; None for crfkit's own models."""
+def dump(path_or_bytes: Any) -> Iterator[bytes] | None:
+    """A foreign model as its own program prints it, in pieces of whole lines; None for crfkit's own models."""
     _, foreign = _opened(path_or_bytes)
-    return None if foreign is None else foreign.lines()
+    return None if foreign is None else foreign.dumped()
 
 
 def model_bytes(of: Parts, to: str, name: str = "model") -> bytes:

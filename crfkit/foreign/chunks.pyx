@@ -17,7 +17,7 @@ from crfkit.memory cimport memchr, memcpy
 from crfkit.features.strings cimport StringTable
 from crfkit.features.hashing cimport string_hash as name_hash, strings_get
 from crfkit.loops.atomic cimport crfkit_prefetch
-from crfkit.text.writing cimport OutC, Output, out_bytes, out_char, out_decimal
+from crfkit.text.writing cimport OutC, Output, PIECE, out_bytes, out_char, out_decimal, out_integer
 from .little cimport number, put
 
 from crfkit.errors import ModelFileError
@@ -249,17 +249,36 @@ def write_strings(StringTable strings not None):
     return whole
 
 
-def state_lines(StringTable names not None, const int64_t[::1] ptr not None, const uint16_t[::1] label not None, const double[::1] weight not None,
-                list labels not None, int64_t begin, int64_t end):
-    """The features of attributes from `begin` to `end`, as CRFsuite's dump has them: a line for each. `labels` are bytes."""
+def name_lines(StringTable names not None):
+    """Names with their numbers, as CRFsuite's dump has them, in pieces."""
+    cdef Output text = Output()
+    cdef const char* name
+    cdef int64_t i, n, width
+    for i in range(names.c.n):
+        n, width = strings_get(&names.c, <int32_t>i, &name), 10000
+        out_bytes(&text.c, b"  ", 2)
+        while i < width and width > 1:
+            out_char(&text.c, b" ")
+            width //= 10
+        out_integer(&text.c, i)
+        out_bytes(&text.c, b": ", 2)
+        out_bytes(&text.c, name, n)
+        out_char(&text.c, b"\n")
+        if text.c.n > PIECE:
+            yield text.taken()
+    yield text.taken()
+
+
+def state_lines(StringTable names not None, const int64_t[::1] ptr not None, const uint16_t[::1] label not None, const double[::1] weight not None, list labels not None):
+    """The features of attributes, as CRFsuite's dump has them: a line for each, in pieces. `labels` are bytes."""
     cdef Output text = Output()
     cdef OutC* out = &text.c
     cdef const char* name
     cdef bytes of_label
     cdef int64_t i, k, n
-    if not 0 <= begin <= end <= names.c.n or end >= ptr.shape[0] or label.shape[0] != weight.shape[0]:
-        raise IndexError(f"attributes {begin} to {end} of {names.c.n}")
-    for i in range(begin, end):
+    if names.c.n >= ptr.shape[0] or label.shape[0] != weight.shape[0]:
+        raise IndexError(f"{names.c.n} attributes, {ptr.shape[0]} rows")
+    for i in range(names.c.n):
         n = strings_get(&names.c, <int32_t>i, &name)
         if not 0 <= ptr[i] <= ptr[i + 1] <= label.shape[0]:
             raise IndexError(f"features {ptr[i]} to {ptr[i + 1]} of {label.shape[0]}")
@@ -272,4 +291,6 @@ def state_lines(StringTable names not None, const int64_t[::1] ptr not None, con
             out_bytes(out, b": ", 2)
             out_decimal(out, weight[k])
             out_char(out, b"\n")
-    return text.c.data[:text.c.n].decode("utf-8", "surrogateescape")
+        if out.n > PIECE:
+            yield text.taken()
+    yield text.taken()

@@ -18,7 +18,7 @@ from crfkit.errors import ModelFileError, UnsupportedError
 from crfkit.values import as_bytes
 
 from .crfpp_parts import assembled, columns_in_use, taken_apart
-from .crfpp_text import text_lines
+from .crfpp_text import text_of
 from .parts import BEYOND, Parts, Places
 
 START = struct.pack("<I", 100)  # the version
@@ -58,9 +58,9 @@ def _names(data: memoryview, at: int, what: str) -> tuple[list[bytes], int]:
     return text.rstrip(b"\0").split(b"\0"), at + size
 
 
-def dump(data: memoryview) -> Iterator[str]:
+def dump(data: memoryview) -> Iterator[bytes]:
     """The model as CRF++'s text model, which `crf_learn -t` writes."""
-    yield from text_lines(*taken_apart(read(data)))
+    yield from text_of(*taken_apart(read(data)))
 
 
 def write(parts: Parts) -> bytes:

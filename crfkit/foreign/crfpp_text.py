@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from crfkit.errors import ModelFileError
 from crfkit.features.strings import StringTable
-from crfkit.values import as_bytes, as_text
+from crfkit.values import as_bytes
 
 from .crfpp_parts import assembled, columns_in_use, taken_apart
 from .parts import Parts, Places
@@ -106,21 +106,22 @@ def _weights(lines: list[bytes], first: int) -> array.array:
     return weights
 
 
-def dump(data: memoryview) -> Iterator[str]:
+def dump(data: memoryview) -> Iterator[bytes]:
     read(data)
-    yield as_text(bytes(data))
+    yield bytes(data)
 
 
 def write(parts: Parts) -> bytes:
-    return as_bytes("".join(text_lines(*taken_apart(parts))))
+    return b"".join(text_of(*taken_apart(parts)))
 
 
-def text_lines(parts: Parts, template: list[bytes], features: list[tuple[bytes, int]], weights: numpy.ndarray) -> Iterator[str]:
-    yield f"version: 100\ncost-factor: {parts.options.get('cost_factor', 1.0):g}\nmaxid: {len(weights)}\nxsize: {columns_in_use(parts)}\n\n"
-    yield "".join(f"{label}\n" for label in parts.labels) + "\n"
-    yield "".join(as_text(line) + "\n" for line in template) + "\n"
-    for name, place in features:
-        yield f"{place} {as_text(name)}\n"
-    yield "\n"
-    for weight in weights.data:  # Python's numbers, which are faster to format
-        yield f"{weight:.16f}\n" if weight else "0.0000000000000000\n"
+def text_of(parts: Parts, template: list[bytes], features: list[tuple[bytes, int]], weights: numpy.ndarray) -> Iterator[bytes]:
+    """A text model, in pieces."""
+    from .placed import place_lines, weight_lines
+
+    yield f"version: 100\ncost-factor: {parts.options.get('cost_factor', 1.0):g}\nmaxid: {len(weights)}\nxsize: {columns_in_use(parts)}\n\n".encode()
+    for names in (map(as_bytes, parts.labels), template):
+        yield b"".join(name + b"\n" for name in names) + b"\n"
+    yield from place_lines(features)
+    yield b"\n"
+    yield from weight_lines(weights)

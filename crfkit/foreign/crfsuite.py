@@ -9,7 +9,7 @@ chunks.pyx has the chunks. All offsets have 32 bits: a file has less than 4 GB.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain, pairwise, repeat
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,6 @@ _HEADER = struct.Struct("<4sI4s4I5I")
 _CHUNK = struct.Struct("<4sII")
 _VERSION = 100
 _MANY = 30_000  # attributes: from here on their names are read on one thread, their weights on another
-_AT_ONCE = 8  # attributes whose features are printed together
 _FIELDS = ("size", "type", "version", "num_features", "num_labels", "num_attrs")
 _OFFSETS = ("off_features", "off_labels", "off_attrs", "off_labelrefs", "off_attrrefs")
 
@@ -72,31 +71,29 @@ def _header(data: memoryview) -> dict[str, int]:
     return header
 
 
-def dump(data: memoryview) -> Iterator[str]:
-    from .chunks import state_lines
+def dump(data: memoryview) -> Iterator[bytes]:
+    from .chunks import name_lines, state_lines
 
     parts, header = read(data), _header(data)
-    rows = parts.unigrams
-    yield "FILEHEADER = {\n  magic: lCRF\n"
-    yield f"  size: {header['size']}\n  type: FOMC\n"
-    for name in _FIELDS[2:]:
-        yield f"  {name}: {header[name]}\n"
-    for name in _OFFSETS:
-        yield f"  {name}: 0x{header[name]:X}\n"
-    yield "}\n\nLABELS = {\n"
-    for number, label in enumerate(parts.labels):
-        yield f"  {number:5d}: {label}\n"
-    yield "}\n\nATTRIBUTES = {\n"
-    for number, name in enumerate(rows.names):
-        yield f"  {number:5d}: {as_text(name)}\n"
-    yield "}\n\nTRANSITIONS = {\n"
-    for before, after, weight in parts.pair_weights():
-        yield f"  (1) {parts.labels[before]} --> {parts.labels[after]}: {weight:f}\n"
-    yield "}\n\nSTATE_FEATURES = {\n"
-    labels = [as_bytes(label) for label in parts.labels]
-    for begin in range(0, len(rows.names), _AT_ONCE):
-        yield state_lines(rows.names, rows.ptr, rows.label, rows.weight, labels, begin, min(begin + _AT_ONCE, len(rows.names)))
-    yield "}\n\n"
+    rows, labels = parts.unigrams, [as_bytes(label) for label in parts.labels]
+    head = f"FILEHEADER = {{\n  magic: lCRF\n  size: {header['size']}\n  type: FOMC\n"
+    head += "".join(f"  {name}: {header[name]}\n" for name in _FIELDS[2:]) + "".join(f"  {name}: 0x{header[name]:X}\n" for name in _OFFSETS)
+    yield f"{head}}}\n\nLABELS = {{\n".encode()
+    yield from name_lines(_table(labels))
+    yield b"}\n\nATTRIBUTES = {\n"
+    yield from name_lines(rows.names)
+    yield b"}\n\nTRANSITIONS = {\n"
+    yield as_bytes("".join(f"  (1) {parts.labels[before]} --> {parts.labels[after]}: {weight:f}\n" for before, after, weight in parts.pair_weights()))
+    yield b"}\n\nSTATE_FEATURES = {\n"
+    yield from state_lines(rows.names, rows.ptr, rows.label, rows.weight, labels)
+    yield b"}\n\n"
+
+
+def _table(names: Iterable[bytes]) -> StringTable:
+    table = StringTable()
+    for name in names:
+        table.intern_bytes(name)
+    return table
 
 
 def write(parts: Parts) -> bytes:
@@ -120,10 +117,7 @@ def write(parts: Parts) -> bytes:
     features["source"][:of_states] = numpy.repeat(numpy.arange(len(rows.names), dtype="<u4"), of_attributes)
     features["source"][of_states:], features["target"][of_states:], features["weight"][of_states:] = before, after, pairs[before, after]
     features["target"][:of_states], features["weight"][:of_states] = rows.label, rows.weight
-    labels = StringTable()
-    for label in parts.labels:
-        labels.intern_bytes(as_bytes(label))
-    chunks = [chunk, write_strings(labels), write_strings(rows.names)]
+    chunks = [chunk, write_strings(_table(map(as_bytes, parts.labels))), write_strings(rows.names)]
     behind = _HEADER.size + sum(map(len, chunks))
     chunks[-1] += bytes(-behind % 4)
     # Two lists without features follow those of labels: CRFsuite once meant them for the ends of a sequence.

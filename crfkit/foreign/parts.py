@@ -77,6 +77,10 @@ class FeatureRows:
     def empty(cls) -> FeatureRows:
         return cls(StringTable(), array.array("q", [0]), array.array("H"), array.array("d"))
 
+    def copy(self) -> FeatureRows:
+        numbers = array.array("i", range(len(self.names)))
+        return FeatureRows(self.names.select(numbers), self.ptr[:], self.label[:], self.weight[:], self.previous[:])
+
     def features(self, number: int) -> Features:
         """The features of an attribute."""
         span = slice(self.ptr[number], self.ptr[number + 1])
@@ -104,10 +108,19 @@ class FeatureRows:
 
 
 class Places(Mapping[bytes, int]):
-    """Name -> place of its weights in the file. A dict would do, but takes too long to build for so many names."""
+    """Name -> place of its weights in the file, in ascending order. A dict would do, but takes too long to build for so many names."""
 
     def __init__(self, names: StringTable, places: array.array[int]):
         self.names, self.places = names, places
+
+    @classmethod
+    def of(cls, names: StringTable) -> Places:
+        """Places that tell only the order of the names."""
+        return cls(names, array.array("q", range(len(names))))
+
+    @classmethod
+    def none(cls) -> Places:
+        return cls.of(StringTable())
 
     def __getitem__(self, name: bytes) -> int:
         number = self.names.find(name)
@@ -147,7 +160,7 @@ class Parts:
     template: Template | None = None  # None: the data name their attributes
     columns: int = 1  # of the data, the label's included
     options: dict[str, Any] = field(default_factory=dict)  # what else the file says
-    places: Mapping[bytes, int] = field(default_factory=dict)  # of attributes in the file, so that writing it again keeps their order
+    places: Places = field(default_factory=Places.none)  # of attributes in the file, so that writing it again keeps their order
 
     def pair_weights(self) -> Iterator[tuple[int, int, float]]:
         """(label, next label, weight) of the pairs that have a weight."""

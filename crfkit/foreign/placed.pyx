@@ -15,6 +15,7 @@ from crfkit.features.hashing cimport strings_get
 from crfkit.features.strings cimport StringTable
 from crfkit.memory cimport memchr, memcpy
 from crfkit.text.scanning cimport is_digit, is_exact
+from crfkit.text.writing cimport Output, PIECE, out_bytes, out_char, out_decimal, out_integer
 
 from crfkit.errors import ModelFileError
 
@@ -221,3 +222,29 @@ cdef int64_t read_weight(const char* s, int64_t n, int64_t* number, double* weig
     if mantissa == 0 and negative:
         weight[0] = -0.0
     return k + 1 if isfinite(weight[0]) else 0
+
+
+def place_lines(features not None):
+    """The lines of pairs (name, place) in CRF++'s text models, in pieces."""
+    cdef Output text = Output()
+    cdef bytes name
+    for name, place in features:
+        out_integer(&text.c, place)
+        out_char(&text.c, b" ")
+        out_bytes(&text.c, name, len(name))
+        out_char(&text.c, b"\n")
+        if text.c.n > PIECE:
+            yield text.taken()
+    yield text.taken()
+
+
+def weight_lines(const double[::1] weights not None):
+    """The lines of weights there, in pieces. A zero has no sign."""
+    cdef Output text = Output()
+    cdef int64_t k
+    for k in range(weights.shape[0]):
+        out_decimal(&text.c, weights[k] if weights[k] != 0 else 0, 16)
+        out_char(&text.c, b"\n")
+        if text.c.n > PIECE:
+            yield text.taken()
+    yield text.taken()

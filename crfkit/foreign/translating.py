@@ -17,7 +17,7 @@ from crfkit.template import dialects
 from crfkit.template.macros import Line
 from crfkit.values import as_text
 
-from .parts import FeatureRows, Parts
+from .parts import FeatureRows, Parts, Places
 
 FARTHEST = 4  # tokens away: beyond that Wapiti has one name for all
 
@@ -38,7 +38,7 @@ def translated(parts: Parts, to: str) -> Parts:
     lines = [text for line in parts.template.lines for text in _texts(line, to)]
     template = dialects.parse("".join(as_text(line) + "\n" for line in lines), to)
     rows = [_renamed(parts, bool(bigram), to) for bigram in (False, True)]
-    return replace(parts, unigrams=rows[0], bigrams=rows[1], template=template, places={})
+    return replace(parts, unigrams=rows[0], bigrams=rows[1], template=template, places=Places.none())
 
 
 def written(line: Line) -> bytes:

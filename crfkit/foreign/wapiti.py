@@ -15,8 +15,9 @@ from __future__ import annotations
 import array
 import re
 from collections.abc import Iterator
-from itertools import accumulate, groupby, islice
-from operator import itemgetter, lt
+from itertools import accumulate, islice
+from operator import lt
+from typing import TYPE_CHECKING
 
 from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
 from crfkit.features.strings import StringTable
@@ -27,6 +28,9 @@ from crfkit.values import as_bytes, as_text
 
 from .parts import FeatureRows, Features, Parts, Places, labels_of, of_kind, pair_table
 from .translating import translated
+
+if TYPE_CHECKING:
+    from .observations import Observations
 
 NAME = "wapiti"
 START = b"#mdl#"
@@ -185,40 +189,35 @@ def plain_name(parts: Parts) -> bytes | None:
     return None if plain is None else as_bytes(plain)
 
 
+def observed(parts: Parts) -> Observations:
+    """The observations in the order of the file, with their features."""
+    from .observations import Observations, in_order
+
+    plain, bigrams = None if parts.pairs is None else plain_name(parts), parts.bigrams
+    if plain is not None:
+        bigrams = bigrams.copy()
+        bigrams.append(plain, list(parts.pair_weights()))
+    names = in_order(parts.places.names, parts.unigrams.names, bigrams.names)
+    return Observations(names, parts.labels, parts.unigrams, bigrams, plain)
+
+
 def observations(parts: Parts) -> Iterator[tuple[bytes, bool, Features]]:
     """Each observation, in the order of the file: its name, whether it is of pairs of labels, and its features (previous, label, weight)."""
     plain = None if parts.pairs is None else plain_name(parts)
-    names = sorted({*parts.unigrams.names, *parts.bigrams.names, *parts.places, *([] if plain is None else [plain])})
-    if parts.places:
-        names.sort(key=lambda name: parts.places.get(name, len(parts.places)))
-    for name in names:
+    for name in observed(parts).names:
         for bigram, row in ((False, parts.unigrams), (True, parts.bigrams)):
             if name[:1] != (b"u" if bigram else b"b"):  # one of * takes the room of both
                 number = row.names.find(name)
                 yield name, bigram, list(parts.pair_weights()) if bigram and name == plain else row.features(number) if number >= 0 else []
 
 
-def dump(data: memoryview) -> Iterator[str]:
+def dump(data: memoryview) -> Iterator[bytes]:
     return dumped(read(data, lines=True))
 
 
-def dumped(parts: Parts, precision: int = 5, every: bool = False) -> Iterator[str]:
-    """The lines of a dump: a blank line after each observation that has a weight. `every`: zeros, too."""
-    n = len(parts.labels)
-    for name, same in groupby(observations(parts), key=itemgetter(0)):
-        text = as_text(name)
-        lines = []
-        for _, bigram, features in same:
-            if every:
-                weights = {(previous, label): weight for previous, label, weight in features}
-                features = [(previous, label, weights.get((previous, label), 0.0)) for previous in range(n if bigram else 1) for label in range(n)]
-            lines += [
-                f"{text}\t{parts.labels[previous] if bigram else '#'}\t{parts.labels[label]}\t{weight:.{precision}f}\n"
-                for previous, label, weight in features
-                if weight or every
-            ]
-        if lines:
-            yield "".join(lines) + "\n"
+def dumped(parts: Parts, precision: int = 5, every: bool = False) -> Iterator[bytes]:
+    """A dump, in pieces: a line for each weight, and a blank line after each observation that has one. `every`: zeros, too."""
+    return observed(parts).lines(precision, every)
 
 
 def write(parts: Parts) -> bytes:
@@ -232,21 +231,12 @@ def write(parts: Parts) -> bytes:
     kind = MAXENT if parts.template is not None and parts.template.dialect == dialects.MAXENT else CRF
     if parts.pairs is not None and any(parts.pairs) and plain_name(parts) is None:
         raise UnsupportedError("the model has weights of pairs of labels, but its template does not have one line for them (B or b without macros)")
-    names: dict[bytes, None] = {}
-    lines, at, n = [], 0, len(parts.labels)
-    for name, bigram, features in observations(parts):
-        names[name] = None
-        lines += [f"{at + previous * n + label}={weight.hex()}\n" for previous, label, weight in features if weight]
-        at += n * n if bigram else n
-    if not names:
-        names[b"u"] = None  # Wapiti opens no model without observations; this one weighs nothing
-    head = b"#mdl#%d#%d\n#rdr#%d/%d/%d\n" % (kind, len(lines), len(patterns), max(parts.columns - 2, 0), LINE_BY_LINE in parts.options) + _strings(patterns)
-    return b"".join([head, _counted([as_bytes(label) for label in parts.labels]), _counted(list(names)), as_c_prints("".join(lines)).encode()])
-
-
-def as_c_prints(hexadecimal: str) -> str:
-    """Numbers by float.hex as C's %a prints them: without the zeros at their ends."""
-    return re.sub(r"\.?0*p", "p", hexadecimal)
+    found = observed(parts)
+    n_weights, weights = found.weights()
+    # Wapiti opens no model without observations; this one weighs nothing.
+    names = b"#qrk#%d\n" % len(found.names) + found.strings() if len(found.names) else _counted([b"u"])
+    head = b"#mdl#%d#%d\n#rdr#%d/%d/%d\n" % (kind, n_weights, len(patterns), max(parts.columns - 2, 0), LINE_BY_LINE in parts.options) + _strings(patterns)
+    return b"".join([head, _counted([as_bytes(label) for label in parts.labels]), names, weights])
 
 
 def _strings(texts: list[bytes]) -> bytes:

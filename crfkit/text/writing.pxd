@@ -4,6 +4,10 @@ from crfkit.memory cimport memcpy
 from .table cimport RowsC, rows_separator
 
 
+cdef enum:
+    PIECE = 1 << 16     # bytes of a long text that are given out at once, with the rest of a line
+
+
 cdef struct OutC:
     char* data
     int64_t n, capacity
@@ -37,6 +41,8 @@ cdef inline int out_char(OutC* out, char c) except -1 nogil:
 
 cdef class Output:
     cdef OutC c
+
+    cdef bytes taken(self)
 
 
 cdef inline int out_separator(const RowsC* rows, int64_t token, const char* separator, int32_t n, OutC* out) except -1 nogil:

@@ -16,7 +16,7 @@ from .scanning cimport blank_line, is_digit
 cdef enum:
     MOST_DECIMALS = 16
     SHORT = 32          # bytes of a number below 10^9, and more
-    LONGEST = 400       # of a double with so many decimals, in any locale
+    LONGEST = 400       # of a number without its decimals
 
 cdef uint64_t[20] POWER
 cdef double[13] FIRST_DIGIT = [1e-4, 1e-3, 1e-2, 1e-1, 1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8]    # none is below that power of ten
@@ -40,9 +40,9 @@ cdef int out_grow(OutC* out, int64_t extra) except -1 nogil:
 
 cdef int out_printed(OutC* out, const char* form, int precision, double x) except -1 nogil:
     """Write a number as printf does, but with a point, whatever the locale."""
-    cdef int64_t at = out.n, end
-    out_reserve(out, LONGEST)
-    out.n += snprintf(out.data + at, LONGEST, form, precision, x)
+    cdef int64_t at = out.n, end, most = LONGEST + precision
+    out_reserve(out, most)
+    out.n += snprintf(out.data + at, most, form, precision, x)
     if not isfinite(x):
         return 0
     at += out.data[at] == b"-"
@@ -172,6 +172,11 @@ cdef class Output:
 
     def reset(self):
         self.c.n = 0
+
+    cdef bytes taken(self):
+        """What was written since the last time."""
+        self.c.n, n = 0, self.c.n
+        return self.c.data[:n]
 
 
 cdef int out_token_cells(const RowsC* rows, int64_t token, OutC* out) except -1 nogil:

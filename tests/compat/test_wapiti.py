@@ -119,7 +119,7 @@ def test_labels_of_single_lines_stand_as_first_seen():
     run("train", "--me", "lines", "single")
     assert read_file(Path("single").read_bytes(), "single").labels == ["Z", "Y", "X"]
     assert run("label", "-l", "-n", "3", "-m", "single", "unknown").stdout.split() == ["Z", "Y", "X"]
-    assert "".join(foreign.dump("single")) == run("dump", "single").stdout != ""
+    assert b"".join(foreign.dump("single")).decode() == run("dump", "single").stdout != ""
 
 
 @pytest.mark.parametrize("options", ["", "-1 0.2 -2 0.3", "-1 0 -2 0.5", "-a bcd -1 0.2", "-T maxent -1 0.2 -2 0.1"])

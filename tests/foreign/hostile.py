@@ -59,5 +59,5 @@ def use(data):
         assert len(tagger.tag(rows)) == len(rows)
     except CrfkitError as error:  # a template of more columns, a score that is not finite
         assert tagger.header["format"] == "columns" and "\n" not in str(error)
-    assert "".join(foreign.dump(data))
+    assert b"".join(foreign.dump(data))
     return True

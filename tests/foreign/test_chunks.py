@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crfkit.foreign.chunks import read_rows
+from crfkit.features.strings import StringTable
+from crfkit.foreign.chunks import name_lines, read_rows
 
 FEATURE = np.dtype([("of_pairs", "<u4"), ("source", "<u4"), ("target", "<u4"), ("weight", "<f8")])
 
@@ -44,3 +45,13 @@ def test_labels_that_descend_take_no_longer():
     file, start = chunks([(n - 1 - k, 1.0) for k in range(n)], [np.arange(n)] * lists)
     _, labels, _ = read_rows(file, 0, start, b"AFRF", lists, n)
     assert (np.reshape(labels, (lists, n)) == np.arange(n)).all()
+
+
+def test_lines_of_names():
+    """Numbers of up to five digits stand in a column."""
+    names = StringTable()
+    for number in range(100_002):
+        names.intern_bytes(b"a%d" % number)
+    pieces = list(name_lines(names))
+    assert b"".join(pieces) == "".join(f"  {number:5d}: a{number}\n" for number in range(100_002)).encode()
+    assert len(pieces) > 2

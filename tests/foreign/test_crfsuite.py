@@ -81,7 +81,7 @@ def agree(ours, theirs, sentences):
 def test_the_dump_is_that_of_crfsuite(algorithm):
     _, theirs = trained("model", corpus(5, odd=ODD + LINE_ENDS), algorithm)
     theirs.dump("dump")
-    assert "".join(foreign.dump("model")).encode() == Path("dump").read_bytes()
+    assert b"".join(foreign.dump("model")) == Path("dump").read_bytes()
 
 
 def test_writing_what_was_read_gives_the_same_bytes():

@@ -13,6 +13,7 @@ from crfkit.features.strings import StringTable
 from crfkit.foreign import wapiti
 from crfkit.foreign.parts import Places
 from crfkit.foreign.placed import doubles, initials, read_strings, read_weights, rows_at
+from crfkit.testing import written
 
 SIGNS = st.sampled_from(["", "-", "+"])
 DIGITS = st.text("0123456789abcdef", min_size=1, max_size=18)
@@ -52,7 +53,7 @@ def test_weights_are_read_in_any_order_and_form(found):
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_plain_weights_need_no_second_look(x):
     """All that C's %a prints is read by compiled code alone."""
-    text = wapiti.as_c_prints(f"3={x.hex()}\n").encode()
+    text = b"3=" + written("hexadecimal", x) + b"\n"
     numbers, weights = array.array("q", [0]), array.array("d", [0])
     assert read_weights(text, 0, numbers, weights, 0) == (len(text), 1)
     assert numbers[0] == 3

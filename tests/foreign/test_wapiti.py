@@ -16,7 +16,7 @@ import crfkit
 from crfkit import foreign
 from crfkit.errors import CrfkitError, ModelFileError, TemplateError, UnsupportedError
 from crfkit.foreign import translating
-from crfkit.foreign.wapiti import as_c_prints, write
+from crfkit.foreign.wapiti import write
 from crfkit.template.macros import Line
 from crfkit.template.parsing import Template
 from crfkit.template.pattern_syntax import plain_pattern
@@ -124,7 +124,7 @@ def test_what_wapiti_prints():
     rows = [[line.split() for line in sentence] for sentence in test]
     printed = "".join("".join(f"{line}\t{label}\n" for line, label in zip(s, tagger.tag(r), strict=True)) + "\n" for s, r in zip(test, rows, strict=True))
     assert printed == (PEERS / "out").read_text()
-    assert "".join(foreign.dump(PEERS / "model.txt")) == (PEERS / "dump.txt").read_text()
+    assert b"".join(foreign.dump(PEERS / "model.txt")) == (PEERS / "dump.txt").read_bytes()
     posterior = iter(line for line in (PEERS / "out.p").read_text().split("\n") if line and not line.startswith("# "))
     for sentence in rows:
         marginals = tagger.marginals(sentence)
@@ -140,13 +140,6 @@ def test_attributes_named_by_the_data():
     assert tagger.tag([["ua"], ["uc", "ub"]]) == ["X", "Y"]
     with pytest.raises(ModelFileError, match="in crfkit's data, attributes are of single labels"):
         foreign.load(text.replace(b"2:uc,", b"2:bc,"))
-
-
-@pytest.mark.parametrize("weight", [0.0, -1.5, 1 / 3, 5e-324, 1e300, -0.1, 2.0**-1030])
-def test_weights_as_c_prints_them(weight):
-    text = as_c_prints(f"7={weight.hex()}\n")
-    assert text[:2] == "7=" and float.fromhex(text[2:]) == weight
-    assert "0p" not in text.partition(".")[2]
 
 
 TEMPLATE = "U0:%x[-1,0]\nU1:%x[0,0]/%x[1,1]\nU2 %x[-2,1]%x[2,0]\n*3:%x[0,1]/%x[-3,0]\nB\nB4:%x[0,1]/%x[4,0]\nU:%x[-1,0]\nU:%x[1,0]\n"
@@ -307,10 +300,10 @@ def test_pairs_without_weights_take_little_room(weights, matrices):
     lines = "".join(f"{place}=0x1p+0\n" for place in weights)
     model = f"#mdl#2#{len(weights)}\n#rdr#2/0/0\n9:u:%x[0,0],\n1:b,\n#qrk#400\n{labels}#qrk#2\n3:u:a,\n1:b,\n{lines}".encode()
     tracemalloc.start()
-    printed = list(foreign.dump(model))
+    printed = b"".join(foreign.dump(model)).count(b"\n\n")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert len(printed) == len(weights) and peak < (matrices + 0.5) * 8 * 400**2
+    assert printed == len(weights) and peak < (matrices + 0.5) * 8 * 400**2
     assert write(foreign.read(model)) == model
 
 

@@ -91,4 +91,4 @@ def model(data: bytes, verify: bool) -> None:
     assert isinstance(parser, Parser)
     parsed(parser, TREES)
     with suppress(CrfkitError):
-        list(parser.model.dump_lines(None, None))
+        list(parser.model.dumped())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import CrfkitError, one_line
 from crfkit.modelbytes import Held, held
-from crfkit.replacing import write_lines
+from crfkit.replacing import write_texts
 from crfkit.text.packed import Packed
 from crfkit.values import as_text
 
@@ -210,17 +210,17 @@ class Tagger:
         """Write the model as text, in CRFsuite's layout, to a file or to standard output."""
         from crfkit.cli.common import standard_output
 
-        lines = self._lines()
+        pieces = self._dumped()
         with standard_output() if filename is None else open(filename, "wb") as stream:
-            write_lines(stream, lines)
+            write_texts(stream, pieces)
 
     def info(self) -> ParsedDump:
         """The contents of the model; weights have six decimals, as in `dump`."""
         from crfkit import foreign
 
-        lines = self._lines()
+        dumped = self._dumped()
         parts, info = foreign.read(self._content), ParsedDump()
-        head = "".join(takewhile(lambda line: not line.startswith("}"), lines)).splitlines()[1:]
+        head = takewhile(lambda line: line != "}", next(dumped).decode().splitlines()[1:])
         info.header = dict(line.strip().split(": ") for line in head)
         attributes = [as_text(name) for name in parts.unigrams.names]
         info.labels = {label: str(number) for number, label in enumerate(parts.labels)}
@@ -232,7 +232,7 @@ class Tagger:
             info.transitions[parts.labels[before], parts.labels[label]] = round(weight, 6)
         return info
 
-    def _lines(self) -> Iterator[str]:
+    def _dumped(self) -> Iterator[bytes]:
         from crfkit import foreign
 
         if self._tagger is None:

@@ -13,7 +13,7 @@ from crfkit.cli.common import HELP_FLAGS, PATH, ErrorsAsLines, is_given, is_live
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import OptionError, UnsupportedError
 from crfkit.modelbytes import held
-from crfkit.replacing import check_writable, refuse_overwriting, write_all, write_lines, write_texts
+from crfkit.replacing import check_writable, refuse_overwriting, write_all, write_texts
 from crfkit.text.opening import contents
 from crfkit.values import as_bytes
 from crfkit.version import __version__
@@ -182,7 +182,7 @@ def dump(prec: int, every: bool, source: str, output: str) -> None:
     say("* Dump model")
     refuse_overwriting("OUTPUT", (source,), output)
     with opened(output) as stream:
-        write_lines(stream, wapiti.dumped(parts, prec, every))
+        write_texts(stream, wapiti.dumped(parts, prec, every))
 
 
 def _as_wapiti(path: str) -> Parts:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from itertools import groupby
 from math import isfinite
-from operator import itemgetter
 from typing import Any
 
 from crfkit.errors import DataError
-from crfkit.foreign.parts import FeatureRows, Features, Parts, pair_table
-from crfkit.foreign.wapiti import observations, plain_name
+from crfkit.foreign.observations import places_for
+from crfkit.foreign.parts import FeatureRows, Features, Parts, Places, pair_table
+from crfkit.foreign.wapiti import observations, observed, plain_name
 from crfkit.values import as_bytes
 
 Changes = dict[tuple[bytes, bool], dict[tuple[int, int], float]]
@@ -56,32 +55,25 @@ def _weight(value: bytes, path: str, number: int) -> float:
 def edited(parts: Parts, changes: Changes) -> Parts:
     """The model with some weights changed."""
     unigrams, bigrams, pairs, plain = FeatureRows.empty(), FeatureRows.empty(), None, plain_name(parts)
-    places: dict[bytes, int] = {}
     for name, bigram, before in observations(parts):
-        places.setdefault(name, len(places))
         features = _changed(before, changes.get((name, bigram)))
         if features and bigram and name == plain:
             pairs = pair_table(features, len(parts.labels))
         elif features:
             (bigrams if bigram else unigrams).append(name, features)
-    return replace(parts, unigrams=unigrams, bigrams=bigrams, pairs=pairs, places=places)
+    return replace(parts, unigrams=unigrams, bigrams=bigrams, pairs=pairs, places=Places.of(observed(parts).names))
 
 
 def compacted(parts: Parts, say: Callable[[str], Any]) -> Parts:
     """The model without the observations that have no weight; it has no features of weight zero. `say` is called with the lines of the log."""
     say("* Compacting the model")
     say("    - Scan the model")
-    n, kept, removed = len(parts.labels), dict[bytes, int](), list[int]()
-    for name, same in groupby(observations(parts), key=itemgetter(0)):
-        rows = [(bigram, features) for _, bigram, features in same]
-        if any(features for _, features in rows):
-            kept[name] = len(kept)
-        else:
-            removed.append(sum(n * n if bigram else n for bigram, _ in rows))
+    found, n = observed(parts), len(parts.labels)
+    kept = found.names.select(found.used())
     say("    - Compact it")
-    say(f"    {len(removed):8d} observations removed")
-    say(f"    {sum(removed):8d} features removed")
-    return replace(parts, places=kept)
+    say(f"    {len(found.names) - len(kept):8d} observations removed")
+    say(f"    {places_for(found.names, n) - places_for(kept, n):8d} features removed")
+    return replace(parts, places=Places.of(kept))
 
 
 def _changed(features: Features, changes: dict[tuple[int, int], float] | None) -> Features:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from crfkit import modelfile, options
 from crfkit.errors import FileError, ModelFileError, OptionError, TrainingError
 from crfkit.foreign import wapiti
-from crfkit.foreign.parts import Parts, model_of, parts_of
+from crfkit.foreign.observations import places_for
+from crfkit.foreign.parts import Parts, Places, model_of, parts_of
 from crfkit.learning.checkpoint import Checkpoint
 from crfkit.learning.corpus import Corpus, Known, read_corpus
 from crfkit.learning.development import DevSet
@@ -38,6 +39,7 @@ from .progress import Log, Windows
 from .singles import sequences
 
 if TYPE_CHECKING:
+    from crfkit.features.strings import StringTable
     from crfkit.template.parsing import Template
 
 ONLY_AT_THE_END = 2**30  # passes between two checkpoints
@@ -88,7 +90,7 @@ def _trained(given: dict[str, Any], source: Any, algorithm: str, made: Any, log:
     initial = None if old is None else corpus.weights_of(model_of(old))
     if checkpoint is not None:
         checkpoint.identify(corpus.digest(), initial, None)
-    observations = list(old.places) if old is not None else corpus.builder.observations()
+    observations = corpus.builder.observations() if old is None else old.places.names
     _summary(log, corpus, held, observations)
     log.step(f"Train the model with {given['algo']}")
     divergence = Divergence(made, corpus.dataset.weight, len(corpus.dataset.labels))
@@ -127,10 +129,10 @@ def _old(path: str, line_by_line: bool) -> Parts:
     return parts
 
 
-def _summary(log: Log, corpus: Corpus, held: int, observations: list[bytes]) -> None:
+def _summary(log: Log, corpus: Corpus, held: int, observations: StringTable) -> None:
     log.step("Summary")
     labels = len(corpus.dataset.labels)
-    features = sum((name[:1] != b"b") * labels + (name[:1] != b"u") * labels**2 for name in observations)
+    features = places_for(observations, labels)
     counts = {"train": corpus.dataset.n_sequences, "devel": held, "labels": labels, "blocks": len(observations), "features": features}
     for name, count in counts.items():
         if name == "devel" and not held:
@@ -151,10 +153,10 @@ def _state(corpus: Corpus, trainer: Any, dev: DevSet | None, threads: int) -> tu
     return active, 100 * tokens / data.n_tokens, 100 * sequences / data.n_sequences
 
 
-def _parts(corpus: Corpus, weights: array.array[float], header: dict[str, Any], observations: list[bytes]) -> Parts:
+def _parts(corpus: Corpus, weights: array.array[float], header: dict[str, Any], observations: StringTable) -> Parts:
     """The model, with all observations in order of first occurrence."""
     parts = parts_of(build(corpus.layout, weights, corpus.builder, header))
-    places = {name: place for place, name in enumerate(observations)}
+    places = Places.of(observations)
     if corpus.builder.plan.patterns is None:
         return replace(parts, places=places, pairs=None, options={wapiti.LINE_BY_LINE: True})
     return replace(parts, places=places, columns=max(corpus.builder.plan.patterns.last_column, 0) + 2)
