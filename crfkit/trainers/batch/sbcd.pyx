@@ -30,6 +30,7 @@ from collections import deque
 
 cdef enum:
     STEPS_BETWEEN_SIGNALS = 100_000
+    BLOCKS_BETWEEN_SIGNALS = 10_000     # in a sweep, which takes no steps for them
     # Plain label pairs occur everywhere and interact with everything: visiting them more often halves the number of passes.
     VISITS_OF_PAIRS = 4
 
@@ -103,39 +104,51 @@ cdef class Sbcd(Trainer):
         self.recent = deque(map(float, state["recent"]), self.recent.maxlen)
         self.full_sweep()       # recomputes all else from the weights
 
-    cdef int full_sweep(self) except -1:
-        """Compute F, the norm of its gradient and the blocks to visit at the current weights."""
+    cdef bint asked(self, should_stop, bint work_left) except -1:
+        """Note whether to end the pass early; nobody is asked when no work is left."""
+        self.interrupted = work_left and should_stop is not None and should_stop()
+        return self.interrupted
+
+    cdef int full_sweep(self, should_stop=None) except -1:
+        """Compute F, the norm of its gradient and the blocks to visit at the current weights. If it is `interrupted`, F is as before."""
         cdef:
             Blocks blocks = self.blocks
             int64_t k
-            int32_t block
-            double f, g, w, l1 = blocks.l1, l2 = blocks.l2, squares = 0, weights = 0, entropy, most = 0, excess = 0
+            int32_t block = blocks.n - 1, last
+            double f = 0, g, w, l1 = blocks.l1, l2 = blocks.l2, squares = 0, weights = 0, entropy, most = 0, excess = 0
             bint is_active
         self.n_active = 0
         memset(blocks.awake, 1, self.layout.c.n_cells)
+        self.add_log_z(&f, True, should_stop)
+        entropy = f
         blocks.sweeps = True
-        with nogil:
-            entropy = f = self.sum_of_log_z(True)
-            for block in range(blocks.n - 1, -1, -1):
-                blocks.gather(block)
-                is_active = False
-                for k in range(blocks.size):
-                    g, w = blocks.expected[k] - blocks.observed[k], blocks.old[k]
-                    f += l1 * fabs(w) + 0.5 * l2 * w * w - w * blocks.observed[k]
-                    self.count[blocks.cell[k]] = blocks.observed[k]
-                    weights += w * w
-                    entropy -= w * blocks.expected[k]
-                    most = fmax(most, fabs(g))
-                    excess += soft(g, l1) ** 2
-                    g += l2 * w
-                    g = soft(g, l1) if w == 0 else g + l1 if w > 0 else g - l1
-                    squares += g * g
-                    blocks.awake[blocks.cell[k]] = w != 0 or g != 0
-                    is_active |= blocks.awake[blocks.cell[k]]
-                if is_active:
-                    self.active[self.n_active] = block
-                    self.n_active += 1
+        while block >= 0 and not self.interrupted:
+            last = max(block - BLOCKS_BETWEEN_SIGNALS, -1)
+            with nogil:
+                while block > last:
+                    blocks.gather(block)
+                    is_active = False
+                    for k in range(blocks.size):
+                        g, w = blocks.expected[k] - blocks.observed[k], blocks.old[k]
+                        f += l1 * fabs(w) + 0.5 * l2 * w * w - w * blocks.observed[k]
+                        self.count[blocks.cell[k]] = blocks.observed[k]
+                        weights += w * w
+                        entropy -= w * blocks.expected[k]
+                        most = fmax(most, fabs(g))
+                        excess += soft(g, l1) ** 2
+                        g += l2 * w
+                        g = soft(g, l1) if w == 0 else g + l1 if w > 0 else g - l1
+                        squares += g * g
+                        blocks.awake[blocks.cell[k]] = w != 0 or g != 0
+                        is_active |= blocks.awake[blocks.cell[k]]
+                    if is_active:
+                        self.active[self.n_active] = block
+                        self.n_active += 1
+                    block -= 1
+            self.asked(should_stop, block >= 0)
         blocks.sweeps = False
+        if self.interrupted:
+            return 0
         self.f, self.norm_g, self.norm_w = f, sqrt(squares), sqrt(weights)
         self.bound = fmax(self.bound, dual_objective(entropy, l1, l2, most, excess))
         if not isfinite(f) or not isfinite(squares):
@@ -152,36 +165,42 @@ cdef class Sbcd(Trainer):
         return k
 
     def run_pass(self, should_stop=None) -> dict:
-        """Visit every active block once; then a full sweep."""
+        """Visit every active block once; then a full sweep, unless it is interrupted. The next pass begins with one then."""
         cdef int64_t k = 0
+        self.interrupted = False
         if not self.started:
             self.full_sweep()
             memcpy(self.before, self.w, self.layout.c.n_cells * sizeof(weight_t))
             self.recent.append(self.f)
             self.started = True
-        visited, self.interrupted = self.n_active, False
+        visited = self.n_active
         while k < self.n_active and not self.interrupted:
             with nogil:
                 k = self.run_blocks(k)
-            self.interrupted = k < self.n_active and should_stop is not None and should_stop()
+            self.asked(should_stop, k < self.n_active)
         if not self.interrupted:
-            self.go_on()
-        self.full_sweep()
-        self.check_convergence()
+            self.go_on(should_stop)
+        if not self.interrupted:
+            self.full_sweep(should_stop)
         record = {"objective": self.f, "gradient": self.norm_g, "blocks": visited}
+        if self.interrupted:
+            self.started = False
+            del record["gradient"]
+        else:
+            self.check_convergence()
         if self.bound > 0:
             record["gap"] = fmax(self.f - self.bound, 0.0)
         return record
 
-    cdef int go_on(self) except -1:
+    cdef int go_on(self, should_stop) except -1:
         """Extrapolate along the line from the end of the last pass's blocks to the end of this one's, as long as F falls."""
         cdef double best = 0, step = self.stride, f
         cdef int64_t n = self.layout.c.n_cells
         memcpy(self.end, self.w, n * sizeof(weight_t))
         while step <= MOST_STRIDE:
             self.place(step)
-            f = self.value()
-            if not f < self.f:
+            f = self.value(should_stop)
+            if self.interrupted or not f < self.f:
                 break
             self.f, best = f, step
             step *= 2
@@ -197,27 +216,31 @@ cdef class Sbcd(Trainer):
             x = self.end[k] + step * (<double>self.end[k] - self.before[k])
             self.w[k] = <weight_t>x if x * self.end[k] > 0 else 0
 
-    cdef double value(self) except? -1:
-        """F at the current weights."""
+    cdef double value(self, should_stop) except? -1:
+        """F at the current weights, unless it is interrupted."""
         cdef:
-            double f, w
+            double f = 0, w
             int64_t k
+        self.add_log_z(&f, False, should_stop)
         with nogil:
-            f = self.sum_of_log_z(False)
             for k in range(self.layout.c.n_cells):
                 w = self.w[k]
                 f += self.blocks.l1 * fabs(w) + 0.5 * self.blocks.l2 * w * w - w * self.count[k]
         return f
 
-    cdef double sum_of_log_z(self, bint both) except? -1 nogil:
-        """The negative log-likelihood at the current weights; computes alpha, or `both` recursions, for all sequences."""
-        cdef double sum = 0
-        cdef int64_t s
-        self.chains.load_edges()
-        for s in range(self.data.c.n_seq):
-            self.chains.refresh(s)
-            sum += weight_of(&self.data.c, s) * self.chains.full_log_z(s, both)
-        return sum
+    cdef int add_log_z(self, double* sum, bint both, should_stop) except -1:
+        """Add log Z of all sequences at the current weights; computes alpha, or `both` recursions, for all, unless it is interrupted."""
+        cdef int64_t s = 0, until
+        with nogil:
+            self.chains.load_edges()
+        while s < self.data.c.n_seq and not self.interrupted:
+            until = self.chains.steps + STEPS_BETWEEN_SIGNALS
+            with nogil:
+                while s < self.data.c.n_seq and self.chains.steps < until:
+                    self.chains.refresh(s)
+                    sum[0] += weight_of(&self.data.c, s) * self.chains.full_log_z(s, both)
+                    s += 1
+            self.asked(should_stop, s < self.data.c.n_seq)
 
     cdef int check_convergence(self) except -1:
         self.recent.append(self.f)
