@@ -172,7 +172,8 @@ def model_bytes(of: Parts, to: str, name: str = "model") -> bytes:
 def _check_lines(of: Parts) -> None:
     """UnsupportedError for attributes that no line of a file can make, as their cells came from Python."""
     for rows in (of.unigrams, of.bigrams):
-        for name in rows.names:
+        together = b"".join(rows.names)
+        for name in rows.names if b"\n" in together or b"\0" in together else ():
             if b"\n" in name or b"\0" in name:
                 shown = name.decode(errors="backslashreplace")
                 raise UnsupportedError(f"the attribute {shown!r} has a line end or a zero byte, for which the other format has no room")

@@ -99,7 +99,8 @@ def taken_apart(parts: Parts) -> Taken:
     names = [*parts.unigrams.names, *(name for name in parts.bigrams.names if name != plain)]
     if plain is not None:
         names.append(plain)
-    names.sort(key=lambda name: parts.places.get(name, len(names) * n * n))
+    if parts.places:
+        names.sort(key=lambda name: parts.places.get(name, len(names) * n * n))
     *starts, total = accumulate((n * n if name[:1] == b"B" else n for name in names), initial=0)
     places = dict(zip(names, starts, strict=True))
     if total > MOST_WEIGHTS:
@@ -118,7 +119,7 @@ def taken_apart(parts: Parts) -> Taken:
         if numpy.any(more) and _from_cells(parts.template, plain):
             raise UnsupportedError(f"lines of the template with and without a macro make the feature {as_text(plain)}: in CRF++ they share weights")
         found += more / lines_of_plain
-    return parts, lines, sorted(places.items()), weights
+    return parts, lines, [(name, places[name]) for name in sorted(places)], weights
 
 
 def columns_in_use(parts: Parts) -> int:
