@@ -3,7 +3,6 @@
 import array
 import json
 import os
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from models import rows_of
 from problems import apart
 from trainers.samples import (
-    Numbers,
     accuracy,
     end,
     ends_at_the_minimum,
@@ -30,11 +28,7 @@ from trainers.twins import Built, Corpus, Sample, corpora, objective, value, wei
 from trainers.twins_sbcd import Sbcd as Twin
 from trainers.twins_sbcd import blocks_of
 
-from crfkit.learning.corpus import read_corpus
 from crfkit.learning.learn import learn
-from crfkit.learning.reader import Reader
-from crfkit.options import Run
-from crfkit.template.parsing import Template
 from crfkit.testing import occurrences_of, step_forms
 from crfkit.trainers.batch.blocks import Occurrences
 from crfkit.trainers.batch.chains import Chains
@@ -283,35 +277,6 @@ def test_ctrl_c_ends_a_pass_early():
     small = trainer_of("sbcd", read("chunking", sentences=5))
     small.run_pass(lambda: True)
     assert not small.interrupted  # asked for when all of its blocks were done
-
-
-def test_ctrl_c_is_heard_everywhere_in_a_pass():
-    """In blocks, in steps beyond them, and in sweeps: it is asked for after 100,000 steps of each, and what is logged is the objective of the weights,
-    from which the next pass goes on."""
-    random = Random(3)
-    rows = [[[f"w{random.randrange(40)}", f"l{random.randrange(3)}"] for _ in range(2)] for _ in range(60_000)]
-    corpus = Numbers(read_corpus(Reader(rows, Template.parse("U:%x[0,0]\nB:%x[0,0]"), Run())))
-    steps, stops, heard = [0], [], True
-
-    def stop():
-        steps.append(trainer.chains.steps)
-        return len(steps) == len(stops) + 2
-
-    while heard:
-        trainer = trainer_of("sbcd", corpus, l1=1.0)
-        before = trainer.run_pass()["objective"]
-        begun, steps = trainer.chains.steps, [trainer.chains.steps]
-        record, cells = trainer.run_pass(stop), corpus.doubles(trainer.weights())
-        heard = trainer.interrupted
-        assert len(steps) == len(stops) + 1 + heard  # nobody is asked again
-        assert corpus.value_at(0.0, cells)[0] + sum(map(abs, cells)) == pytest.approx(record["objective"], rel=1e-9)
-        assert record["objective"] <= before
-        assert max(b - a for a, b in pairwise([*steps, trainer.chains.steps])) < 2 * 100_000 + 10_000  # one after the other, and a block
-        if heard:
-            stops.append(trainer.chains.steps - begun)
-            assert trainer.run_pass(lambda: False)["objective"] <= record["objective"]
-            assert not trainer.interrupted
-    assert stops == sorted(stops) and len(stops) > 2
 
 
 # --- the ends of the range ------------------------------------------------------------------------------------------

@@ -1,11 +1,18 @@
-"""Batch trainers end after the first pass at which their options say so, as reckoned from what they log; no sooner and no later."""
+"""Batch trainers end after the first pass at which their options say so, as reckoned from what they log; no sooner and no later. `sbcd` hears Ctrl-C
+in a pass."""
 
+from itertools import pairwise
 from math import hypot
+from random import Random
 
 import pytest
-from trainers.samples import read, trainer_of
+from trainers.samples import Numbers, read, trainer_of
 
 import crfkit
+from crfkit import Template
+from crfkit.learning.corpus import read_corpus
+from crfkit.learning.reader import Reader
+from crfkit.options import Run
 
 ALGORITHMS = ["lbfgs", "owlqn", "sbcd"]
 
@@ -77,3 +84,32 @@ def test_it_ends_where_large_values_leave_steps_without_a_gain():
     passes = []
     crfkit.learn([tokens[:2], tokens[2:4], tokens[4:]], format="crfsuite", l2=2.0, epsilon=0.0, delta=0.0, progress=passes.append)
     assert len(passes) < 100
+
+
+def test_sbcd_hears_ctrl_c_everywhere_in_a_pass():
+    """In blocks, in steps beyond them, and in sweeps: it is asked for after 100,000 steps of each, and what is logged is the objective of the weights,
+    from which the next pass goes on."""
+    random = Random(3)
+    rows = [[[f"w{random.randrange(40)}", f"l{random.randrange(3)}"] for _ in range(2)] for _ in range(60_000)]
+    corpus = Numbers(read_corpus(Reader(rows, Template.parse("U:%x[0,0]\nB:%x[0,0]"), Run())))
+    steps, stops, heard = [0], [], True
+
+    def stop():
+        steps.append(trainer.chains.steps)
+        return len(steps) == len(stops) + 2
+
+    while heard:
+        trainer = trainer_of("sbcd", corpus, l1=1.0)
+        before = trainer.run_pass()["objective"]
+        begun, steps = trainer.chains.steps, [trainer.chains.steps]
+        record, cells = trainer.run_pass(stop), corpus.doubles(trainer.weights())
+        heard = trainer.interrupted
+        assert len(steps) == len(stops) + 1 + heard  # nobody is asked again
+        assert corpus.value_at(0.0, cells)[0] + sum(map(abs, cells)) == pytest.approx(record["objective"], rel=1e-9)
+        assert record["objective"] <= before
+        assert max(b - a for a, b in pairwise([*steps, trainer.chains.steps])) < 2 * 100_000 + 10_000  # one after the other, and a block
+        if heard:
+            stops.append(trainer.chains.steps - begun)
+            assert trainer.run_pass(lambda: False)["objective"] <= record["objective"]
+            assert not trainer.interrupted
+    assert stops == sorted(stops) and len(stops) > 2

@@ -6,7 +6,6 @@ import contextlib
 import math
 import os
 from collections.abc import Iterable, Iterator
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import CrfkitError, one_line
@@ -220,8 +219,8 @@ class Tagger:
 
         dumped = self._dumped()
         parts, info = foreign.read(self._content), ParsedDump()
-        head = takewhile(lambda line: line != "}", next(dumped).decode().splitlines()[1:])
-        info.header = dict(line.strip().split(": ") for line in head)
+        head, _, _ = next(dumped).partition(b"}")
+        info.header = dict(line.strip().split(": ") for line in head.decode().splitlines()[1:])
         attributes = [as_text(name) for name in parts.unigrams.names]
         info.labels = {label: str(number) for number, label in enumerate(parts.labels)}
         info.attributes = {name: str(number) for number, name in enumerate(attributes)}
