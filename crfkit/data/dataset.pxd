@@ -5,6 +5,15 @@ from crfkit.loops.structs cimport DatasetC
 from .possible cimport Possible
 
 
+cdef inline bint all_ones(const float* values, int64_t first, int64_t last) noexcept nogil:
+    """Whether these values are all 1, or there are none (NULL)."""
+    cdef int64_t k
+    for k in range(first, last if values != NULL else first):
+        if values[k] != 1:
+            return False
+    return True
+
+
 cdef int32_t largest(const int32_t* id, int64_t n) noexcept nogil
 
 
@@ -18,8 +27,13 @@ cdef class Dataset(Arena):
     cdef readonly Possible possible # labels of tokens, where not all are given, or None
     cdef public object nesting      # which unigram attributes bring others along, or None: IndexBuilder.nesting
 
+    cpdef int fill_in(self, Dataset other=*) except -1
+    cdef void drop_ones(self) noexcept nogil
     cdef void settle(self) noexcept nogil
     cdef void point(self) noexcept nogil
     cdef bint is_given(self, int64_t t) noexcept nogil
     cdef dict views(self)
     cdef int need_labels(self, int64_t tokens) except -1
+
+
+cdef int append_sequences(Dataset data, Dataset more, int64_t first, int64_t last) except -1

@@ -13,7 +13,7 @@ from libc.stdint cimport uint16_t
 from crfkit.loops.kernels cimport K
 from crfkit.loops.numbers cimport fabs, fmax
 from crfkit.loops.structs cimport weight_of
-from crfkit.memory cimport data_reserve, memcpy, vector
+from crfkit.memory cimport buffer_free, data_reserve, memcpy, vector
 
 from crfkit.values import as_bytes
 
@@ -74,11 +74,11 @@ cdef int64_t load(Dataset data, BufferC* buffer, source, str form, int64_t expec
     return len(values)
 
 
-cdef int append(Dataset data, BufferC* to, int64_t n, const BufferC* more, int64_t n_more, int64_t size) except -1:
-    """n_more items of `size` bytes behind the n there are."""
+cdef int append(Dataset data, BufferC* to, int64_t n, const BufferC* more, int64_t first, int64_t n_more, int64_t size) except -1:
+    """n_more items of `size` bytes, from `first` on, behind the n there are."""
     data_reserve(data, to, n + n_more + 1, size)
     if n_more:
-        memcpy(to.data + n * size, more.data, <size_t>(n_more * size))
+        memcpy(to.data + n * size, more.data + first * size, <size_t>(n_more * size))
 
 
 cdef int append_ends(Dataset data, BufferC* to, int64_t n, const int64_t* more, int64_t n_more) except -1:
@@ -86,7 +86,26 @@ cdef int append_ends(Dataset data, BufferC* to, int64_t n, const int64_t* more, 
     cdef int64_t k
     cdef int64_t* end = <int64_t*>data_reserve(data, to, n + n_more + 1, sizeof(int64_t)) + n
     for k in range(1, n_more + 1):
-        end[k] = end[0] + more[k]
+        end[k] = end[0] + more[k] - more[0]
+
+
+cdef int append_sequences(Dataset data, Dataset more, int64_t first, int64_t last) except -1:
+    """Append these sequences of another data set. `fill_in` must have made both alike; `settle` is left to the caller."""
+    cdef const DatasetC* c = &more.c
+    cdef int64_t t = c.seq_ptr[first], n_more = c.seq_ptr[last] - t, n = data.c.n_tok
+    cdef int64_t n_u = (<int64_t*>data.u_ptr.data)[n], more_u = c.u_ptr[t + n_more] - c.u_ptr[t]
+    append(data, &data.label, n, &more.label, t, n_more, sizeof(uint16_t))
+    append(data, &data.u_id, n_u, &more.u_id, c.u_ptr[t], more_u, sizeof(int32_t))
+    if c.u_val != NULL:
+        append(data, &data.u_val, n_u, &more.u_val, c.u_ptr[t], more_u, sizeof(float))
+    if c.seq_weight != NULL:
+        append(data, &data.seq_weight, data.c.n_seq, &more.seq_weight, first, last - first, sizeof(float))
+    append_ends(data, &data.u_ptr, n, c.u_ptr + t, n_more)
+    if c.b_ptr != NULL:
+        append(data, &data.b_id, (<int64_t*>data.b_ptr.data)[n], &more.b_id, c.b_ptr[t], c.b_ptr[t + n_more] - c.b_ptr[t], sizeof(int32_t))
+        append_ends(data, &data.b_ptr, n, c.b_ptr + t, n_more)
+    append_ends(data, &data.seq_ptr, data.c.n_seq, c.seq_ptr + first, last - first)
+    data.c.n_tok, data.c.n_seq = n + n_more, data.c.n_seq + last - first
 
 
 cdef int fill_with_ones(Dataset data, BufferC* values, int64_t n) except -1:
@@ -204,7 +223,6 @@ cdef class Dataset:
 
     def extend(self, Dataset more not None):
         """Append the sequences of another data set whose attributes and labels have the same numbers."""
-        cdef int64_t n_tok = self.c.n_tok
         self.need_labels(0)
         more.need_labels(0)
         if self.possible is not None or more.possible is not None:
@@ -213,28 +231,24 @@ cdef class Dataset:
             raise ValueError("two data sets are needed, with bigram attributes or without")
         self.fill_in(more)
         more.fill_in(self)
-        append(self, &self.label, n_tok, &more.label, more.c.n_tok, sizeof(uint16_t))
-        append(self, &self.u_id, self.c.u_ptr[n_tok], &more.u_id, more.c.u_ptr[more.c.n_tok], sizeof(int32_t))
-        if self.c.u_val != NULL:
-            append(self, &self.u_val, self.c.u_ptr[n_tok], &more.u_val, more.c.u_ptr[more.c.n_tok], sizeof(float))
-        if self.c.seq_weight != NULL:
-            append(self, &self.seq_weight, self.c.n_seq, &more.seq_weight, more.c.n_seq, sizeof(float))
-        append_ends(self, &self.u_ptr, n_tok, more.c.u_ptr, more.c.n_tok)
-        if self.c.b_ptr != NULL:
-            append(self, &self.b_id, self.c.b_ptr[n_tok], &more.b_id, more.c.b_ptr[more.c.n_tok], sizeof(int32_t))
-            append_ends(self, &self.b_ptr, n_tok, more.c.b_ptr, more.c.n_tok)
-        append_ends(self, &self.seq_ptr, self.c.n_seq, more.c.seq_ptr, more.c.n_seq)
-        self.c.n_tok += more.c.n_tok
-        self.c.n_seq += more.c.n_seq
+        append_sequences(self, more, 0, more.c.n_seq)
         self.n_u, self.n_b = max(self.n_u, more.n_u), max(self.n_b, more.n_b)
         self.settle()
 
-    def fill_in(self, Dataset other=None):
+    cpdef int fill_in(self, Dataset other=None) except -1:
         """Values and weights of one get room where another data set has some; with None, values always."""
         if self.c.u_val == NULL and (other is None or other.c.u_val != NULL):
             fill_with_ones(self, &self.u_val, self.c.u_ptr[self.c.n_tok])
         if other is not None and self.c.seq_weight == NULL and other.c.seq_weight != NULL:
             fill_with_ones(self, &self.seq_weight, self.c.n_seq)
+        self.settle()
+
+    cdef void drop_ones(self) noexcept nogil:
+        """Free values and weights that are all 1."""
+        if all_ones(<const float*>self.u_val.data, 0, (<int64_t*>self.u_ptr.data)[self.c.n_tok]):
+            buffer_free(&self.u_val)
+        if all_ones(<const float*>self.seq_weight.data, 0, self.c.n_seq):
+            buffer_free(&self.seq_weight)
         self.settle()
 
     def widen(self, int32_t n_u, int32_t n_b):

@@ -13,7 +13,7 @@ from .tables cimport NodeC, SlotC, SpaceC, grow_rows, learn_literal, new_number
 from .tuples cimport grams_intern, grams_reserve
 from .walk cimport learn_tokens
 from .reach cimport RULE_DROPPED
-from crfkit.memory cimport BufferC, arena_reserve, buffer_free, data_reserve, memcmp
+from crfkit.memory cimport arena_reserve, data_reserve, memcmp
 from .hashing cimport strings_get
 from .cells cimport View, has_separator
 
@@ -134,9 +134,7 @@ cdef class TableBuilder(Features):
             raise ValueError(f"{len(labels)} names of {self.label_table.c.n} labels")
         data.labels = labels
         data.n_u, data.n_b = <int32_t>self.space[0].n, <int32_t>self.space[1].n
-        drop_ones(&data.u_val, (<int64_t*>data.u_ptr.data)[data.c.n_tok])
-        drop_ones(&data.seq_weight, data.c.n_seq)
-        data.settle()
+        data.drop_ones()
         self.finished = last
         return data if last else self.swap()
 
@@ -306,12 +304,3 @@ def drop_rare(uint8_t[::1] rule not None, const int64_t[::1] counts not None, co
     for i in range(rule.shape[0]):
         if counts[i] < -least[i]:
             rule[i] = RULE_DROPPED
-
-
-cdef void drop_ones(BufferC* values, int64_t n) noexcept:
-    """Free values that are all 1."""
-    cdef int64_t i
-    for i in range(n if values.data != NULL else 0):
-        if (<float*>values.data)[i] != 1:
-            return
-    buffer_free(values)

@@ -10,7 +10,7 @@ is searched in place.
 
 from libc.stdint cimport uint32_t
 
-from crfkit.memory cimport arena_reserve, memset, vector
+from crfkit.memory cimport arena_reserve, memcpy, memset, vector
 from crfkit.text.scanning cimport copy_bytes
 from .structs cimport StringSlotC
 from .hashing cimport string_hash, strings_find, strings_get
@@ -67,6 +67,24 @@ cdef class StringTable(Arena):
         self.c.n = i + 1
         return <int32_t>i
 
+    cdef void freeze(self) noexcept:
+        """From now on the table is read-only."""
+        self.mapped = self.mapped or ()
+
+    cdef StringTable copy(self):
+        """A table of the same strings that can grow."""
+        cdef StringTable made = StringTable()
+        made.reserve(self.c.n, self.c.n_bytes)
+        memcpy(made.offsets.data, self.c.offset, (self.c.n + 1) * sizeof(int64_t))
+        memcpy(made.bytes.data, self.c.arena, self.c.n_bytes)
+        made.shrink(self.c.n)
+        return made
+
+    cdef void shrink(self, int64_t n) noexcept:
+        """Keep the first n strings."""
+        self.c.n, self.c.n_bytes = n, self.c.offset[n]
+        fill_slots(self)
+
     def __len__(self):
         return self.c.n
 
@@ -108,7 +126,7 @@ cdef class StringTable(Arena):
 
     def pack(self):
         """(slots, offsets, arena); equal tables give equal bytes. Nothing is copied: the table becomes read-only."""
-        self.mapped = self.mapped or ()
+        self.freeze()
         return (vector(self, "I", self.c.slot, (self.c.mask + 1) * sizeof(StringSlotC) // sizeof(uint32_t)),
                 vector(self, "q", self.c.offset, self.c.n + 1),
                 vector(self, "B", self.c.arena, self.c.n_bytes))
@@ -143,17 +161,22 @@ cdef class StringTable(Arena):
 
 cdef int reserve_slots(StringTable table, int64_t n) except -1 nogil:
     """Enlarge the slots until n strings fill at most two thirds of them, and insert all strings again."""
-    cdef int64_t size = FEWEST_SLOTS, i
-    cdef uint64_t h
-    cdef StringSlotC* slot
+    cdef int64_t size = FEWEST_SLOTS
     while n * 3 > size * 2:
         size *= 2
     if table.c.slot != NULL and <uint64_t>size <= table.c.mask + 1:
         return 0
-    slot = <StringSlotC*>arena_reserve(table, &table.slots, size, sizeof(StringSlotC))
-    memset(slot, 0, <size_t>size * sizeof(StringSlotC))
-    table.c.slot = slot
+    table.c.slot = <StringSlotC*>arena_reserve(table, &table.slots, size, sizeof(StringSlotC))
     table.c.mask = <uint64_t>size - 1
+    fill_slots(table)
+
+
+cdef void fill_slots(StringTable table) noexcept nogil:
+    """Enter all strings in the slots."""
+    cdef int64_t i
+    cdef uint64_t h
+    cdef StringSlotC* slot = <StringSlotC*>table.slots.data
+    memset(slot, 0, <size_t>(table.c.mask + 1) * sizeof(StringSlotC))
     for i in range(table.c.n):
         h = string_hash(table.c.arena + table.c.offset[i], table.c.offset[i + 1] - table.c.offset[i])
         refer(slot, table.c.mask, h, i)

@@ -15,6 +15,7 @@ other, each replacing the one before.
 
 from libc.stdint cimport int32_t, uint32_t
 
+from crfkit.data.dataset cimport all_ones
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_zeros, data_reserve
@@ -242,6 +243,7 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
                     u_val[n_u] = 1
                 n_u += 1
         if Aim is Finding:
+            # values that are all 1 need not be sorted along
             K.sort_ids(n_u - u_start, u_id + u_start, NULL if all_ones(u_val, u_start, n_u) else u_val + u_start)
         u_ptr[k + 1] = n_u
         if b_ptr != NULL:
@@ -285,16 +287,6 @@ cdef inline int follow_patterns(Features f, Workspace s, const RowsC* rows, int6
             K.sort_ids(n_b - b_start, b_id + b_start, NULL)
         u_ptr[t + 1], b_ptr[t + 1] = n_u, n_b
     out.c.n_tok += T
-
-
-cdef inline bint all_ones(const float* value, int64_t first, int64_t last) noexcept nogil:
-    """Whether values need not be sorted along with their attributes."""
-    cdef int64_t u
-    if value != NULL:
-        for u in range(first, last):
-            if value[u] != 1:
-                return False
-    return True
 
 
 cdef inline int64_t number_items(Features f, const RowsC* rows, int64_t token, const int32_t* found, int32_t* u_id,

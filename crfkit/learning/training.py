@@ -13,7 +13,6 @@ import os
 from collections.abc import Generator, Iterator
 from contextlib import closing, nullcontext
 from dataclasses import asdict, replace
-from math import isqrt
 from typing import Any
 
 from crfkit.errors import OptionError
@@ -263,14 +262,9 @@ def at_work(algorithm: str, run: Run, corpus: Corpus) -> int:
         return max(run.threads, 1)
     if not cls.threaded:
         return 1
-    return run.threads or min(threads_of(0), paying_threads(corpus))
+    from crfkit.trainers.batch.objective import paying_threads
 
-
-def paying_threads(corpus: Corpus) -> int:
-    """With about how many threads a pass of a batch trainer is fastest: their gradients are added up in the end. Reading one weight's takes
-    about a fiftieth of the time of an attribute of a token, and twice that of a pair of labels."""
-    n, tokens, labels = corpus.dataset.n_incidences[0], corpus.dataset.n_tokens, len(corpus.dataset.labels)
-    return max(2, isqrt((50 * n + tokens * labels**2 // 2) // max(corpus.layout.n_cells, 1)))
+    return run.threads or min(threads_of(0), paying_threads(corpus.dataset, corpus.layout))
 
 
 def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run, initial: array.array | None = None, resumed: bool = False) -> Any:

@@ -178,25 +178,22 @@ def prune(float[::1] cells, double threshold) -> None:
                 cells[k] = 0
 
 
-def mistakes(Dataset data not None, Layout layout not None, const float[::1] weights not None, int threads=1) -> tuple[int, int]:
-    """How many tokens these weights label wrong, and how many sequences have such a token."""
+def best_labels(Dataset data not None, Layout layout not None, const float[::1] weights not None, int threads=1) -> array.array:
+    """The label of each token in the best paths by these weights."""
     if weights.shape[0] != layout.c.n_cells or not layout.c.n_cells:
         raise ValueError("weights of another layout")
     layout.check(data, False)
-    cdef int64_t wrong = 0, flawed = 0, tokens, sequences
-    for tokens, sequences in in_order(partial(_some_mistakes, data, layout, weights), range(0, data.c.n_seq, AT_ONCE), threads):
-        wrong += tokens
-        flawed += sequences
-    return wrong, flawed
+    found = array.array("H", [0]) * data.c.n_tok
+    for _ in in_order(partial(_label_some, data, layout, weights, found), range(0, data.c.n_seq, AT_ONCE), threads):
+        pass
+    return found
 
 
-def _some_mistakes(Dataset data, Layout layout, const float[::1] weights, int64_t first):
-    """The mistakes in AT_ONCE sequences from `first` on."""
+def _label_some(Dataset data, Layout layout, const float[::1] weights, uint16_t[::1] found, int64_t first):
+    """Find the labels of AT_ONCE sequences from `first` on."""
     cdef:
         const weight_t* w = &weights[0]
-        uint16_t[::1] room = array.array("H", [0]) * (data.c.longest + 1)
-        uint16_t* path = &room[0]
-        int64_t s, own, wrong = 0, flawed = 0
+        int64_t s
         Lattice lattice = Lattice(layout.c.L)
         SentenceC sent
     lattice_load_weights(&lattice.c, &layout.c, w, 1.0)
@@ -207,7 +204,18 @@ def _some_mistakes(Dataset data, Layout layout, const float[::1] weights, int64_
             if sent.T:
                 lattice.reserve(&layout.c, &sent)
                 K.score(&layout.c, w, 1.0, &sent, &lattice.c)
-                own = wrong_labels(&lattice.c, &sent, path)
-                wrong += own
-                flawed += own > 0
+                K.viterbi(&lattice.c, &found[data.c.seq_ptr[s]])
+
+
+def mistakes(Dataset data not None, Layout layout not None, const float[::1] weights not None, int threads=1) -> tuple[int, int]:
+    """How many tokens these weights label wrong, and how many sequences have such a token."""
+    cdef:
+        const uint16_t[::1] found = best_labels(data, layout, weights, threads)
+        int64_t s, own, wrong = 0, flawed = 0
+        SentenceC sent
+    for s in range(data.c.n_seq):
+        sent = dataset_sentence(&data.c, s)
+        own = differing(&found[data.c.seq_ptr[s]], &sent) if sent.T else 0
+        wrong += own
+        flawed += own > 0
     return wrong, flawed
