@@ -125,7 +125,7 @@ def libraries(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
 
     def append(some: Any, n: int) -> bytes:
         """Append sequences until there are n, whatever happened before."""
-        while len(some.sequences.rows) < n:
+        while len(some.sequences.groups) < n:
             some.append(ITEMS * 9, LABELS * 9)
         some.train(path)
         return Path(path).read_bytes()

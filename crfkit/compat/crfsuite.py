@@ -172,7 +172,7 @@ def _read_groups(trainer: Any, data: tuple[str, ...], split: int, say: Callable[
     if split:
         sequences.split(split)
     say(f"\nStatistics the data set(s)\nNumber of data sets (groups): {split or len(data)}\nNumber of instances: {len(sequences.groups)}\n"
-        f"Number of items: {n_items}\nNumber of attributes: {sequences.n_attributes()}\nNumber of labels: {len(names)}\n")  # fmt: skip
+        f"Number of items: {n_items}\nNumber of attributes: {len(sequences.names)}\nNumber of labels: {len(names)}\n")  # fmt: skip
     return split or len(data)
 
 

@@ -2,20 +2,18 @@
 
 import re
 import sys
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
 import pycrfsuite
 import pytest
-from compat.pycrfsuite_runs import BOTH, opened, sentences, trained
+from compat.pycrfsuite_runs import BOTH, appended, opened, sentences, trained
 from hypothesis import given
 from hypothesis import strategies as st
 from liars import Sips
 
 from crfkit.compat import pycrfsuite as compat
-from crfkit.features import indexing
 
 
 @pytest.fixture
@@ -115,7 +113,7 @@ def test_sequences_that_ask_the_tagger_themselves(model):
     assert tagger.tag(nested(sequences[0], sequences[1])) == alone[0]
     trainer = compat.Trainer(verbose=False)
     trainer.append((trainer.append([["b"]], ["B"]) or item for item in (["a"], ["c"])), ["A", "C"])
-    assert sorted(map(len, trainer.sequences.rows.attributes())) == [1, 1, 2]
+    assert sorted(len(tokens) for _, tokens in appended(trainer.sequences)) == [1, 1, 2]
 
 
 def test_one_tagger_and_many_threads(model):
@@ -168,37 +166,6 @@ def test_dump_replaces_a_longer_file(model, tmp_path):
     (tmp_path / "longer").write_bytes(b"x" * (len(text) + 9))
     ours.dump(tmp_path / "longer")
     assert (tmp_path / "longer").read_bytes() == text
-
-
-def test_nobody_appends_while_features_are_made(tmp_path, monkeypatch):
-    """Another thread would move the sequences away from below those who read them."""
-    trainer, free = compat.Trainer(verbose=False), []
-
-    def try_it():
-        free.append(trainer.sequences.lock.acquire(blocking=False))
-        if free[-1]:
-            trainer.sequences.lock.release()
-
-    def in_another_thread():
-        thread = threading.Thread(target=try_it)
-        thread.start()
-        thread.join()
-
-    class Watched(indexing.IndexBuilder):
-        def add(self, *arguments):
-            in_another_thread()
-            return super().add(*arguments)
-
-        def meet(self, *arguments):
-            in_another_thread()
-            return super().meet(*arguments)
-
-    monkeypatch.setattr(indexing, "IndexBuilder", Watched)
-    for group in (0, 1):
-        trainer.append([["a"], ["b"]], ["A", "B"], group)
-    trainer.train(tmp_path / "m", 1)
-    assert trainer.sequences.n_attributes() == 2
-    assert free and not any(free)
 
 
 def test_info_of_names_that_break_lines(tmp_path):

@@ -7,11 +7,10 @@ from fractions import Fraction
 
 import pycrfsuite
 import pytest
-from compat.pycrfsuite_runs import ALGORITHMS, BOTH, opened, sentences, trained
+from compat.pycrfsuite_runs import ALGORITHMS, BOTH, appended, opened, sentences, trained
 from pycrfsuite._logparser import TrainLogParser as PeerParser
 
 from crfkit.compat import pycrfsuite as compat
-from crfkit.compat.pycrfsuite import features
 from crfkit.compat.pycrfsuite._logparser import TrainLogParser
 
 
@@ -203,7 +202,7 @@ def test_what_cannot_be_appended_leaves_nothing_behind(items, labels):
     assert isinstance(refused.value, TypeError)
     assert labels is None or str(refused.value).startswith("sentence 2")
     trainer.append([{"y": 0.5}], [b"Y"], group=0)
-    assert trainer.sequences.rows.attributes() == [[[(b"x", 1.0)]], [[(b"y", 0.5)]]] and trainer.sequences.rows.sentences() == [[[b"X"]], [[b"Y"]]]
+    assert appended(trainer.sequences) == [([b"X"], [[(b"x", 1.0)]]), ([b"Y"], [[(b"y", 0.5)]])]
 
 
 def test_training_without_data_or_with_one_label(tmp_path):
@@ -248,25 +247,31 @@ def test_what_is_changed_after_append_does_not_matter(tmp_path):
     assert set(tagger.info().attributes) == {"a", "b"} and set(tagger.labels()) == {"A", "B"}
 
 
-@pytest.mark.parametrize("algorithm", ["lbfgs", "ap"])
-def test_what_is_appended_while_sequences_are_read_counts_in_the_next_run(tmp_path, monkeypatch, algorithm):
-    """By the thread that reads them: in the handler of a signal, or as garbage is collected."""
-    trainer, runs = compat.Trainer(algorithm, {"max_iterations": 3}, verbose=False), features.groupby
-    for group in (0, 1, 0):
-        trainer.append([["a"], ["b"]], ["A", "B"], group)
-    trainer.train(tmp_path / "expected", 1)
+def test_what_another_thread_appends_meanwhile_counts_in_the_next_run(tmp_path):
+    def new_trainer(n):
+        made = compat.Trainer("ap", {"max_iterations": 3}, verbose=False)
+        for number in range(300 + n):
+            append(made, number)
+        return made
 
-    def appending(*given):
-        for run in runs(*given):
-            trainer.append([["a"], ["c"]], ["A", "C"])
-            yield run
+    def append(to, number):
+        to.append(*(([["a"], [f"b{number}"]], ["A", "B"]) if number < 300 else ([[f"c{number}"]], ["C"])), number % 2)
 
-    monkeypatch.setattr(features, "groupby", appending)
-    thread = threading.Thread(target=trainer.train, args=(tmp_path / "found", 1), daemon=True)
+    def append_more():
+        for number in range(300, 20_000):
+            append(trainer, number)
+
+    trainer, thread = new_trainer(0), threading.Thread(target=append_more)
+    trainer.train("", 1)
+    before = trainer.logparser.featgen_num_features
     thread.start()
-    thread.join(60)  # it would wait for itself
+    trainer.train(tmp_path / "found", 1)
+    thread.join()
+    # each sequence that is not held out, of a name of its own, adds a feature
+    alone = new_trainer(2 * (trainer.logparser.featgen_num_features - before))
+    alone.train(tmp_path / "expected", 1)
     assert (tmp_path / "found").read_bytes() == (tmp_path / "expected").read_bytes()
-    assert len(trainer.sequences.groups) == len(trainer.sequences.rows) == 6
+    assert len(appended(trainer.sequences)) == len(trainer.sequences.groups) == 20_000
 
 
 def test_texts_of_whole_numbers_may_have_a_decimal_point():

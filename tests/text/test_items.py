@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import crfkit
+from crfkit.compat.pycrfsuite.groups import Groups
 from crfkit.errors import DataError
 from crfkit.text.faults import ordered
-from crfkit.text.groups import Groups, append_sequence
 from crfkit.text.items import fill_rows, read_sentence
 from crfkit.text.packed import Packed
 from crfkit.text.rows import Rows
@@ -68,47 +68,9 @@ def test_sentences_in_several_blocks_are_numbered_through():
         crfkit.learn([*rows, [(3, "X")]], format="crfsuite")
 
 
-@given(st.lists(st.lists(items, max_size=3), max_size=4), st.data())
-def test_sequences_are_copied_with_their_labels_or_new_ones(sentences, data):
-    source, copy, groups = Rows("crfsuite"), Rows("crfsuite"), Groups()
-    fill_rows(source, [[(item, "XY"[k % 2]) for k, item in enumerate(sentence)] for sentence in sentences], labelled=True)
-    order = data.draw(st.lists(st.sampled_from(range(len(sentences))), max_size=5)) if sentences else []
-    relabelled = data.draw(st.booleans())
-    for place in order:
-        new = ["Z"] * len(sentences[place]) if relabelled else None
-        append_sequence(copy, source, place, new)
-        groups.append(source, place, new, 3)
-    assert copy.attributes() == [source.attributes()[place] for place in order]
-    labels = source.sentences()
-    assert copy.sentences() == [[[b"Z"]] * len(labels[place]) if relabelled else labels[place] for place in order]
-    assert groups.rows.attributes() == [sequence for sequence in copy.attributes() if sequence]
-    assert groups.rows.sentences() == [sequence for sequence in copy.sentences() if sequence]
-    assert list(groups.groups) == [3] * len(groups.rows)
-
-
 def test_there_must_be_rows():
     with pytest.raises(TypeError):
         fill_rows(None, [])
-    with pytest.raises(TypeError):
-        Groups().append(None, 0, None, 0)
-
-
-def test_impossible_copies_are_refused():
-    rows, other = Rows("crfsuite"), Rows("crfsuite")
-    fill_rows(rows, [[["a"]]])
-    for bad in (-1, 1):
-        with pytest.raises(IndexError):
-            append_sequence(other, rows, bad)
-    for source, target in ((rows, rows), (Rows(), other), (rows, Rows())):
-        with pytest.raises(ValueError, match="only the form of CRFsuite"):
-            append_sequence(target, source, 0)
-    with pytest.raises(DataError, match="The numbers of items and labels differ"):
-        append_sequence(other, rows, 0, ["A", "B"])
-    with pytest.raises(DataError, match="sentence 1, token 1: found 3, expected a label: a str or bytes"):
-        append_sequence(other, rows, 0, [3])
-    with pytest.raises(DataError, match="sentence 1: found 3, expected a list of labels"):
-        append_sequence(other, rows, 0, 3)
-    assert len(other) == 0
 
 
 def test_names_of_one_length_stay_apart():
@@ -234,9 +196,8 @@ def test_exceptions_of_the_callers_objects_pass_through(place):
 @pytest.mark.skipif(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") < 10**10, reason="takes 4 GB, and more where memory is checked")
 def test_a_label_of_two_gigabytes():
     """Its length has 32 bits in the rows."""
-    label, rows = "X" * (2**31), Rows("crfsuite")
-    fill_rows(rows, [[["a"]]])
-    for task in (lambda: fill_rows(Rows("crfsuite"), [[(["a"], label)]], True), lambda: append_sequence(Rows("crfsuite"), rows, 0, [label])):
+    label = "X" * (2**31)
+    for task in (lambda: fill_rows(Rows("crfsuite"), [[(["a"], label)]], True), lambda: Groups().add([["a"]], [label], 0)):
         with pytest.raises(DataError, match=r"^sentence 1, token 1: found a label of 2147483648 bytes, expected at most 2,147,483,647$"):
             task()
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import array
 from collections.abc import Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crfkit.text.groups import Groups, append_sequence
-from crfkit.text.rows import Rows
+from .groups import Groups
 
 if TYPE_CHECKING:
+    from crfkit.data.dataset import Dataset
+    from crfkit.features.strings import StringTable
     from crfkit.foreign.parts import Parts
-    from crfkit.learning.corpus import Corpus
+    from crfkit.weights.layout import Layout
 
 
 class Sequences(Groups):
@@ -35,31 +35,15 @@ class Sequences(Groups):
         numbers = {sequence: number for number, sequence in enumerate(learned)}
         return array.array("i", (numbers[sequence] for sequence in self.order or learned if sequence in numbers))
 
-    def n_attributes(self) -> int:
-        """How many different attributes there are."""
-        from crfkit.features.indexing import IndexBuilder
-
-        builder = IndexBuilder(None, crfsuite=True)
-        with self.lock:
-            builder.meet(self.rows, 0, len(self.groups))
-        return builder.n_attributes[0]
-
-    def held(self, holdout: int) -> Rows:
-        """The sequences of a group."""
-        found = Rows("crfsuite")
-        with self.lock:
-            for place, group in enumerate(self.groups):
-                if 0 <= holdout == group:
-                    append_sequence(found, self.rows, place)
-        return found
-
 
 class Features(NamedTuple):
     """The features of the training sequences. Labels and attributes of held-out sequences are numbered, too."""
 
-    corpus: Corpus
-    names: Any  # of all attributes, in the order in which they were first seen
-    numbers: Any  # of these, in the corpus; -1: no feature
+    data: Dataset
+    held: Dataset
+    layout: Layout
+    names: StringTable  # of all attributes, in the order in which they were first seen
+    numbers: Any  # of these, in the data; -1: no feature
     order: array.array[int]  # of the training sequences
 
 
@@ -67,32 +51,23 @@ def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> F
     """The features that CRFsuite makes: its minimum frequency applies to features, not to attributes."""
     import numpy
 
-    from crfkit.features.indexing import RULES, IndexBuilder
-    from crfkit.learning.corpus import Corpus
+    from crfkit.features.indexing import RULES
     from crfkit.weights.layout import Layout
     from crfkit.weights.pruning import frequent
 
-    builder = IndexBuilder(None, crfsuite=True)
-    with sequences.lock:
-        groups, first = sequences.groups[:], 0
-        for held, run in groupby(groups, lambda group: 0 <= holdout == group):
-            n = len(list(run))
-            (builder.meet if held else builder.add)(sequences.rows, first, n)
-            first += n
-        order = sequences.first_order(groups, holdout)
-    dataset, names = builder.finish(as_seen=True), builder.literals[0]
+    data, held, names, groups = sequences.divided(holdout)
     states, pairs = (RULES["all" if values[f"feature.possible_{what}"] else "observed"] for what in ("states", "transitions"))
-    layout, *new = Layout.build(dataset, len(dataset.labels), pairs, builder.rules(False, states), builder.rules(True, states))
-    builder.renumber(*new)
+    layout, *new = Layout.build(data, len(data.labels), pairs, bytes([states]) * len(names), b"")
     numbers = numpy.array(new[0])
-    rest = frequent(layout, dataset, values["feature.minfreq"])
+    for some in (data, held):
+        some.renumber(*new)
+    rest = frequent(layout, data, values["feature.minfreq"])
     if rest is not None:
         layout, *new = rest
-        builder.renumber(*new)
+        for some in (data, held):
+            some.renumber(*new)
         numbers = numpy.where(numbers < 0, -1, numpy.array([*new[0], -1])[numbers])
-    dataset.nesting = builder.nesting()
-    header = {"algorithm": "crfsuite", "columns": 1, "column_names": None, "format": "crfsuite", "label_column": None, "labels": dataset.labels}
-    return Features(Corpus(dataset, builder, layout, header), names, numbers, order)
+    return Features(data, held, layout, names, numbers, sequences.first_order(groups, holdout))
 
 
 def parts_of(features: Features, weights: array.array) -> Parts:
@@ -100,8 +75,7 @@ def parts_of(features: Features, weights: array.array) -> Parts:
     from crfkit.foreign.parts import FeatureRows, Parts
     from crfkit.weights.precision import doubles
 
-    layout = features.corpus.layout
-    of_attributes, pairs, _ = doubles(layout, weights)
-    arrays = layout.arrays()
+    of_attributes, pairs, _ = doubles(features.layout, weights)
+    arrays = features.layout.arrays()
     rows = FeatureRows.gathered(features.names, features.numbers, arrays["u_ptr"], arrays["u_label"], of_attributes)
-    return Parts("crfsuite", features.corpus.dataset.labels, rows, FeatureRows.empty(), pairs)
+    return Parts("crfsuite", features.data.labels, rows, FeatureRows.empty(), pairs)

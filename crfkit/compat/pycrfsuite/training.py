@@ -8,9 +8,11 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import OptionError
+from crfkit.parallel import threads_of
 from crfkit.replacing import replacing
 from crfkit.values import Expected
 
@@ -18,8 +20,6 @@ from .features import features_of, parts_of
 from .parameters import FEATURES, Steps, printed
 
 if TYPE_CHECKING:
-    from crfkit.learning.corpus import Corpus
-
     from .features import Features, Sequences
 
 _TITLES = {
@@ -34,12 +34,11 @@ _FIRST = ("c1", "c2", "num_memories")
 _LOGGED = {("lbfgs", "period"): "stop", ("lbfgs", "max_linesearch"): "linesearch.max_iterations"}
 
 
-def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus, order: Any, drawn: int) -> Any:
+def trainer_of(algorithm: str, values: dict[str, Any], features: Features, drawn: int) -> Any:
     """crfkit's trainer for an algorithm of CRFsuite: with the same objective and penalties, or with the same steps, in CRFsuite's order."""
     from crfkit import options
-    from crfkit.learning.training import make_trainer
 
-    run = options.Run(format="crfsuite")
+    data, layout, order = features.data, features.layout, features.order
     for name in ("c1", "c2", "variance", "gamma"):
         Expected(float, low=0.0).take(name, values.get(name, 0.0))
     if algorithm == "l2sgd":
@@ -49,7 +48,7 @@ def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus, order: An
             raise OptionError(f"period: expected a whole number of at least 1, found {values['period']}")
         rate = Expected(float, above=0.0).take("calibration.eta", values["calibration.eta"])
         sgd = options.make("sgd", {"l2": 2 * values["c2"], "decay": 0.0, "rate": rate})
-        return CrfsuiteSgd(corpus.dataset, corpus.layout, sgd, order=order, drawn=drawn)
+        return CrfsuiteSgd(data, layout, sgd, order=order, drawn=drawn)
     if algorithm != "lbfgs":
         from crfkit.trainers.online.crfsuite import CrfsuiteTrainer
 
@@ -57,14 +56,16 @@ def trainer_of(algorithm: str, values: dict[str, Any], corpus: Corpus, order: An
         if given.get("type", 0) not in (0, 1, 2):
             raise OptionError(f"type: expected 0, 1 or 2, found {given['type']}")
         average = values.get("averaging", algorithm == "averaged-perceptron")
-        return CrfsuiteTrainer(corpus.dataset, corpus.layout, Steps(algorithm, average, **given), order=order, drawn=drawn)
+        return CrfsuiteTrainer(data, layout, Steps(algorithm, average, **given), order=order, drawn=drawn)
     period = {"period": values["period"], "delta": values["delta"]} if values["period"] else {"delta": 0.0}  # 0: no such test
     batch = {"epsilon": 0.0, **period, "memory": min(max(values["num_memories"], 1), 64), "l2": 2 * values["c2"]}
-    if values["c1"]:
-        return make_trainer("owlqn", corpus, options.make("owlqn", {**batch, "l1": values["c1"]}), run)
+    from crfkit.trainers import trainer_class
+    from crfkit.trainers.batch.objective import paying_threads
+
     # The warm-up has at most as many passes as there are iterations.
     warm_up = {"warm_up": max(0, min(values["max_iterations"], options.Lbfgs.warm_up))} if values["max_iterations"] else {}
-    return make_trainer("lbfgs", corpus, options.make("lbfgs", {**batch, **warm_up}), run)
+    name, more = ("owlqn", {"l1": values["c1"]}) if values["c1"] else ("lbfgs", warm_up)
+    return trainer_class(name)(data, layout, options.make(name, {**batch, **more}), threads=min(threads_of(0), paying_threads(data, layout)))
 
 
 class Training:
@@ -72,22 +73,21 @@ class Training:
 
     def __init__(self, algorithm: str, values: dict[str, Any], sequences: Sequences, holdout: int, say: Callable[[str], None]):
         self.algorithm, self.values, self.say, self.sequences, self.holdout = algorithm, values, say, sequences, holdout
-        self.held = sequences.held(holdout)
 
     def run(self, path: str) -> None:
         """Train, and write the model to the file `path` unless that is empty."""
         begun = time.perf_counter()
         features = features_of(self.sequences, self.holdout, self.values) if self.sequences.groups else None
-        self._features(0 if features is None else features.corpus.layout.n_features, time.perf_counter() - begun)
+        self._features(0 if features is None else features.layout.n_features, time.perf_counter() - begun)
         self._head()
         if features is None:
             self._store(self._empty_model(0), (0, 0), path)
             return
-        corpus = features.corpus
-        learnable = corpus.dataset.n_sequences > 0 and (self.algorithm != "lbfgs" or (len(corpus.dataset.labels) > 1 and corpus.layout.n_features > 0))
-        known = corpus.layout.n_features, len(features.names)
-        parts = self._learned(features) if learnable else self._empty_model(corpus.layout.n_features, corpus.dataset.labels)
-        del features, corpus  # the data take memory that is needed for the file
+        n, labels = features.layout.n_features, features.data.labels
+        known = n, len(features.names)
+        learnable = features.data.n_sequences > 0 and (self.algorithm != "lbfgs" or (len(labels) > 1 and n > 0))
+        parts = self._learned(features) if learnable else self._empty_model(n, labels)
+        del features  # the data take memory that is needed for the file
         self._store(parts, known, path)
 
     def _lines(self, *lines: str) -> None:
@@ -117,14 +117,13 @@ class Training:
         return Parts("crfsuite", list(labels), FeatureRows.empty(), FeatureRows.empty(), None)
 
     def _learned(self, features: Features) -> Any:
-        corpus = features.corpus
-        trainer = trainer_of(self.algorithm, self.values, corpus, features.order, self.sequences.drawn or 0)
+        trainer, n = trainer_of(self.algorithm, self.values, features, self.sequences.drawn or 0), features.data.n_sequences
         online = self.algorithm != "lbfgs"
         begun = time.perf_counter()
         for _ in trainer.prepare(lambda: False):
             pass
         if self.algorithm == "l2sgd":
-            self._calibrate(trainer, corpus.dataset.n_sequences)
+            self._calibrate(trainer, n)
         reason: str | None = None
         losses: list[float] = []
         weights, limit = trainer.weights(), self.values["max_iterations"]
@@ -137,12 +136,12 @@ class Training:
             losses.append(self._loss(record, last))
             if self.algorithm != "l2sgd" or losses[-1] <= min(losses):  # l2sgd keeps the best weights
                 weights = last
-            self._iteration(losses, record, trainer, last, seconds, corpus)
-            reason = trainer.converged or self._reason(losses, corpus, record, last)
+            self._iteration(losses, record, trainer, last, seconds, features)
+            reason = trainer.converged or self._reason(losses, n, record, last)
         self._end(reason, losses, time.perf_counter() - begun)
         trainer.finish()
         if online and self.sequences.drawn is not None:
-            self.sequences.drawn += corpus.dataset.n_sequences * (len(losses) + (self.algorithm == "l2sgd"))
+            self.sequences.drawn += n * (len(losses) + (self.algorithm == "l2sgd"))
         return parts_of(features, weights)
 
     def _loss(self, record: dict[str, Any], weights: array.array) -> float:
@@ -163,7 +162,7 @@ class Training:
             self._lines(f"Trial #{number} (eta = {eta:f}): {loss:f}{'' if loss < first else ' (worse)'}")
         self._lines(f"Best learning rate (eta): {trainer.rate0:f}", f"Seconds required: {time.perf_counter() - begun:.3f}", "")
 
-    def _reason(self, losses: list[float], corpus: Any, record: dict[str, Any], weights: array.array) -> str | None:
+    def _reason(self, losses: list[float], n: int, record: dict[str, Any], weights: array.array) -> str | None:
         """Why training is over by CRFsuite's own criteria, if it is."""
         if self.algorithm == "l2sgd":
             if len(losses) > self.values["period"] and self._improvement(losses) < self.values["delta"]:
@@ -172,7 +171,7 @@ class Training:
             if record["gradient"] <= self.values["epsilon"] * max(1.0, _norm(weights)):
                 return "a small gradient"
         else:
-            mean, enough = losses[-1] / corpus.dataset.n_sequences, self.values["epsilon"]
+            mean, enough = losses[-1] / n, self.values["epsilon"]
             if mean < enough or (mean == enough and self.algorithm == "arow"):
                 return "the stopping criterion"
         return None
@@ -181,7 +180,7 @@ class Training:
         """The relative decrease of the loss over a period."""
         return (losses[-1 - self.values["period"]] - losses[-1]) / losses[-1] if losses[-1] else 0.0
 
-    def _iteration(self, losses: list[float], record: dict[str, Any], trainer: Any, weights: array.array, seconds: float, corpus: Any) -> None:
+    def _iteration(self, losses: list[float], record: dict[str, Any], trainer: Any, weights: array.array, seconds: float, features: Features) -> None:
         import numpy
 
         number, sgd = len(losses), self.algorithm == "l2sgd"
@@ -195,17 +194,19 @@ class Training:
             self._lines(f"Error norm: {record['gradient']:f}", f"Active features: {active}")
             self._lines(f"Line search trials: {trainer.trials}", f"Line search step: {trainer.step:f}")
         if sgd:
-            self._lines(f"Learning rate (eta): {trainer.rate:f}", f"Total number of feature updates: {number * corpus.dataset.n_sequences}")
+            self._lines(f"Learning rate (eta): {trainer.rate:f}", f"Total number of feature updates: {number * features.data.n_sequences}")
         self._lines(f"Seconds required for this iteration: {seconds:.3f}")
-        if self.held:
-            self._performance(weights, corpus)
+        if features.held.n_sequences:
+            self._performance(weights, features)
         self._lines("")
 
-    def _performance(self, weights: array.array, corpus: Any) -> None:
-        from crfkit.tagging import Tagger
+    def _performance(self, weights: array.array, features: Features) -> None:
+        from crfkit.trainers.base import best_labels
 
-        gold, found = Tagger.of_parts(corpus.header, corpus.builder, corpus.layout, weights).tag_with_gold([self.held])
-        self._lines(*performance(corpus.dataset.labels, list(zip(gold, found, strict=True))))
+        names, held = features.held.labels, features.held
+        given, found = held.arrays(), best_labels(held, features.layout, weights, threads_of(0))
+        gold, guessed = ([names[label] for label in labels] for labels in (given["label"], found))
+        self._lines(*performance(names, [(gold[begin:end], guessed[begin:end]) for begin, end in pairwise(given["seq_ptr"])]))
 
     def _end(self, reason: str | None, losses: list[float], seconds: float) -> None:
         if self.algorithm == "lbfgs":

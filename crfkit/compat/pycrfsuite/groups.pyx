@@ -1,0 +1,180 @@
+"""Sequences of attributes with their groups, appended one by one as numbers.
+
+Items, labels and group may run Python code. All of it runs before anything is changed, and where there is no memory for all of a
+sequence, what was appended is taken back. So neither an error nor Ctrl-C leaves half a sequence, or a sequence without its group.
+"""
+
+from cpython cimport array
+from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint16_t, uint64_t
+
+from crfkit.data.dataset cimport Dataset, all_ones, append_sequences
+from crfkit.features.hashing cimport string_hash, strings_find
+from crfkit.features.strings cimport StringTable
+from crfkit.loops.atomic cimport crfkit_prefetch
+from crfkit.memory cimport data_reserve, memchr, memcpy
+from crfkit.text.items cimport PlaceC, fill_rows, label_of, plain_text
+from crfkit.text.rows cimport Rows
+from crfkit.text.table cimport FORM_CRFSUITE, RowsC, TextC, rows_attr, rows_label
+
+import array
+
+from crfkit.errors import DataError
+from crfkit.values import as_text, shown
+
+cdef enum:
+    AT_ONCE = 64            # names whose entries are prefetched together
+
+
+cdef class Groups:
+    """Sequences in the order of their arrival, and the group of each. Labels and attributes have numbers in the order in which they were first seen."""
+
+    cdef readonly StringTable labels, names     # a frozen table of names is in use elsewhere
+    cdef readonly Dataset data
+    cdef public array.array groups
+    cdef Rows spare                     # rows into which a sequence is read, reused
+
+    def __cinit__(self):
+        self.labels, self.names, self.data, self.groups = StringTable(), StringTable(), Dataset(), array.array("i")
+
+    def add(self, sentence, labels, int group):
+        """Append a list of items and their labels."""
+        cdef Rows rows = self.spare
+        self.spare = None               # the sentence may be a generator that adds another sequence
+        if rows is None:
+            rows = Rows("crfsuite")
+            rows.loose = rows.spelled = True
+        fill_rows(rows, (sentence,), False, self.data.c.n_seq)
+        self.append(rows, 0, labels, group)
+        self.spare = rows
+
+    cpdef append(self, Rows rows, int64_t s, labels, int group):
+        """Append a sequence of rows, unless it is empty, with these labels, a str or bytes for each token; None: with its own."""
+        cdef list given = checked(rows, s, labels, self.data.c.n_seq + 1)
+        cdef StringTable names = self.names, copy
+        cdef int64_t n, n_labels, n_names
+        if rows.c.seq_ptr[s] == rows.c.seq_ptr[s + 1]:
+            return
+        if names.mapped is not None:
+            copy = names.copy()
+            if self.names is names:     # else a sequence was appended meanwhile, as garbage was collected
+                self.names = copy
+        n, n_labels, n_names = len(self.groups), self.labels.c.n, self.names.c.n
+        array.resize_smart(self.groups, n + 1)
+        self.groups.data.as_ints[n] = group
+        try:
+            append_numbers(self, rows, s, given)
+        except (MemoryError, OverflowError):
+            array.resize_smart(self.groups, n)
+            self.labels.shrink(n_labels)
+            self.names.shrink(n_names)
+            self.data.point()
+            raise
+
+    def divided(self, int holdout):
+        """Copies of the sequences of the other groups and of this one, the names of all attributes, and the group of each sequence. Sequences
+        that are appended while this is at work, as garbage is collected, are not among them."""
+        cdef Dataset learned = Dataset(), held = Dataset(), to
+        cdef int64_t n_labels = self.labels.c.n, n = self.data.c.n_seq, s
+        cdef StringTable names = self.names
+        names.freeze()
+        learned.fill_in(self.data)
+        held.fill_in(self.data)
+        for s in range(n):
+            to = held if 0 <= holdout == self.groups.data.as_ints[s] else learned
+            append_sequences(to, self.data, s, s + 1)
+        learned.n_u = held.n_u = <int32_t>names.c.n
+        learned.drop_ones()
+        held.drop_ones()
+        learned.labels = held.labels = [as_text(self.labels[label]) for label in range(n_labels)]
+        return learned, held, names, self.groups[:n]
+
+
+cdef list checked(Rows rows, int64_t s, labels, int64_t number):
+    """The labels as ASCII str or bytes, or None if none are given; raises an error if the sequence cannot be appended with them, as that number."""
+    if rows is None:
+        raise TypeError("expected Rows, found None")
+    cdef const RowsC* c = &rows.c
+    cdef int64_t first, last
+    cdef PlaceC place
+    cdef TextC text
+    cdef list taken = None
+    if c.form != FORM_CRFSUITE:
+        raise ValueError("only the form of CRFsuite has attributes")
+    if not 0 <= s < c.n_seq:
+        raise IndexError(f"sequence {s} of {c.n_seq}")
+    if labels is not None:
+        place.sentence, place.token = number, 0
+        try:
+            labels = iter(labels)
+        except TypeError:
+            raise DataError(f"sentence {place.sentence}: found {shown(labels)}, expected a list of labels") from None
+        taken = list(labels)
+        for label in taken:
+            place.token += 1
+            if not plain_text(label, &text) or text.n > INT32_MAX or memchr(text.s, 0, text.n) != NULL:
+                taken[place.token - 1] = label_of(label, &place, True)
+        if len(taken) != c.seq_ptr[s + 1] - c.seq_ptr[s]:
+            raise DataError(f"The numbers of items and labels differ: |x| = {c.seq_ptr[s + 1] - c.seq_ptr[s]}, |y| = {len(taken)}")
+    first, last = c.seq_ptr[s], c.seq_ptr[s + 1]
+    if last > first and memchr(c.text + c.line_start[first], 0, c.line_end[last - 1] - c.line_start[first]) != NULL:
+        raise DataError(f"sequence {number}: an attribute has a zero byte, which ends names in CRFsuite's models")
+    return taken
+
+
+cdef int append_numbers(Groups to, Rows rows, int64_t s, list labels) except -1:
+    """Append the sequence to the data. An error leaves new names in the tables, and no more."""
+    cdef const RowsC* c = &rows.c
+    cdef Dataset data = to.data
+    cdef int64_t first = c.seq_ptr[s], T = c.seq_ptr[s + 1] - first, n = data.c.n_tok, begin = c.attr_ptr[first], t, k
+    cdef int64_t more = c.attr_ptr[first + T] - begin
+    cdef const float* given = c.attr_value + begin
+    cdef int64_t* u_ptr = <int64_t*>data_reserve(data, &data.u_ptr, n + T + 1, sizeof(int64_t)) + n
+    cdef uint16_t* label = <uint16_t*>data_reserve(data, &data.label, n + T, sizeof(uint16_t)) + n
+    cdef int64_t* seq_ptr = <int64_t*>data_reserve(data, &data.seq_ptr, data.c.n_seq + 2, sizeof(int64_t)) + data.c.n_seq
+    cdef float* weight = <float*>data_reserve(data, &data.seq_weight, data.c.n_seq + 1, sizeof(float)) + data.c.n_seq
+    cdef int32_t* id = <int32_t*>data_reserve(data, &data.u_id, u_ptr[0] + more, sizeof(int32_t)) + u_ptr[0]
+    cdef float* value
+    cdef TextC text
+    data.point()        # as the buffers may have moved
+    if data.u_val.data != NULL or not all_ones(given, 0, more):
+        data.fill_in()
+        value = <float*>data_reserve(data, &data.u_val, u_ptr[0] + more, sizeof(float)) + u_ptr[0]
+        memcpy(value, given, more * sizeof(float))
+    for t in range(T):
+        text = label_at(c, first + t, labels, t)
+        label[t] = <uint16_t>to.labels.intern(text.s, text.n)   # where there are too many, no training begins
+        u_ptr[t + 1] = u_ptr[0] + c.attr_ptr[first + t + 1] - begin
+    number_names(to.names, c, begin, more, id)
+    weight[0], seq_ptr[1] = c.seq_weight[s], n + T
+    data.c.n_tok, data.c.n_seq = n + T, data.c.n_seq + 1
+    data.point()
+
+
+cdef int number_names(StringTable names, const RowsC* rows, int64_t first, int64_t n, int32_t* id) except -1:
+    """The numbers of the n attributes from `first` on. The table is large, so its entries are prefetched many names ahead."""
+    cdef uint64_t[AT_ONCE] hash
+    cdef int64_t begin, k
+    cdef int32_t size
+    cdef const char* name
+    for begin in range(0, n, AT_ONCE):
+        for k in range(begin, min(begin + AT_ONCE, n)):
+            name = rows_attr(rows, first + k, &size)
+            hash[k - begin] = string_hash(name, size)
+            crfkit_prefetch(&names.c.slot[hash[k - begin] & names.c.mask])
+        for k in range(begin, min(begin + AT_ONCE, n)):
+            name = rows_attr(rows, first + k, &size)
+            id[k] = strings_find(&names.c, name, size, hash[k - begin])
+            if id[k] < 0:
+                id[k] = names.add(name, size, hash[k - begin])
+
+
+cdef inline TextC label_at(const RowsC* c, int64_t t, list labels, Py_ssize_t k) noexcept:
+    """The k-th of the given labels, an ASCII str or bytes; without labels that of token t."""
+    cdef TextC text
+    cdef int32_t n
+    if labels is None:
+        text.s = rows_label(c, t, &n)
+        text.n = n
+    elif not plain_text(labels[k], &text):
+        text.s, text.n = <bytes>labels[k], len(<bytes>labels[k])
+    return text

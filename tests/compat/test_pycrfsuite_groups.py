@@ -1,0 +1,130 @@
+"""Sequences as crfkit.compat.pycrfsuite keeps them: as numbers of labels and names, beside the rows that they come from."""
+
+import gc
+
+import pytest
+from compat.pycrfsuite_runs import appended, decoded
+from hypothesis import given
+from hypothesis import strategies as st
+
+from crfkit.compat.pycrfsuite.groups import Groups
+from crfkit.errors import DataError
+from crfkit.text.items import fill_rows
+from crfkit.text.rows import Rows
+
+names = st.text("ab", max_size=3)
+items = st.one_of(st.lists(names, max_size=4), st.dictionaries(names, st.sampled_from([0, 0.5, 1, -2]), max_size=3))
+sentences = st.lists(st.lists(items, max_size=3), max_size=4)
+
+
+def rows_of(given, **how):
+    rows = Rows("crfsuite")
+    fill_rows(rows, given, **how)
+    return rows
+
+
+@given(sentences, st.data())
+def test_sequences_are_appended_with_their_labels_or_new_ones(given, data):
+    source, groups, expected = rows_of([[(item, "XY"[k % 2]) for k, item in enumerate(one)] for one in given], labelled=True), Groups(), []
+    attributes, labels = source.attributes(), source.sentences()
+    for place in data.draw(st.lists(st.sampled_from(range(len(given))), max_size=5)) if given else ():
+        new = data.draw(st.none() | st.just([*"ZXW"[: len(given[place])]]))
+        groups.append(source, place, new, 3)
+        expected.append(([cell for (cell,) in labels[place]] if new is None else [label.encode() for label in new], attributes[place]))
+    assert appended(groups) == [one for one in expected if one[1]]
+    assert list(groups.groups) == [3] * len(appended(groups))
+    assert list(groups.names) == list(dict.fromkeys(name for _, tokens in appended(groups) for token in tokens for name, _ in token))
+    assert list(groups.labels) == list(dict.fromkeys(label for labels, _ in appended(groups) for label in labels))
+
+
+def test_values_may_come_late():
+    """There is room for them only from the first one on that is not 1."""
+    for n in range(150):
+        groups = Groups()
+        given = [[{"a": 1}]] * (n % 3) + [[{f"b{token}": 1, "c": 0.5} for token in range(n)], [{"a": 1, "d": 0}]]
+        for one in filter(None, given):
+            groups.add(one, ["X"] * len(one), 0)
+        assert [tokens for _, tokens in appended(groups)] == [[[(name.encode(), value) for name, value in item.items()] for item in one] for one in filter(None, given)]
+
+
+def seen(sequences):
+    """Labels and names in order of first occurrence."""
+    labels, tokens = [label for labels, _ in sequences for label in labels], [token for _, tokens in sequences for token in tokens]
+    return list(dict.fromkeys(labels)), list(dict.fromkeys(name for token in tokens for name, _ in token))
+
+
+def check_division(groups, holdout, division):
+    """Its sequences are the first of all, each once and in its part, and there are no labels and names of others."""
+    learned, held, names, numbers = division
+    sequences = appended(groups)[: len(numbers)]
+    parts = [decoded(part, [label.encode() for label in part.labels], list(names)) for part in (learned, held)]
+    assert parts == [[one for one, group in zip(sequences, numbers, strict=True) if (0 <= group == holdout) == part] for part in (False, True)]
+    assert numbers == groups.groups[: len(numbers)]
+    assert ([label.encode() for label in learned.labels], list(names)) == seen(sequences)
+
+
+@given(sentences, st.lists(st.integers(-1, 2), min_size=4, max_size=4), st.integers(-1, 3))
+def test_sequences_are_divided_by_their_groups(given, numbers, holdout):
+    groups = Groups()
+    for one, group in zip(given, numbers, strict=False):
+        groups.add(one, "XYZ"[: len(one)], group)
+        division = groups.divided(holdout)
+        check_division(groups, holdout, division)
+        assert division[-1] == groups.groups
+
+
+def with_garbage(kept, meanwhile, work, *given):
+    """What work gives, if something else happens when garbage is collected: once twenty objects were made, these among them."""
+
+    def tell(phase, _):
+        if phase == "start":
+            meanwhile()
+
+    before = gc.get_threshold()
+    gc.collect()
+    gc.callbacks.append(tell)
+    gc.set_threshold(20)
+    try:
+        objects = [[] for _ in range(kept)]
+        return work(*given, *objects[:0])
+    finally:
+        gc.callbacks.remove(tell)
+        gc.set_threshold(*before)
+
+
+def test_sequences_that_are_appended_as_garbage_is_collected():
+    """While others are appended or divided: names that a division has are copied before they grow."""
+    groups = Groups()
+
+    def append(kind):
+        n = len(groups.groups)
+        groups.append(rows_of([[["all"], [f"{kind} {n}"]]]), 0, [kind, f"{kind}{n}"], n % 2)
+
+    for kept in range(25):
+        rows = rows_of([[(["all"], "own"), ([f"own {kept}"], f"own{kept}")]], labelled=True)
+        with_garbage(kept, lambda: append("garbage"), groups.append, rows, 0, None, 0)
+        check_division(groups, 1, with_garbage(kept, lambda: append("garbage"), groups.divided, 1))
+    sequences = appended(groups)
+    kinds = [labels[0].decode() for labels, _ in sequences]
+    assert len(kinds) == len(groups.groups) > kinds.count("own") == 25
+    for kind, (labels, tokens) in zip(kinds, sequences, strict=True):
+        number = labels[1].decode().removeprefix(kind)
+        assert tokens == [[(b"all", 1.0)], [(f"{kind} {number}".encode(), 1.0)]]
+
+
+def test_impossible_sequences_are_refused():
+    rows, groups = rows_of([[["a"]]]), Groups()
+    with pytest.raises(TypeError):
+        groups.append(None, 0, None, 0)
+    for bad in (-1, 1):
+        with pytest.raises(IndexError):
+            groups.append(rows, bad, None, 0)
+    with pytest.raises(ValueError, match="only the form of CRFsuite"):
+        groups.append(Rows(), 0, None, 0)
+    with pytest.raises(DataError, match="The numbers of items and labels differ"):
+        groups.append(rows, 0, ["A", "B"], 0)
+    with pytest.raises(DataError, match="sentence 1, token 1: found 3, expected a label: a str or bytes"):
+        groups.append(rows, 0, [3], 0)
+    with pytest.raises(DataError, match="sentence 1: found 3, expected a list of labels"):
+        groups.append(rows, 0, 3, 0)
+    assert appended(groups) == [] and not groups.groups and not groups.names
