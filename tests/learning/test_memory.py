@@ -160,7 +160,7 @@ def test_memory_in_use():
 
 def test_max_memory_refuses_training_that_would_take_more(tmp_path, monkeypatch):
     use_local_workers(monkeypatch)
-    (tmp_path / "template").write_text("U:%x[0,0]\nB\n")
+    (tmp_path / "template").write_text("U:%x[0,1]\nB\n")  # few attributes: the dual variables of a warm-up take more than they do
     write_part(tmp_path / "train", "chunking", 30)
     files = ("template", "train", "model")
     crfkit("learn", "-q", "--max-memory", "50G", "--max-iter", 2, *files)

@@ -2,9 +2,13 @@
 
 import array
 import itertools
+import subprocess
+import sys
 from math import inf
+from pathlib import Path
 
 import pytest
+from commands import plain_build
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import Problem
@@ -345,6 +349,36 @@ def test_no_warm_up_where_it_would_take_many_times_the_memory():
     assert needed(50, 300) > 0
     assert needed(200, 3200) > 0
     assert needed(200, 3600) == 0
+
+
+@plain_build
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the most memory that was in use is read from /proc")
+def test_the_ascent_and_the_visits_do_not_take_memory_at_the_same_time():
+    program = """
+from crfkit import options
+from crfkit.compat.pycrfsuite.groups import Groups
+from crfkit.learning.memory import in_use
+from crfkit.trainers.batch.lbfgs import Lbfgs, warm_up_bytes
+from crfkit.trainers.batch.visits import bytes_of_visits
+from crfkit.weights.layout import Layout
+
+groups = Groups()
+for s in range(4000):
+    groups.add([[f"{k * 7 % 997}" for k in range(100 * t, 100 * (t + 1))] for t in range(10)], [f"{(s + t) % 64}" for t in range(10)], 0)
+data = groups.divided(-1)[0]
+layout, *new = Layout.build(data, 64, 1, bytes([2]) * data.n_u, b"")
+data.renumber(*new)
+chosen = options.make("lbfgs", {"l2": 1.0, "warm_up": 1})
+duals, visits = warm_up_bytes(data, layout, chosen), bytes_of_visits(data, layout, 1)
+before, _ = in_use()
+trainer = Lbfgs(data, layout, chosen, threads=1)
+for _ in trainer.prepare():
+    pass
+print(in_use()[1] - before, duals, visits)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    peak, duals, visits = map(int, done.stdout.split())
+    assert duals > 10**7 and visits > 10**7 and peak < visits + 0.75 * duals
 
 
 @pytest.mark.parametrize("size", [1e-30, 1e15, 1e38])

@@ -8,6 +8,8 @@ passes, but has no stopping criterion; so it serves as a warm-up (`prepare`), an
 it ends with tell the curvature along each weight (steps.pyx), without which L-BFGS is slow where the penalty is small.
 """
 
+import array
+
 from crfkit.memory cimport memcpy
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport INFINITY, fabs, isfinite, log, sqrt
@@ -49,9 +51,12 @@ cdef class Lbfgs(QuasiNewton):
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
-        # The warm-up has its own weights; no other vector is in use before it ends.
-        warm = layout.c.n_cells * 2 * 4 + (0 if data.folder is not None else warm_up_bytes(data, layout, options))
-        return max(warm, layout.c.n_cells * cls.bytes_per_cell(options, threads)) + bytes_of_visits(data, layout, threads)
+        # The warm-up has its own weights, and at its end the curvature; no other vector is in use before that, nor are visits listed.
+        warm = layout.c.n_cells * 3 * 4 + (0 if data.folder is not None else warm_up_bytes(data, layout, options))
+        visits = bytes_of_visits(data, layout, threads)
+        if options.train_accuracy or data.possible is not None:     # the starting point is evaluated
+            warm += visits
+        return max(warm, layout.c.n_cells * cls.bytes_per_cell(options, threads) + visits)
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, seed=0, **others):
         QuasiNewton.__init__(self, data, layout, options, initial, **others)
@@ -87,7 +92,10 @@ cdef class Lbfgs(QuasiNewton):
             self.near = left < WARM * objective
             if (should_stop is not None and should_stop()) or self.near or since == PATIENCE:
                 break
-        if not self.take_over(ascent, nothing):
+        memcpy(self.w, ascent.w, self.n * sizeof(weight_t))
+        curvature = self.curvature_of(ascent)
+        ascent = None       # what it has takes as much memory as the visits
+        if not self.take_over(curvature, nothing):
             self.near = False
             self.set_weights(None)
 
@@ -95,25 +103,33 @@ cdef class Lbfgs(QuasiNewton):
         """Few iterations after a warm-up that came near the optimum: it soon shows that the objective hardly falls any more."""
         return min(SOON, self.options.period) if self.near else self.options.period
 
-    cdef bint take_over(self, DualAscent ascent, double nothing) except -1:
-        """Move to the weights of the ascent, if their objective is below `nothing`; returns whether it is. The step of its last pass, from
+    cdef object curvature_of(self, DualAscent ascent):
+        """The curvature of the likelihood along each weight at the end of the ascent, or None."""
+        # Far from the optimum, marginals of large values are near 0 and 1 and show no curvature: scales by values are better there.
+        # Without values curvature helps there too, unless the penalty is tiny. CoNLL-2000, 2,000 sentences, 8 passes of warm-up:
+        # --l2 1, 54 iterations instead of 82; --l2 0.01, 307 instead of 184.
+        if not self.near and self.data.has_values:
+            return None
+        cdef float[::1] found = array.array("f", [0]) * (self.n + 1)
+        ascent.add_curvature(&found[0])
+        return found
+
+    cdef bint take_over(self, const float[::1] curvature, double nothing) except -1:
+        """Stay at the weights of an ascent, if their objective is below `nothing`; returns whether it is. The step of its last pass, from
         w_old, is the first pair of the history, which sets the length of the next step."""
-        cdef float* curvature
+        cdef float* scale = NULL
         self.need_history()
         self.exchange()
         self.evaluate()
         self.history.direction(self.g, self.g)
         self.exchange()
-        memcpy(self.w, ascent.w, self.n * sizeof(weight_t))
         self.evaluate()
         if not self.f < nothing:
             return False
-        # Far from the optimum, marginals of large values are near 0 and 1 and show no curvature: scales by values are better there.
-        # Without values curvature helps there too, unless the penalty is tiny. CoNLL-2000, 2,000 sentences, 8 passes of warm-up:
-        # --l2 1, 54 iterations instead of 82; --l2 0.01, 307 instead of 184.
-        curvature = self.history.zero_scales() if self.near or not self.data.has_values else NULL
-        if curvature != NULL:
-            ascent.add_curvature(curvature)
+        if curvature is not None:
+            scale = self.history.zero_scales()
+        if scale != NULL:
+            memcpy(scale, &curvature[0], self.n * sizeof(float))
             self.history.scale_by_curvature(self.options.l2)
         self.history.add(self.w, self.w_old, self.g, self.g)
         self.start()

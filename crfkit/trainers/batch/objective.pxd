@@ -6,7 +6,7 @@ from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport Arena
 from crfkit.loops.structs cimport weight_t
 from crfkit.threads cimport Threads
-from .nests cimport Nests
+from .nests cimport Nests, Survey
 from .visits cimport Visits
 
 
@@ -32,8 +32,9 @@ cdef class Objective(Arena):
     cdef Dataset data
     cdef Layout layout
     cdef readonly double l2
-    cdef Visits visits
-    cdef Nests nests
+    cdef Survey survey          # for the visits, until they are listed
+    cdef Visits visits          # None before the first evaluation
+    cdef Nests nests            # theirs
     cdef double* quanta
     cdef int64_t n_chunks
     cdef int64_t* chunk         # [n_chunks+1] where they begin
@@ -55,4 +56,5 @@ cdef class Objective(Arena):
 
     cdef double evaluate(self, const weight_t* w, double* g) except? -1
     cdef double sum_up(self) except? -1
+    cdef int list_visits(self) except -1
     cdef int only_once(self) except -1

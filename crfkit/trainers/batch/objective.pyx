@@ -73,8 +73,7 @@ cdef class Objective:
         self.tokens, self.sequences = data.c.n_tok, data.c.n_seq
         self.keep_data_in(data.folder)
         self.bound = INFINITY
-        self.visits = Visits(data, layout, survey)
-        self.nests = self.visits.nests
+        self.survey = survey
         n = starts.shape[0] - 1
         if n < 0 or starts[0] != 0 or starts[n] != data.c.n_seq or list(starts) != sorted(set(starts)):
             raise ValueError("chunks that are not those of the data")
@@ -100,11 +99,18 @@ cdef class Objective:
             worker.lattice.list_features(&layout.c, recursions, True)
             worker.lattice.c.quantum = quantum
             worker.lattice.c.quanta, worker.lattice.c.cold_quanta = self.quanta, cold_quanta
-            worker.g_sums = <double*>arena_zeros(worker, <int64_t>self.nests.n * layout.c.P, sizeof(double))
             if k > 0:
                 worker.g = <double*>arena_zeros(worker, layout.c.n_cells, sizeof(double))
             self.workers.append(worker)
         self.pool = Threads(threads - 1)
+
+    cdef int list_visits(self) except -1:
+        """List what tokens visit. Not at creation, since a dual ascent before the first evaluation needs the memory itself."""
+        cdef Visits visits = Visits(self.data, self.layout, self.survey)
+        cdef Worker worker
+        for worker in self.workers:
+            worker.g_sums = <double*>arena_zeros(worker, <int64_t>visits.nests.n * self.layout.c.P, sizeof(double))
+        self.visits, self.nests, self.survey = visits, visits.nests, None
 
     cdef int only_once(self) except -1:
         if self.layout is not None:
@@ -134,6 +140,8 @@ cdef class Objective:
             int64_t k
             Worker worker
             double total = 0
+        if self.visits is None:
+            self.list_visits()
         in_columns(self, ADD_UP)
         self.next_chunk = self.given_up = 0
         for worker in self.workers:
