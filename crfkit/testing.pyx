@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uintptr_t
 
+from crfkit.data.dataset cimport Dataset
 from crfkit.decode.beam cimport search_beam
 from crfkit.decode.nbest cimport NBest, search_nbest
 from crfkit.features.cells cimport View
@@ -24,6 +25,8 @@ from crfkit.trainers.batch.blocks cimport Occurrences
 from crfkit.trainers.batch.dual cimport DualAscent
 from crfkit.trainers.batch.edges cimport Edges
 from crfkit.trainers.batch.nests cimport Nests
+from crfkit.trainers.batch.visits cimport Visits
+from crfkit.weights.layout cimport Layout
 from crfkit.trainers.batch.objective cimport Objective
 
 from array import array
@@ -257,6 +260,12 @@ def occurrences_of(Occurrences found not None, int32_t a) -> list[tuple[int, flo
 def rows_of(Nests nests not None) -> list[list[int]]:
     """The attributes and nests of each token; -1 - k is nest k."""
     return [[nests.c.u_id[u] for u in range(nests.c.u_ptr[t], nests.c.u_ptr[t + 1])] for t in range(nests.c.n_tok)]
+
+
+def visits_of(Dataset data not None, Layout layout not None) -> tuple[int, int, int]:
+    """How many sums, rows and cells all tokens visit."""
+    cdef Visits visits = Visits(data, layout)
+    return visits.c.sum_ptr[data.c.n_tok], visits.c.row_ptr[data.c.n_tok], visits.c.cell_ptr[data.c.n_tok]
 
 
 def parts_of(Nests nests not None, int32_t k) -> list[int]:

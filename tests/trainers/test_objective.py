@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from functools import cache
+from itertools import accumulate, pairwise
 from pathlib import Path
 from random import Random
 
@@ -27,9 +28,10 @@ from trainers.twins import (
 
 from crfkit import constants
 from crfkit.data.dataset import Dataset
-from crfkit.testing import value_at
+from crfkit.testing import value_at, visits_of
 from crfkit.trainers.batch.objective import Objective
 from crfkit.trainers.batch.quanta import largest_factors, sums_of_terms
+from crfkit.trainers.batch.visits import bytes_of_visits
 
 L2 = st.sampled_from([0.0, 0.5, 2.0])
 
@@ -45,6 +47,29 @@ def test_the_twin_agrees_with_enumeration(corpus, data):
         for t in pairs:
             assert pairs[t] == [pytest.approx(row, abs=1e-12) for row in p.pair_marginals(t)]
         assert viterbi(p) == p.best()[1]
+
+
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=12, max_size=12), st.booleans(), st.data())
+def test_values_of_zero_are_not_visited(values, every, data):
+    """As if the tokens had no such attributes: the same bits. There is another value, as data that have none are another thing."""
+    tokens = [[(0, 2.0), *enumerate(values[t : t + 3], 1)] for t in range(0, 12, 3)]
+    built = Built(Corpus([Sample([0, 1], tokens[:2], [[]] * 2), Sample([1, 2], tokens[2:], [[]] * 2)], 3, 4, u_all={0, 1, 2, 3} if every else {1}))
+    left = [[one for one in token if one[1]] for token in given_of(built.dataset)]
+    ends = list(accumulate(map(len, left), initial=0))
+    ids, others = ([one[k] for token in left for one in token] for k in (0, 1))
+    arrays = built.dataset.arrays()
+    less = Dataset(arrays["seq_ptr"], ends, ids, others, label=arrays["label"], n_u=built.dataset.n_u, labels=built.dataset.labels)
+    assert visits_of(built.dataset, built.layout) == visits_of(less, built.layout)
+    assert bytes_of_visits(built.dataset, built.layout, 1) == bytes_of_visits(less, built.layout, 1)
+    weights = array.array("d", data.draw(st.lists(st.floats(-2, 2, width=32), min_size=built.layout.n_cells, max_size=built.layout.n_cells)))
+    assert value_at(Objective(built.dataset, built.layout, 0.5, 1), weights) == value_at(Objective(less, built.layout, 0.5, 1), weights)
+
+
+def given_of(dataset):
+    """The attributes of each token with their values."""
+    arrays = dataset.arrays()
+    pairs = list(zip(arrays["u_id"], arrays["u_val"], strict=True))
+    return [pairs[begin:end] for begin, end in pairwise(arrays["u_ptr"])]
 
 
 @given(corpora(), L2, st.sampled_from(["dense", "sparse"]), st.data())

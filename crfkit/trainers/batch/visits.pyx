@@ -45,6 +45,8 @@ def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) 
         for u in range(c.u_ptr[t], c.u_ptr[t + 1]):
             a = c.u_id[u]
             slot = <int32_t>made_by[a]
+            if is_zero(c, u):
+                continue
             if slot >= 0 and within[slot] >= 0 and held[within[slot]] == t + 1:
                 continue
             if count[a] < 0 or a < layout.c.H:
@@ -73,6 +75,11 @@ cdef class Visits:
         return found
 
 
+cdef inline bint is_zero(const DatasetC* data, int64_t u) noexcept nogil:
+    """Whether an attribute of a token has the value 0, which changes no score and no gradient: it is not visited."""
+    return data.u_val != NULL and data.u_val[u] == 0
+
+
 cdef int list_visits(Visits visits, const DatasetC* data, const LayoutC* layout) except -1:
     cdef:
         int64_t t, u, f, first, sums = 0, rows = 0, cells = 0
@@ -90,6 +97,8 @@ cdef int list_visits(Visits visits, const DatasetC* data, const LayoutC* layout)
         raise MemoryError("more than four thousand million features")
     for u in range(data.u_ptr[data.n_tok]):
         a = data.u_id[u]
+        if is_zero(data, u):
+            continue
         if a < 0:
             sums += 1
         elif a < layout.H:
@@ -108,6 +117,8 @@ cdef int list_visits(Visits visits, const DatasetC* data, const LayoutC* layout)
         for t in range(data.n_tok):
             for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
                 a = data.u_id[u]
+                if is_zero(data, u):
+                    continue
                 if a < 0:
                     sum[sums] = -1 - a
                     sums += 1
