@@ -18,11 +18,6 @@ from crfkit.memory cimport buffer_free, data_reserve, memcpy, vector
 from crfkit.values import as_bytes
 
 
-cdef enum:
-    NO_LABEL = -1       # of an attribute in `ambiguity`
-    SEVERAL = -2
-
-
 cdef void renumber_rows(int64_t n_tok, int64_t* ptr, int32_t* id, float* value, const int32_t* new_id) noexcept nogil:
     """Replace ids, drop those that become -1, sort what is left; in place, since rows only get shorter."""
     cdef int64_t t, u, begin, end = 0, start = ptr[0]
@@ -283,20 +278,15 @@ cdef class Dataset:
 
     def ambiguity(self):
         """How many unigram attributes occur, and how many with more than one label."""
-        cdef int64_t t, u, once = 0, several = 0
-        cdef int32_t* seen
+        cdef int64_t t, u, a
         self.need_labels(0)
-        cdef int32_t[::1] label_of = array.array("i", [NO_LABEL]) * self.n_u
+        seen = array.array("i", [-1]) * self.n_u    # the only label of each attribute so far; -1: none, -2: there are more
+        cdef int32_t[::1] label = seen
         for t in range(self.c.n_tok):
             for u in range(self.c.u_ptr[t], self.c.u_ptr[t + 1] if self.is_given(t) else 0):
-                seen = &label_of[self.c.u_id[u]]
-                if seen[0] == NO_LABEL:
-                    seen[0] = self.c.label[t]
-                    once += 1
-                elif seen[0] != SEVERAL and seen[0] != self.c.label[t]:
-                    seen[0] = SEVERAL
-                    several += 1
-        return once, several
+                a = self.c.u_id[u]
+                label[a] = self.c.label[t] if label[a] == -1 or label[a] == self.c.label[t] else -2
+        return self.n_u - seen.count(-1), seen.count(-2)
 
     @property
     def n_sequences(self):

@@ -61,9 +61,8 @@ cdef int64_t all_history(int64_t L, int reach, int64_t k) noexcept nogil:
 
 
 cdef class Observed(Arena):
-    """The observed features of the unigram attributes, or of the bigram ones, with a rule for each (features/reach.pxd). `reaches`
-    tells which labels before its own a bigram attribute looks at; None: B lines. `evidence` replaces data that were scanned
-    elsewhere."""
+    """The observed features of the unigram attributes, or of the bigram ones, with a rule for each (features/reach.pxd). `reaches` tells
+    which labels before its own a bigram attribute looks at; None: B lines. `evidence` replaces data that were scanned elsewhere."""
 
     cdef Dataset data
     cdef bint bigram

@@ -47,6 +47,27 @@ def test_values_may_come_late():
         assert [tokens for _, tokens in appended(groups)] == [[[(name.encode(), value) for name, value in item.items()] for item in one] for one in filter(None, given)]
 
 
+def test_names_of_one_length_stay_apart():
+    rows = [[f"{k:05}" for k in range(first, first + 100)] for first in range(0, 40_000, 100)]
+    groups = Groups()
+    groups.add(rows, ["X"] * len(rows), 0)
+    assert [[name.decode() for name, _ in token] for token in appended(groups)[0][1]] == rows
+
+
+def test_labels_of_many_bytes_have_room():
+    groups, labels = Groups(), ["x" * 3_000_000, "y" * 3_000_000]
+    groups.add([["a"], ["b"]], labels, 0)
+    assert appended(groups)[0][0] == [label.encode() for label in labels]
+
+
+def test_a_sequence_keeps_its_weight():
+    source, groups = rows_of([[["a"]], [["b"]]]), Groups()
+    source.weigh([0.5, 2.0])
+    for place in (1, 0):
+        groups.append(source, place, ["X"], 0)
+    assert list(groups.data.arrays()["seq_weight"]) == [2.0, 0.5]
+
+
 def seen(sequences):
     """Labels and names in order of first occurrence."""
     labels, tokens = [label for labels, _ in sequences for label in labels], [token for _, tokens in sequences for token in tokens]

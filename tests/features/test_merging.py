@@ -162,10 +162,3 @@ def test_tables_that_contradict_themselves(part, change, message):
     change(part)
     with pytest.raises(ValueError, match=message):
         added(part)
-
-
-@pytest.mark.parametrize("number", [-1, 2])
-def test_numbers_that_have_no_new_one(number):
-    with pytest.raises(ValueError, match=f"number {number} of 2"):
-        merging.followed(array.array("i", [0, number]), array.array("i", [5, 6]))
-    assert list(merging.followed(array.array("i", [1, 0, 1]), array.array("i", [5, 6]))) == [6, 5, 6]

@@ -73,29 +73,6 @@ def test_there_must_be_rows():
         fill_rows(None, [])
 
 
-def test_names_of_one_length_stay_apart():
-    """More of them than texts are remembered."""
-    rows = [[f"{k:05}" for k in range(first, first + 100)] for first in range(0, 40_000, 100)]
-    groups = Groups()
-    groups.add(rows, ["X"] * len(rows), 0)
-    assert [[name.decode() for name, _ in token] for token in groups.rows.attributes()[0]] == rows
-
-
-def test_labels_of_many_bytes_have_room():
-    groups, labels = Groups(), ["x" * 3_000_000, "y" * 3_000_000]
-    groups.add([["a"], ["b"]], labels, 0)
-    assert groups.rows.sentences() == [[[label.encode()] for label in labels]]
-
-
-def test_a_copy_has_the_weight_of_its_sequence():
-    source, copy = Rows("crfsuite"), Rows("crfsuite")
-    fill_rows(source, [[["a"]], [["b"]]])
-    source.weigh([0.5, 2.0])
-    for place in (1, 0):
-        append_sequence(copy, source, place)
-    assert copy.weights() == [2.0, 0.5]
-
-
 def test_values_in_double_precision():
     read = read_sentence([{"a": 0.1, "b": "x"}, [], ["c", ("d", 1 / 3)]])
     assert read.attributes() == [[(b"a", 0.1), (b"b:x", 1.0)], [], [(b"c", 1.0), (b"d", 1 / 3)]]

@@ -3,6 +3,7 @@
 from itertools import pairwise
 from math import log
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -87,8 +88,8 @@ def test_features_that_are_too_rare_weigh_nothing():
     for _ in range(120):
         labels = random.choices("ABC", k=random.randrange(1, 8))
         trainer.append([[f"{random.randrange(6)}{label if random.random() < 0.7 else ''}", f"x{random.randrange(9)}"] for label in labels], labels)
-    few, every = (features_of(trainer.sequences, -1, {**trainer.get_params(), "feature.minfreq": least}).corpus for least in (7.0, 0.0))
-    layout = few.layout
+    found, every = (features_of(trainer.sequences, -1, {**trainer.get_params(), "feature.minfreq": least}) for least in (7.0, 0.0))
+    layout, few = found.layout, SimpleNamespace(dataset=found.data, layout=found.layout)
     assert layout.hot > 0 and layout.n_features < every.layout.n_features
     ascent = ascent_of(few, 1.0, 0.0)
     for _ in range(100):
