@@ -7,9 +7,9 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
+from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .decode.bias import MOST
 from .errors import DataError
 from .model import build
 from .spelling import NO_LABEL, attribute_of, earlier_of, escaped, unescaped
@@ -207,9 +207,12 @@ def _weight(text: str) -> float:
         weight = float(text)
     except ValueError:
         weight = float("nan")
-    if not abs(weight) <= MOST or "_" in text:  # which Python allows
-        raise ValueError(f"expected a weight from -1e9 to 1e9, found {shown(text)}")
-    return array("f", [weight])[0]
+    if not isfinite(weight) or "_" in text:  # which Python allows
+        raise ValueError(f"expected a weight, found {shown(text)}")
+    single = array("f", [weight])[0]
+    if not isfinite(single):
+        raise ValueError(f"the weight {text} is beyond 3.4e38, the most that single precision holds")
+    return single
 
 
 def _changed(features: Sequence[Any], changes: Sequence[tuple[float, ...]], attributes: int) -> Iterator[array[Any]]:
