@@ -168,9 +168,13 @@ def _labels_warning(corpus: Corpus, run: Run) -> str | None:
 
 
 def _blanks_warning(labels: list[str]) -> str | None:
-    """A warning if a label is another one with blanks beside it: they are part of it in columns that end at tabs."""
-    twin = next((label for label in labels if label != label.strip() and label.strip() in labels), None)
-    return None if twin is None else f"the labels {shown(twin)} and {shown(twin.strip())} differ in blanks alone"
+    """A warning if two labels are the same but for blanks beside them, which are part of labels in columns that end at tabs."""
+    seen: dict[str, str] = {}
+    for label in labels:
+        twin = seen.setdefault(label.strip(), label)
+        if twin != label:
+            return f"the labels {shown(twin)} and {shown(label)} differ in blanks alone"
+    return None
 
 
 def _slow_warning(algorithm: str, corpus: Corpus, run: Run) -> str | None:
