@@ -159,7 +159,7 @@ _STARTS: dict[Compression | str, tuple[bytes, ...]] = {
     **{form: form.starts for form in COMPRESSIONS},
     "the data are compressed by zstd": (rb"\x28 \xb5 \x2f \xfd",),
     "the data are a zip archive": (rb"P K \x03 \x04",),
-    "the data are a model of crfkit": (rb"\x89 c r f k i t \n",),
+    "the data are a model or a checkpoint of crfkit": (rb"\x89 c r f k i t \n",),
     "the text is in UTF-32": (rb"\xff \xfe \x00 \x00", rb"\x00 \x00 \xfe \xff"),
     "the text is in UTF-16": (rb"\xff \xfe", rb"\xfe \xff", rb"[^\x00] \x00 [^\x00] \x00", rb"\x00 [^\x00] \x00 [^\x00]"),
 }

@@ -69,7 +69,7 @@ FORMS = {
     "the text is in UTF-32": [("\ufeff" + TEXT.decode()).encode(encoding) for encoding in ("utf-32-le", "utf-32-be")],
     "the data are compressed by zstd": [b"\x28\xb5\x2f\xfd" + TEXT],
     "the data are a zip archive": [b"PK\3\4" + TEXT],
-    "the data are a model of crfkit": [MAGIC + TEXT],
+    "the data are a model or a checkpoint of crfkit": [MAGIC + TEXT],
     "the data are compressed twice": [outer(inner(TEXT)) for outer in COMPRESSIONS.values() for inner in COMPRESSIONS.values()],
 }
 
@@ -92,7 +92,7 @@ def test_templates_are_not_compressed(tmp_path, compress, name, text):
 
 def test_templates_are_no_models(tmp_path):
     (tmp_path / "m").write_bytes(MAGIC + TEXT)
-    with pytest.raises(TemplateError, match=r"/m:1: the data are a model of crfkit: expected a template, plain text given before the training data$"):
+    with pytest.raises(TemplateError, match=r"/m:1: the data are a model or a checkpoint of crfkit: expected a template, plain text given before the training data$"):
         Template.load(str(tmp_path / "m"))
 
 
