@@ -111,7 +111,7 @@ def test_files_one_by_one(tmp_path):
 
 def test_eval_says_which_lines_are_no_tokens():
     out = tag("--explain", 1, "hand", stdin="a X\nb Y\n")
-    assert error("eval", stdin=out) == "<stdin>:2: 6 columns, but line 1 has 3 (label without --explain, which adds such lines)"
+    assert error("eval", stdin=out) == "<stdin>:2: 6 columns, but line 1 has 3 (tag without --explain, which adds such lines)"
 
 
 @pytest.mark.parametrize("options", [("-v", "1"), ("-n", "2"), ("--probability",), ("--posterior",), ("--fill",)])

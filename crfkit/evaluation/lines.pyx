@@ -225,7 +225,7 @@ cdef int raise_columns(Lines lines, const CutC* cut, int64_t line) except -1 wit
     if found >= lines.least and lines.n_cols:
         hint = ""
         if text.startswith(b"\trival\t"):
-            hint = " (label without --explain, which adds such lines)"
+            hint = " (tag without --explain, which adds such lines)"
         elif lines.hashes or text.startswith(b"#"):
             hint = CONLLU_HINT if CONLLU_COLUMNS in (found, lines.n_cols) else COMMENTS_HINT
         raise DataError(f"{plural(found, 'column')}, but line {lines.first_row} has {lines.n_cols}{hint}", lines.path, line)
