@@ -4,12 +4,14 @@ import bz2
 import gzip
 import json
 import lzma
+import os
 
 import pytest
 from commands import BATCH, crfkit, error, learn, write_part
 from workers import use_local_workers
 
 from crfkit import options
+from crfkit.learning.judging import check_files
 from crfkit.model import load
 
 # --- forms of data and templates ----------------------------------------------------------------------------------
@@ -179,6 +181,12 @@ def test_empty_files_are_found_before_data_are_read(tmp_path, arguments):
     for name, text in (("template", "U:%x[0,0]\n"), ("train", "a b O\nc d\n"), ("none", "")):
         (tmp_path / name).write_text(text)
     assert error("learn", *arguments) == "none: no tokens: expected one token per line and a blank line after each sentence"
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/version"), reason="no file of unknown size")
+def test_a_file_of_unknown_size_is_not_empty():
+    assert os.path.getsize("/proc/version") == 0
+    check_files("/proc/version")
 
 
 def test_files_of_attributes_without_an_attribute(tmp_path):

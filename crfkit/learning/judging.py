@@ -11,7 +11,7 @@ from crfkit.errors import DataError, OptionError, refuse
 from crfkit.options import RUN_FIELDS, Owlqn, Run, declared, make, named, taken
 from crfkit.replacing import refuse_overwriting
 from crfkit.text.faults import NO_TOKENS
-from crfkit.text.opening import check_readable, is_stdin
+from crfkit.text.opening import beginning, check_readable, is_stdin
 from crfkit.text.sources import is_rows
 from crfkit.values import flag, name_of
 
@@ -121,7 +121,7 @@ def check_files(data: Any) -> None:
     for path in _files(data):
         if isinstance(path, (str, bytes, os.PathLike)) and (name := os.fsdecode(path)) != "-":
             check_readable(name)
-            if os.path.isfile(name) and not os.path.getsize(name):
+            if os.path.isfile(name) and not beginning(name, 1):  # the system does not know the size of every file
                 raise DataError(NO_TOKENS, name)
 
 
