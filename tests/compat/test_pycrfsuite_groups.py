@@ -68,6 +68,15 @@ def test_a_sequence_keeps_its_weight():
     assert list(groups.data.arrays()["seq_weight"]) == [2.0, 0.5]
 
 
+def test_many_sequences_with_values():
+    """Time must grow linearly: quadratic time would make this test run for minutes."""
+    rows, groups, n = rows_of([[({"a": 0.5}, "X")]], labelled=True), Groups(), 1_000_000
+    for _ in range(n):
+        groups.append(rows, 0, None, 0)
+    arrays = groups.data.arrays()
+    assert list(arrays["seq_ptr"]) == list(range(n + 1)) and arrays["u_val"].count(0.5) == n
+
+
 def seen(sequences):
     """Labels and names in order of first occurrence."""
     labels, tokens = [label for labels, _ in sequences for label in labels], [token for _, tokens in sequences for token in tokens]

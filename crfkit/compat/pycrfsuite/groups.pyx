@@ -136,8 +136,9 @@ cdef int append_numbers(Groups to, Rows rows, int64_t s, list labels) except -1:
     cdef float* value
     cdef TextC text
     data.point()        # as the buffers may have moved
-    if data.u_val.data != NULL or not all_ones(given, 0, more):
-        data.fill_in()
+    if data.u_val.data == NULL and not all_ones(given, 0, more):
+        data.fill_in()      # passes over all data, but once
+    if data.u_val.data != NULL:
         value = <float*>data_reserve(data, &data.u_val, u_ptr[0] + more, sizeof(float)) + u_ptr[0]
         memcpy(value, given, more * sizeof(float))
     for t in range(T):
