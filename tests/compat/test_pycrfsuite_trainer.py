@@ -328,3 +328,14 @@ def test_a_subclass_may_do_something_before_training(library):
         trainer.train("")
     first, second = trainer.parsers
     assert first is not second and second is trainer.logparser and first.last_iteration and second.last_iteration
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_more_labels_than_there_are_numbers(tmp_path, held):
+    """Those of the last ones begin at 0 again: no model may be made of them, even if they are all held out."""
+    trainer = compat.Trainer("ap", verbose=False)
+    for k in range(65_537):
+        trainer.append([["a"]], [f"{k}"], int(held and k > 1))
+    with pytest.raises(ValueError, match="65537 labels; at most 65535 are supported"):
+        trainer.train(tmp_path / "model", 1)
+    assert not (tmp_path / "model").exists()
