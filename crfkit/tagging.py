@@ -53,7 +53,7 @@ Labels = Collection[str] | Iterator[str]
 Allowed = Collection[str | Labels | None] | Iterator[str | Labels | None]
 Question = Callable[[OneSentence], R]
 
-TOKENS_AT_ONCE = 1500  # about so many go to a thread: a millisecond or more, and threads have work where sentences are few but long
+TOKENS_AT_ONCE = 1500  # so many go to a thread: about a millisecond or more, and threads have work where sentences are few but long
 COUNT = Expected(int, low=1)
 
 # What a tagger makes of its model by itself. Other attributes are those of a subclass, and are pickled.
@@ -176,7 +176,7 @@ class Tagger(Described):
 
         log: give logarithms of the probabilities, for long sentences whose probabilities are 0.0 in a float.
         """
-        return self._one(rows, allowed, self._paths(n, log))
+        return self._one(rows, allowed, self._paths(COUNT.take("n", n), log))
 
     @overload
     def marginals(self, rows: Sentence, *, allowed: Allowed | None = None, named: Literal[False] = False) -> numpy.ndarray: ...
@@ -242,7 +242,8 @@ class Tagger(Described):
 
     def nbest_many(self, sentences: Iterable[Sentence], n: int, threads: int = 0, *, log: bool = False) -> list[list[tuple[float, list[str]]]]:
         """The n best sequences of labels of each sentence, as from `nbest`."""
-        return self._each(sentences, threads, self._paths(n, log))
+        n = COUNT.take("n", n)
+        return self._each(sentences, threads, self._paths(n, log), n)
 
     def marginals_many(self, sentences: Iterable[Sentence], threads: int = 0, *, named: bool = False) -> list[Any]:
         """The marginal probabilities of each sentence, as from `marginals`."""
@@ -291,8 +292,7 @@ class Tagger(Described):
 
     # Questions
 
-    def _paths(self, n: Any, log: bool) -> Question[list[tuple[float, list[str]]]]:
-        n = COUNT.take("n", n)
+    def _paths(self, n: int, log: bool) -> Question[list[tuple[float, list[str]]]]:
         self.need_probabilities("nbest")
 
         def answer(scratch: OneSentence) -> list[tuple[float, list[str]]]:
@@ -317,7 +317,7 @@ class Tagger(Described):
         finally:
             self.decoding.give_back(scratch)
 
-    def _each(self, sentences: Iterable[Sentence], threads: int, question: Question[R]) -> list[R]:
+    def _each(self, sentences: Iterable[Sentence], threads: int, question: Question[R], labellings: int = 1) -> list[R]:
         threads = THREADS.take("threads", threads)
         given = list_of(sentences, "sentences")
         if len(given) == 1:
@@ -330,7 +330,7 @@ class Tagger(Described):
                 scratch.score_sentence(parsed, place)
                 yield question(scratch)
 
-        return self._in_pieces(parsed, key, threads, answers)
+        return self._in_pieces(parsed, key, threads, answers, labellings)
 
     # Inside
 
@@ -345,18 +345,19 @@ class Tagger(Described):
         return self._in_pieces(rows, key, threads, lambda scratch, first, last: scratch.labels_of(rows, first, last, posterior))
 
     def _in_pieces(
-        self, rows: Rows, key: tuple[int, ...] | None, threads: int, found: Callable[[OneSentence, int, int], Iterable[R]]
-    ) -> list[R]:
-        """What is found of each sentence, a few of them at a time. found(scratch, first, last): of those numbers."""
-        some = max(1, TOKENS_AT_ONCE * len(rows) // max(rows.n_tokens, 1))
+        self, rows: Rows, key: tuple[int, ...] | None, threads: int, found: Callable[[OneSentence, int, int], Iterable[R]],
+        labellings: int = 1,
+    ) -> list[R]:  # fmt: skip
+        """What is found of each sentence, a few of them at a time. found(scratch, first, last): of those numbers. The more labellings of each
+        are looked for, the fewer sentences are a piece of work."""
 
-        def piece(first: int) -> list[R]:
+        def work(piece: tuple[int, int]) -> list[R]:
             with self.decoding.scratch(key) as scratch:
-                return list(found(scratch, first, min(first + some, len(rows))))
+                return list(found(scratch, *piece))
 
-        starts = range(0, len(rows), some)
-        threads = threads_of(threads) if len(starts) > 1 else 1  # counting processors takes longer than a short sentence
-        return [one for part in in_order(piece, starts, threads) for one in part]
+        pieces = rows.pieces(TOKENS_AT_ONCE // labellings)
+        threads = threads_of(threads) if len(pieces) > 1 else 1  # counting processors takes longer than a short sentence
+        return [one for part in in_order(work, pieces, threads) for one in part]
 
     def _ids(self, scratch: OneSentence, labels: Labels) -> list[int]:
         found = list_of(labels, "labels")

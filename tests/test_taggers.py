@@ -74,9 +74,9 @@ def test_many_sentences_at_once(monkeypatch, corpus, threads):
     assert tagger.marginals_many(some, threads, named=True) == [tagger.marginals(rows, named=True) for rows in some]
 
 
-@pytest.mark.parametrize(("sentences", "tokens", "pieces"), [(1000, 1, 1), (3000, 2, 4), (5, 1500, 5), (3, 4000, 3)])
-def test_threads_are_given_about_as_many_tokens(monkeypatch, sentences, tokens, pieces):
-    """Short sentences are not handed over one by one, nor do a few long ones wait for each other."""
+@pytest.fixture
+def handed_over(monkeypatch):
+    """The sentences (first, behind the last) that threads are given together, for each question asked."""
     given = []
 
     def record(work, items, threads):
@@ -84,11 +84,38 @@ def test_threads_are_given_about_as_many_tokens(monkeypatch, sentences, tokens, 
         return map(work, given[-1])
 
     monkeypatch.setattr(tagging, "in_order", record)
+    return given
+
+
+@pytest.mark.parametrize(
+    ("lengths", "pieces"),
+    [
+        ([1] * 1000, [(0, 1000)]),
+        ([2] * 3000, [(0, 750), (750, 1500), (1500, 2250), (2250, 3000)]),
+        ([4000] * 3, [(0, 1), (1, 2), (2, 3)]),
+        ([1] * 900 + [1000] * 5, [(0, 901), (901, 903), (903, 905)]),  # as where data are sorted by length
+        ([0] * 2000 + [1499, 0, 1, 0], [(0, 2003), (2003, 2004)]),
+        ([0] * 2000, [(0, 2000)]),
+        ([], []),
+    ],
+)
+def test_threads_are_given_about_as_many_tokens(handed_over, lengths, pieces):
+    """Short sentences are not handed over one by one, nor do long ones wait for each other."""
     tagger = model("chunking").tagger()
-    rows = [[["a", "DT"]] * tokens] * sentences
-    for ask in (tagger.tag_many, tagger.marginals_many, lambda some: tagger.nbest_many(some, 1)):
-        assert len(ask(rows)) == sentences
-    assert list(map(len, given)) == [pieces] * 3
+    rows = [[["a", "DT"]] * n for n in lengths]
+    assert list(map(len, tagger.tag_many(rows))) == list(map(len, tagger.marginals_many(rows))) == lengths
+    assert len(tagger.nbest_many(rows, 1)) == len(lengths)
+    assert handed_over == [pieces] * 3
+
+
+def test_threads_are_given_fewer_sentences_of_which_many_labellings_are_asked_for(handed_over):
+    """A thousand of them take a hundred times as long as one."""
+    tagger = model("chunking").tagger()
+    rows = [[["a", "DT"]] * 10] * 32
+    asked = [1, 10, 100, 2000]
+    for n in asked:
+        assert len(tagger.nbest_many(rows, n)) == len(rows)
+    assert [len(pieces) for pieces in handed_over] == [1, 3, 16, 32]
 
 
 def test_processors_are_counted_where_several_threads_would_have_work(monkeypatch):

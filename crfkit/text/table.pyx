@@ -93,6 +93,16 @@ cdef class Table:
     def lengths(self):
         return [self.c.seq_ptr[s + 1] - self.c.seq_ptr[s] for s in range(self.c.n_seq)]
 
+    def pieces(self, int64_t tokens):
+        """All sequences in pieces (first, behind the last), each of as few as have so many tokens; the last one has the rest."""
+        cdef int64_t s, first = 0
+        cdef list found = []
+        for s in range(1, self.c.n_seq + 1):
+            if s == self.c.n_seq or self.c.seq_ptr[s] - self.c.seq_ptr[first] >= tokens:
+                found.append((first, s))
+                first = s
+        return found
+
     @property
     def n_attributes(self):
         """The number of attributes of all tokens, in the form of CRFsuite."""
