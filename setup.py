@@ -69,8 +69,8 @@ LEVELS = (
     ("-O2", ("crfkit.compat.pycrfsuite.groups", "crfkit.decode.beam", "crfkit.decode.nbest", "crfkit.decode.printing", "crfkit.decode.rivals",
              "crfkit.features.strings", "crfkit.features.workspace",
              "crfkit.foreign", "crfkit.lattice", "crfkit.parser.search", "crfkit.template.patterns", "crfkit.text.items", "crfkit.text.rows",
-             "crfkit.text.writing", "crfkit.weights.pruning", "crfkit.trainers.batch.chains", "crfkit.trainers.batch.proximal",
-             "crfkit.trainers.online")),
+             "crfkit.text.writing", "crfkit.trainers.batch.chains", "crfkit.trainers.batch.proximal",
+             "crfkit.trainers.online", "crfkit.weights.pruning")),
     ("-O1", ("crfkit",)),
 )
 

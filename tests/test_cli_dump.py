@@ -192,6 +192,8 @@ def test_a_file_that_is_no_model(model, command, fault):
     said = error(*{"dump": ("dump", "model"), "init": ("learn", "--init", "model", "t", "d", "new"), "tag": ("tag", "model", "d")}[command])
     assert said.startswith("model:3: " if fault == "text" else "model: ")
     assert not os.path.exists("new")
+
+
 def test_a_long_dump(tmp_path):
     """It comes in pieces. Each line is what Python makes of its feature."""
     words = [f"{k}é" if k % 3 else f"{k}\t\\" for k in range(6000)]

@@ -9,7 +9,6 @@ cdef extern from "<math.h>" nogil:
     double exp(double)
     double fabs(double)
     float fabsf(float)
-    double floor(double)
     double fmax(double, double)
     double fmin(double, double)
     double frexp(double, int*)

@@ -28,6 +28,7 @@ cdef char[200] PAIR     # the digits of 00, 01 ... 99
 for place in range(200):
     PAIR[place] = <char>(48 + (place // 2 % 10 if place % 2 else place // 20))
 
+
 cdef int out_grow(OutC* out, int64_t extra) except -1 nogil:
     if extra > <int64_t>(SIZE_MAX // 4) - out.n:
         raise MemoryError

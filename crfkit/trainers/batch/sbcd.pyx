@@ -104,10 +104,9 @@ cdef class Sbcd(Trainer):
         self.recent = deque(map(float, state["recent"]), self.recent.maxlen)
         self.full_sweep()       # recomputes all else from the weights
 
-    cdef bint asked(self, should_stop, bint work_left) except -1:
+    cdef int ask(self, should_stop, bint work_left) except -1:
         """Note whether to end the pass early; nobody is asked when no work is left."""
         self.interrupted = work_left and should_stop is not None and should_stop()
-        return self.interrupted
 
     cdef int full_sweep(self, should_stop=None) except -1:
         """Compute F, the norm of its gradient and the blocks to visit at the current weights. If it is `interrupted`, F is as before."""
@@ -145,7 +144,7 @@ cdef class Sbcd(Trainer):
                         self.active[self.n_active] = block
                         self.n_active += 1
                     block -= 1
-            self.asked(should_stop, block >= 0)
+            self.ask(should_stop, block >= 0)
         blocks.sweeps = False
         if self.interrupted:
             return 0
@@ -177,7 +176,7 @@ cdef class Sbcd(Trainer):
         while k < self.n_active and not self.interrupted:
             with nogil:
                 k = self.run_blocks(k)
-            self.asked(should_stop, k < self.n_active)
+            self.ask(should_stop, k < self.n_active)
         if not self.interrupted:
             self.go_on(should_stop)
         if not self.interrupted:
@@ -240,7 +239,7 @@ cdef class Sbcd(Trainer):
                     self.chains.refresh(s)
                     sum[0] += weight_of(&self.data.c, s) * self.chains.full_log_z(s, both)
                     s += 1
-            self.asked(should_stop, s < self.data.c.n_seq)
+            self.ask(should_stop, s < self.data.c.n_seq)
 
     cdef int check_convergence(self) except -1:
         self.recent.append(self.f)
