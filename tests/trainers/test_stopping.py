@@ -87,8 +87,8 @@ def test_it_ends_where_large_values_leave_steps_without_a_gain():
 
 
 def test_sbcd_hears_ctrl_c_everywhere_in_a_pass():
-    """In blocks, in steps beyond them, and in sweeps: it is asked for after 100,000 steps of each, and what is logged is the objective of the weights,
-    from which the next pass goes on."""
+    """In blocks, in steps beyond them, and in sweeps: it is asked for after 100,000 steps of each, or tokens that a sweep looks at, and what is logged is the
+    objective of the weights, from which the next pass goes on."""
     random = Random(3)
     rows = [[[f"w{random.randrange(40)}", f"l{random.randrange(3)}"] for _ in range(2)] for _ in range(60_000)]
     corpus = Numbers(read_corpus(Reader(rows, Template.parse("U:%x[0,0]\nB:%x[0,0]"), Run())))
@@ -113,3 +113,5 @@ def test_sbcd_hears_ctrl_c_everywhere_in_a_pass():
             assert trainer.run_pass(lambda: False)["objective"] <= record["objective"]
             assert not trainer.interrupted
     assert stops == sorted(stops) and len(stops) > 2
+    # A sweep takes no steps between its blocks, each of which is of some thousand tokens.
+    assert steps.count(trainer.chains.steps) >= sum(corpus.dataset.n_incidences) // 110_000 > 0

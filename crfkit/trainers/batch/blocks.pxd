@@ -31,6 +31,7 @@ cdef class Blocks(Arena):
     cdef float* kappa                   # [n]
     cdef double* lefts                  # [HELD][P] of the deferred steps: alpha on the left,
     cdef double* rights                 # [HELD][P] and potentials times beta on the right
+    cdef int64_t looked                 # at tokens, by all calls of gather
     cdef int64_t held
     cdef int32_t held_kind
     cdef double* first                  # [L][P] sums of p, or [P]

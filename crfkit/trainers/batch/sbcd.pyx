@@ -29,8 +29,7 @@ from .quasinewton cimport dual_objective
 from collections import deque
 
 cdef enum:
-    STEPS_BETWEEN_SIGNALS = 100_000
-    BLOCKS_BETWEEN_SIGNALS = 10_000     # in a sweep, which takes no steps for them
+    STEPS_BETWEEN_SIGNALS = 100_000     # or tokens that a sweep looks at, which takes no steps for them
     # Plain label pairs occur everywhere and interact with everything: visiting them more often halves the number of passes.
     VISITS_OF_PAIRS = 4
 
@@ -112,8 +111,8 @@ cdef class Sbcd(Trainer):
         """Compute F, the norm of its gradient and the blocks to visit at the current weights. If it is `interrupted`, F is as before."""
         cdef:
             Blocks blocks = self.blocks
-            int64_t k
-            int32_t block = blocks.n - 1, last
+            int64_t k, until
+            int32_t block = blocks.n - 1
             double f = 0, g, w, l1 = blocks.l1, l2 = blocks.l2, squares = 0, weights = 0, entropy, most = 0, excess = 0
             bint is_active
         self.n_active = 0
@@ -122,9 +121,9 @@ cdef class Sbcd(Trainer):
         entropy = f
         blocks.sweeps = True
         while block >= 0 and not self.interrupted:
-            last = max(block - BLOCKS_BETWEEN_SIGNALS, -1)
+            until = blocks.looked + STEPS_BETWEEN_SIGNALS
             with nogil:
-                while block > last:
+                while block >= 0 and blocks.looked < until:
                     blocks.gather(block)
                     is_active = False
                     for k in range(blocks.size):
