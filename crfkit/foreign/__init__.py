@@ -59,7 +59,7 @@ def _format(name: str) -> Format:
 
 def ready(name: str) -> None:
     """Import what writes a format, as crfkit.model.ready does."""
-    for module in (f".{_MODULES[name]}", ".darts", "numpy"):
+    for module in (f".{_MODULES[name]}", ".darts", ".observations", ".placed", "numpy"):
         import_module(module, __name__)
 
 

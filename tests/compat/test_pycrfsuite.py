@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pycrfsuite
 import pytest
-from compat.pycrfsuite_runs import BOTH, appended, opened, sentences, trained
+from compat.kept import appended
+from compat.pycrfsuite_runs import BOTH, opened, sentences, trained
 from hypothesis import given
 from hypothesis import strategies as st
 from liars import Sips

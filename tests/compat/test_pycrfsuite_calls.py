@@ -13,7 +13,8 @@ from pathlib import Path
 import pycrfsuite
 import pytest
 from commands import plain_build
-from compat.pycrfsuite_runs import BOTH, appended, opened, trained
+from compat.kept import appended
+from compat.pycrfsuite_runs import BOTH, opened, trained
 
 from crfkit.compat import pycrfsuite as compat
 

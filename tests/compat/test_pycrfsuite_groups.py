@@ -3,7 +3,7 @@
 import gc
 
 import pytest
-from compat.pycrfsuite_runs import appended, decoded
+from compat.kept import appended, decoded
 from hypothesis import given
 from hypothesis import strategies as st
 

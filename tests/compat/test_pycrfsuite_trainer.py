@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import pycrfsuite
 import pytest
-from compat.pycrfsuite_runs import ALGORITHMS, BOTH, appended, opened, sentences, trained
+from compat.kept import appended
+from compat.pycrfsuite_runs import ALGORITHMS, BOTH, opened, sentences, trained
 from pycrfsuite._logparser import TrainLogParser as PeerParser
 
 from crfkit.compat import pycrfsuite as compat
