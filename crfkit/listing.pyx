@@ -11,24 +11,25 @@ cdef inline int out_cell(OutC* out, bytes text) except -1:
     out_char(out, b"\t")
 
 
+cdef inline int out_label(OutC* out, label, dict spelled) except -1:
+    cdef bytes text = spelled.get(label)
+    if text is None:
+        text = spelled[label] = as_bytes(previous_text(label))
+    out_cell(out, text)
+
+
 def feature_lines(features):
     """The lines of features (attribute, previous label, label, weight), as bytes, in pieces."""
     cdef Output text = Output()
-    cdef bytes of_name = b"", of_previous, of_label
+    cdef bytes of_name = b""
     cdef dict spelled = {}      # of labels, which are previous ones, too
     last = features             # no attribute
     for name, previous, label, weight in features:
         if name is not last:
             of_name, last = as_bytes(attribute_text(name)), name
-        of_previous = spelled.get(previous)
-        if of_previous is None:
-            of_previous = spelled[previous] = as_bytes(previous_text(previous))
-        of_label = spelled.get(label)
-        if of_label is None:
-            of_label = spelled[label] = as_bytes(previous_text(label))
         out_cell(&text.c, of_name)
-        out_cell(&text.c, of_previous)
-        out_cell(&text.c, of_label)
+        out_label(&text.c, previous, spelled)
+        out_label(&text.c, label, spelled)
         out_significant(&text.c, weight)
         out_char(&text.c, b"\n")
         if text.c.n > PIECE:

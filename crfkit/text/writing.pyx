@@ -3,7 +3,7 @@
 Every line of the input is written back byte for byte, with its own line end, and one empty line after each sequence.
 """
 
-from libc.stdint cimport SIZE_MAX, uint32_t, uint64_t
+from libc.stdint cimport SIZE_MAX, uint32_t
 from libc.stdio cimport snprintf
 from libc.stdlib cimport free, realloc
 
@@ -15,7 +15,7 @@ from .scanning cimport blank_line, is_digit
 
 cdef enum:
     MOST_DECIMALS = 16
-    SHORT = 32          # bytes of a number below 10^9, and more
+    SHORT = 32          # bytes of an integer, of a number below 10^9 with its decimals, and more
     LONGEST = 400       # of a number without its decimals
 
 cdef uint64_t[20] POWER
@@ -70,6 +70,14 @@ cdef int64_t write_digits(char* s, uint64_t number, int64_t n) noexcept nogil:
     return n
 
 
+cdef int64_t write_integer(char* s, uint64_t number) noexcept nogil:
+    """Write a number; returns how many digits it has."""
+    cdef int64_t n = 1
+    while n < 20 and number >= POWER[n]:
+        n += 1
+    return write_digits(s, number, n)
+
+
 cdef int64_t write_decimal(char* s, double x, int64_t decimals) noexcept nogil:
     """Write a number with up to 16 decimals, rounded as by printf, and return its length, less than SHORT. 0: it is not below 10^9, or so close
     to the middle between two decimals that 64 bits do not tell which one is closer."""
@@ -96,10 +104,7 @@ cdef int64_t write_decimal(char* s, double x, int64_t decimals) noexcept nogil:
     if digits == POWER[decimals]:
         whole, digits = whole + 1, 0
     s[0] = b"-"
-    k = 1
-    while whole >= POWER[k]:
-        k += 1
-    n += write_digits(s + n, whole, k)
+    n += write_integer(s + n, whole)
     if decimals:
         s[n] = b"."
         n += 1 + write_digits(s + n + 1, digits, decimals)
@@ -155,11 +160,8 @@ cdef int out_hexadecimal(OutC* out, double x) except -1 nogil:
 
 
 cdef int out_integer(OutC* out, uint64_t number) except -1 nogil:
-    cdef int64_t n = 1
-    while n < 20 and number >= POWER[n]:
-        n += 1
-    out_reserve(out, n)
-    out.n += write_digits(out.data + out.n, number, n)
+    out_reserve(out, SHORT)
+    out.n += write_integer(out.data + out.n, number)
 
 
 cdef class Output:
