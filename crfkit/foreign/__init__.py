@@ -101,14 +101,13 @@ class _Foreign(NamedTuple):
     def dumped(self) -> Iterator[bytes]:
         """The model as its program prints it, in pieces of whole lines."""
         with named_in_faults(self.source.name):
-            held, size = [], 0  # some are a few bytes, and writing takes longer than making them
+            rest = b""  # some are a few bytes, and writing takes longer than making them
             for piece in self.form.dump(self.source.data):
-                held.append(piece)
-                size += len(piece)
-                if size > PIECE:
-                    yield b"".join(held)
-                    held, size = [], 0
-            yield b"".join(held)
+                rest += piece
+                if len(rest) > PIECE:
+                    yield rest
+                    rest = b""
+            yield rest
 
 
 def _opened(source: Any) -> tuple[Held, _Foreign | None]:
