@@ -19,6 +19,7 @@ from crfkit.header import Described, check_fields, misfits_column, template_of
 from crfkit.model import Stored, made
 from crfkit.options import make
 from crfkit.parallel import in_order, threads_of
+from crfkit.tagging import TOKENS_AT_ONCE
 from crfkit.text.faults import list_of
 from crfkit.text.items import fill_rows
 from crfkit.text.reading import BYTE_ORDER_MARK, CONLLU
@@ -239,13 +240,12 @@ class Parser(Described):
         places = self._places(names)
         if "id" in names:
             check_ids(parsed, names.index("id"))
-        at_once = 64
 
-        def work(first: int) -> list[Heads]:
+        def work(piece: tuple[int, int]) -> list[Heads]:
             scratch = self._scratch(places)
-            return [scratch.heads(parsed, s) for s in range(first, min(first + at_once, len(parsed)))]
+            return [scratch.heads(parsed, s) for s in range(*piece)]
 
-        return [heads for part in in_order(work, range(0, len(parsed), at_once), threads_of(threads)) for heads in part]
+        return [heads for part in in_order(work, parsed.pieces(TOKENS_AT_ONCE), threads_of(threads)) for heads in part]
 
     def text(self, blocks: Iterable[Block], threads: int = 0) -> Iterator[tuple[bytes, int, bytes]]:
         """Parse blocks of CoNLL-U. Yields each block with HEAD filled in, and DEPREL if the parser predicts relations; the
