@@ -117,7 +117,6 @@ cdef class Lbfgs(QuasiNewton):
     cdef bint take_over(self, const float[::1] curvature, double nothing) except -1:
         """Stay at the weights of an ascent, if their objective is below `nothing`; returns whether it is. The step of its last pass, from
         w_old, is the first pair of the history, which sets the length of the next step."""
-        cdef float* scale = NULL
         self.need_history()
         self.exchange()
         self.evaluate()
@@ -127,10 +126,7 @@ cdef class Lbfgs(QuasiNewton):
         if not self.f < nothing:
             return False
         if curvature is not None:
-            scale = self.history.zero_scales()
-        if scale != NULL:
-            memcpy(scale, &curvature[0], self.n * sizeof(float))
-            self.history.scale_by_curvature(self.options.l2)
+            self.history.scale_by_curvature(&curvature[0], self.options.l2)
         self.history.add(self.w, self.w_old, self.g, self.g)
         self.start()
         return True

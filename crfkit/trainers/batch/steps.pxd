@@ -31,8 +31,8 @@ cdef class History(Arena):
         double* scaled                      # gradient / scale, of the part in work: room for two (ROOMS)
 
     cdef void scale_by_values(self, Layout layout, double l2, tuple extent) except *
-    cdef float* zero_scales(self) noexcept nogil
-    cdef void scale_by_curvature(self, double l2) noexcept nogil
+    cdef bint zero_scales(self) noexcept nogil
+    cdef void scale_by_curvature(self, const float* curvature, double l2) noexcept nogil
     cdef double first_step(self) noexcept nogil
     cdef void forget(self) noexcept nogil
     cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* gradient) except *

@@ -63,20 +63,20 @@ cdef class History:
                 for f in range(first, first + size):
                     self.scale[f] = <float>sqrt((l2 + more * value) / (l2 + more / value))
 
-    cdef float* zero_scales(self) noexcept nogil:
-        """The scales, all zero; at first they take the place of the last pair, NULL if it is the only one. The history must be empty."""
+    cdef bint zero_scales(self) noexcept nogil:
+        """Make all scales zero; at first they take the place of the last pair. False if it is the only one. The history must be empty."""
         if self.scale == NULL and self.m > 1:
             self.m -= 1
             self.scale, self.scaled = <float*>self.row[2 * self.m], <double*>self.row[2 * self.m + 1]
         if self.scale != NULL:
             memset(self.scale, 0, self.n * sizeof(float))
-        return self.scale
+        return self.scale != NULL
 
-    cdef void scale_by_curvature(self, double l2) noexcept nogil:
-        """Turn the curvature of the likelihood, added to zero_scales(), into scales, which count that of the penalty too."""
+    cdef void scale_by_curvature(self, const float* curvature, double l2) noexcept nogil:
+        """Scale the history by the curvature along each weight: that of the likelihood, and of the penalty. No scales if there is no room."""
         cdef int64_t k
-        for k in range(self.n):
-            self.scale[k] = <float>sqrt(l2 + fmax(self.scale[k], 0))
+        for k in range(self.n if self.zero_scales() else 0):
+            self.scale[k] = <float>sqrt(l2 + fmax(curvature[k], 0))
 
     cdef void forget(self) noexcept nogil:
         self.used, self.newest = 0, -1
