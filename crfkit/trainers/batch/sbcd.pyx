@@ -113,12 +113,11 @@ cdef class Sbcd(Trainer):
             Blocks blocks = self.blocks
             int64_t k, until
             int32_t block = blocks.n - 1
-            double f = 0, g, w, l1 = blocks.l1, l2 = blocks.l2, squares = 0, weights = 0, entropy, most = 0, excess = 0
+            double f, g, w, l1 = blocks.l1, l2 = blocks.l2, squares = 0, weights = 0, entropy, most = 0, excess = 0
             bint is_active
         self.n_active = 0
         memset(blocks.awake, 1, self.layout.c.n_cells)
-        self.add_log_z(&f, True, should_stop)
-        entropy = f
+        entropy = f = self.sum_of_log_z(True, should_stop)
         blocks.sweeps = True
         while block >= 0 and not self.interrupted:
             until = blocks.looked + STEPS_BETWEEN_SIGNALS
@@ -217,17 +216,17 @@ cdef class Sbcd(Trainer):
     cdef double value(self, should_stop) except? -1:
         """F at the current weights, unless it is interrupted."""
         cdef:
-            double f = 0, w
+            double f = self.sum_of_log_z(False, should_stop), w
             int64_t k
-        self.add_log_z(&f, False, should_stop)
         with nogil:
             for k in range(self.layout.c.n_cells):
                 w = self.w[k]
                 f += self.blocks.l1 * fabs(w) + 0.5 * self.blocks.l2 * w * w - w * self.count[k]
         return f
 
-    cdef int add_log_z(self, double* sum, bint both, should_stop) except -1:
-        """Add log Z of all sequences at the current weights; computes alpha, or `both` recursions, for all, unless it is interrupted."""
+    cdef double sum_of_log_z(self, bint both, should_stop) except? -1:
+        """Log Z of all sequences at the current weights, unless it is interrupted; computes alpha, or `both` recursions, for all."""
+        cdef double sum = 0
         cdef int64_t s = 0, until
         with nogil:
             self.chains.load_edges()
@@ -236,9 +235,10 @@ cdef class Sbcd(Trainer):
             with nogil:
                 while s < self.data.c.n_seq and self.chains.steps < until:
                     self.chains.refresh(s)
-                    sum[0] += weight_of(&self.data.c, s) * self.chains.full_log_z(s, both)
+                    sum += weight_of(&self.data.c, s) * self.chains.full_log_z(s, both)
                     s += 1
             self.ask(should_stop, s < self.data.c.n_seq)
+        return sum
 
     cdef int check_convergence(self) except -1:
         self.recent.append(self.f)
