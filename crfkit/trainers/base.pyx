@@ -19,7 +19,7 @@ from libc.float cimport FLT_MAX
 from crfkit.lattice.lattice cimport Lattice, lattice_load_weights
 from crfkit.loops.numbers cimport fabs, fabsf
 from crfkit.loops.kernels cimport K
-from crfkit.loops.structs cimport LatticeC, dataset_sentence
+from crfkit.loops.structs cimport dataset_sentence
 from crfkit.memory cimport arena_zeros, array_of, memcpy, memset, restore_vectors, vector
 
 from crfkit.errors import TrainingError

@@ -125,7 +125,7 @@ cdef int append_numbers(Groups to, Rows rows, int64_t s, list labels) except -1:
     """Append the sequence to the data. An error leaves new names in the tables, and no more."""
     cdef const RowsC* c = &rows.c
     cdef Dataset data = to.data
-    cdef int64_t first = c.seq_ptr[s], T = c.seq_ptr[s + 1] - first, n = data.c.n_tok, begin = c.attr_ptr[first], t, k
+    cdef int64_t first = c.seq_ptr[s], T = c.seq_ptr[s + 1] - first, n = data.c.n_tok, begin = c.attr_ptr[first], t
     cdef int64_t more = c.attr_ptr[first + T] - begin
     cdef const float* given = c.attr_value + begin
     cdef int64_t* u_ptr = <int64_t*>data_reserve(data, &data.u_ptr, n + T + 1, sizeof(int64_t)) + n

@@ -13,7 +13,7 @@ with a larger kappa.
 
 from crfkit.loops.numbers cimport fabs, fmax, fmin
 from crfkit.loops.kernels cimport K
-from crfkit.loops.structs cimport EdgeC, LayoutC, weight_of, weight_t
+from crfkit.loops.structs cimport EdgeC, LayoutC, weight_of
 from crfkit.memory cimport arena_zeros, memcpy
 from crfkit.weights.cells cimport feature_cell
 
