@@ -11,13 +11,10 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
-from itertools import islice
 from typing import Any, BinaryIO
 
 from .errors import CrfkitError, FileError, OptionError
-from .values import as_bytes, name_of, shown
-
-LINES_AT_ONCE = 10000
+from .values import name_of, shown
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -269,13 +266,6 @@ def write_all(stream: Any, data: bytes | memoryview) -> None:
         if taken <= 0:
             raise OSError("takes no more bytes")
         rest = rest[taken:]
-
-
-def write_lines(stream: Any, lines: Iterable[str]) -> None:
-    """Write many lines, thousands at once: a line alone takes several times as long to write as to make."""
-    rest = iter(lines)
-    while some := "".join(islice(rest, LINES_AT_ONCE)):
-        write_all(stream, as_bytes(some))
 
 
 def write_texts(stream: Any, texts: Iterable[bytes], at_once: bool = False) -> None:

@@ -15,9 +15,10 @@ import click
 from crfkit.cli.common import HELP_FLAGS, ErrorsAsLines, standard_output
 from crfkit.decode.scratch import gold_labels
 from crfkit.errors import FileError, OptionError, UnsupportedError, refuse
-from crfkit.replacing import check_writable, refuse_overwriting, write_lines
+from crfkit.replacing import check_writable, refuse_overwriting, write_all
 from crfkit.text.reading import Source
 from crfkit.text.sources import parsed_blocks
+from crfkit.values import as_bytes
 from crfkit.version import __version__
 
 from .numbers import Whole
@@ -203,11 +204,11 @@ def tag(model: str, test: bool, quiet: bool, data: str, **shown: bool) -> None:
             if test:
                 pairs.append((gold, found))
             if not quiet:
-                write_lines(stream, _labelled(tagger, gold, found, **shown))
+                write_all(stream, as_bytes("".join(_labelled(tagger, gold, found, **shown))))
         if test:
             seconds = time.perf_counter() - begun
-            write_lines(stream, (f"{line}\n" for line in performance(tagger.labels(), pairs)))
-            write_lines(stream, [f"Elapsed time: {seconds:f} [sec] ({len(pairs) / seconds:.1f} [instance/sec])\n"])
+            lines = [*performance(tagger.labels(), pairs), f"Elapsed time: {seconds:f} [sec] ({len(pairs) / seconds:.1f} [instance/sec])"]
+            write_all(stream, as_bytes("".join(f"{line}\n" for line in lines)))
 
 
 def _labelled(tagger: Tagger, gold: list[str], found: list[str], reference: bool, probability: bool, marginal: bool, marginal_all: bool) -> Iterator[str]:

@@ -13,5 +13,5 @@ cdef class StringTable(Arena):
     cdef int32_t add(self, const char* s, int64_t n, uint64_t h) except -1 nogil
     cdef int reserve(self, int64_t n, int64_t n_bytes) except -1 nogil
     cdef void freeze(self) noexcept
-    cdef StringTable copy(self)
+    cpdef StringTable copy(self)
     cdef void shrink(self, int64_t n) noexcept

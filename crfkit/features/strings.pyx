@@ -71,7 +71,7 @@ cdef class StringTable(Arena):
         """From now on the table is read-only."""
         self.mapped = self.mapped or ()
 
-    cdef StringTable copy(self):
+    cpdef StringTable copy(self):
         """A table of the same strings that can grow."""
         cdef StringTable made = StringTable()
         made.reserve(self.c.n, self.c.n_bytes)

@@ -37,7 +37,7 @@ def in_order(StringTable first not None, *tables) -> StringTable:
     for table in tables:
         others.update(name for name, number in zip(table, numbers_in(first, table)) if number < 0)
     if others:
-        names = first.select(array.array("i", range(len(first))))
+        names = first.copy()
         for name in sorted(others):
             names.intern_bytes(name)
     return names

@@ -78,8 +78,7 @@ class FeatureRows:
         return cls(StringTable(), array.array("q", [0]), array.array("H"), array.array("d"))
 
     def copy(self) -> FeatureRows:
-        numbers = array.array("i", range(len(self.names)))
-        return FeatureRows(self.names.select(numbers), self.ptr[:], self.label[:], self.weight[:], self.previous[:])
+        return FeatureRows(self.names.copy(), self.ptr[:], self.label[:], self.weight[:], self.previous[:])
 
     def features(self, number: int) -> Features:
         """The features of an attribute."""
