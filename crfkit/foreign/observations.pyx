@@ -58,7 +58,7 @@ def places_for(StringTable names not None, int64_t labels) -> int:
     return n
 
 
-cdef class Rows:
+cdef class Kind:
     """The features of one kind, from FeatureRows, and the row of each observation, or -1."""
     cdef bint bigram
     cdef int64_t labels
@@ -98,13 +98,13 @@ cdef class Observations:
 
     cdef readonly StringTable names
     cdef list labels
-    cdef tuple rows
+    cdef tuple kinds
 
     def __cinit__(self, StringTable names not None, labels not None, unigrams not None, bigrams not None, bytes plain):
         self.names, self.labels = names, [as_bytes(label) for label in labels]
-        cdef Rows pairs = Rows(names, bigrams, True, len(labels))
+        cdef Kind pairs = Kind(names, bigrams, True, len(labels))
         cdef int64_t number
-        self.rows = Rows(names, unigrams, False, len(labels)), pairs
+        self.kinds = Kind(names, unigrams, False, len(labels)), pairs
         if plain is not None:
             number = names.find(plain)
             pairs.row[number] = <int32_t>pairs.ptr.shape[0] - 2
@@ -125,16 +125,16 @@ cdef class Observations:
     def weights(self) -> tuple[int, bytes]:
         """How many weights differ from zero, and their lines: number=weight."""
         cdef Output text = Output()
-        cdef Rows rows
+        cdef Kind kind
         cdef int64_t i, k, size, begin, end, first = 0, found = 0
         for i in range(self.names.c.n):
-            for rows in self.rows:
-                size = rows.size(i, &begin, &end)
+            for kind in self.kinds:
+                size = kind.size(i, &begin, &end)
                 for k in range(begin, end):
-                    if rows.weight[k] != 0:
-                        out_integer(&text.c, first + rows.place(k))
+                    if kind.weight[k] != 0:
+                        out_integer(&text.c, first + kind.place(k))
                         out_char(&text.c, b"=")
-                        out_hexadecimal(&text.c, rows.weight[k])
+                        out_hexadecimal(&text.c, kind.weight[k])
                         out_char(&text.c, b"\n")
                         found += 1
                 first += size
@@ -142,13 +142,13 @@ cdef class Observations:
 
     def used(self) -> array.array:
         """The numbers of the observations that have a weight other than zero."""
-        cdef Rows rows
+        cdef Kind kind
         cdef int64_t i, k, end
         used = array.array("i")
         for i in range(self.names.c.n):
-            for rows in self.rows:
-                rows.size(i, &k, &end)
-                while k < end and rows.weight[k] == 0:
+            for kind in self.kinds:
+                kind.size(i, &k, &end)
+                while k < end and kind.weight[k] == 0:
                     k += 1
                 if k < end:
                     used.append(i)
@@ -158,33 +158,33 @@ cdef class Observations:
     def lines(self, int decimals, bint every):
         """A dump in pieces: a line for each weight that differs from zero, or for `every` one, and a blank line after each observation that has lines."""
         cdef Output text = Output()
-        cdef Rows rows
+        cdef Kind kind
         cdef int64_t i, k, place, size, end, before
         cdef bint found
         for i in range(self.names.c.n):
             before = text.c.n
-            for rows in self.rows:
-                size = rows.size(i, &k, &end)
+            for kind in self.kinds:
+                size = kind.size(i, &k, &end)
                 if every:
                     for place in range(size):
-                        found = k < end and rows.place(k) == place
-                        self.write(&text.c, i, rows, place, rows.weight[k] if found else 0, decimals)
+                        found = k < end and kind.place(k) == place
+                        self.write(&text.c, i, kind, place, kind.weight[k] if found else 0, decimals)
                         k += found
                 else:
                     for k in range(k, end):
-                        if rows.weight[k] != 0:
-                            self.write(&text.c, i, rows, rows.place(k), rows.weight[k], decimals)
+                        if kind.weight[k] != 0:
+                            self.write(&text.c, i, kind, kind.place(k), kind.weight[k], decimals)
             if text.c.n > before:
                 out_char(&text.c, b"\n")
             if text.c.n > PIECE:
                 yield text.taken()
         yield text.taken()
 
-    cdef int write(self, OutC* out, int64_t i, Rows rows, int64_t place, double weight, int decimals) except -1:
+    cdef int write(self, OutC* out, int64_t i, Kind kind, int64_t place, double weight, int decimals) except -1:
         """One line of a dump."""
         cdef const char* name
-        cdef int64_t n = strings_get(&self.names.c, <int32_t>i, &name), labels = rows.labels
-        cdef bytes previous = self.labels[place // labels] if rows.bigram else b"#", label = self.labels[place % labels]
+        cdef int64_t n = strings_get(&self.names.c, <int32_t>i, &name), labels = kind.labels
+        cdef bytes previous = self.labels[place // labels] if kind.bigram else b"#", label = self.labels[place % labels]
         out_bytes(out, name, n)
         out_char(out, b"\t")
         out_bytes(out, previous, len(previous))
