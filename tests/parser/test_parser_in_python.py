@@ -4,6 +4,7 @@ import copy
 import io
 import pickle
 from contextlib import redirect_stderr
+from threading import Barrier
 
 import pytest
 from parser.test_parser import TEMPLATE, corpus
@@ -116,6 +117,18 @@ def test_weights_that_are_all_zero_are_told():
 def test_sentences_that_are_none(given):
     with pytest.raises(DataError, match=f"found {given!r}, expected sentences"):
         MODEL.tagger().tag_many(given)
+
+
+def test_two_long_sentences_are_parsed_at_once():
+    both = Barrier(2)
+
+    class Waiting(Parser):
+        def _scratch(self, places):
+            both.wait(60)
+            return super()._scratch(places)
+
+    words = [[str(k), "a", *"_XX_____"] for k in range(1, 2001)]
+    assert Waiting(MODEL).tag_many([words, words], threads=2) == [MODEL.tagger().tag(words)] * 2
 
 
 def test_rows_whose_numbers_are_checked_must_be_there():
