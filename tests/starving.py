@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import io
+import itertools
 import os
 import sys
 import tempfile
@@ -16,6 +17,8 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from compat.kept import appended
 
 import crfkit
 from crfkit import foreign, options
@@ -135,7 +138,18 @@ def libraries(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
         tagger.open(path)
         return tagger
 
+    def append_new(some: Any, attempts: Iterator[int]) -> list[bool]:
+        """Append names and a label that no sequence had before, nor one that could not be appended: whether those of sequences are all that
+        there are, and whether each sequence has a group."""
+        attempt, kept = next(attempts), some.sequences
+        some.append([[f"{attempt} {k}" for k in range(40)]], [f"L{attempt}"])
+        found = appended(kept)
+        labels = {label for labels, _ in found for label in labels}
+        names = {name for _, tokens in found for token in tokens for name, _ in token}
+        return [{*kept.labels} == labels, {*kept.names} == names, len(kept.groups) == len(found)]
+
     yield "append and train", lambda: partial(append, trainer(), 5)
+    yield "append new names", lambda: partial(append_new, trainer(), itertools.count())
     append(trainer(), 5)
     yield "tag attributes", lambda: asked(lambda tagger, items: tagger.tag(items), opened(), ITEMS, ITEMS * 40)
     yield "tag what is set", lambda: asked(set_and_tag, opened(), ITEMS, ITEMS * 40)

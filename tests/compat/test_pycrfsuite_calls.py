@@ -193,11 +193,12 @@ def test_items_that_are_characters(library):
     assert library.ItemSequence(list("我a")).items() == [{"我": 1.0}, {"a": 1.0}]
 
 
-def test_a_zero_byte_in_a_name_is_an_error_at_once():
+@pytest.mark.parametrize("items", [[["b", "a\0b"]], [["b"], ["a\0b"]]])
+def test_a_zero_byte_in_a_name_is_an_error_at_once(items):
     trainer = compat.Trainer(verbose=False)
     trainer.append([["a"]], ["A"])
     with pytest.raises(ValueError, match=r"sequence 2: an attribute has a zero byte"):
-        trainer.append([["b", "a\0b"]], ["B"])
+        trainer.append(items, ["B"] * len(items))
 
 
 @BOTH

@@ -1,5 +1,8 @@
 """Interned strings, compared with a dict."""
 
+import array
+from itertools import chain, product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,6 +70,16 @@ def test_a_table_does_not_grow_under_what_was_packed():
     del table
     assert list(reopened((slots, offsets, arena))) == [b"a"]
     assert arena.readonly
+
+
+def test_chosen_strings_are_numbered_in_the_order_of_their_choice():
+    """One that is chosen again keeps its first number."""
+    items = [b"c", b"a", b"b"]
+    table, _ = table_of(items)
+    for keep in chain.from_iterable(product(range(3), repeat=n) for n in range(5)):
+        chosen, expected = table.select(array.array("i", keep)), list(dict.fromkeys(items[i] for i in keep))
+        assert list(chosen) == expected
+        assert [chosen.find(item) for item in items] == [expected.index(item) if item in expected else -1 for item in items]
 
 
 def test_ids_out_of_range():
