@@ -247,7 +247,7 @@ def test_words_and_the_lexicon(sentences, lexicon):
 
 def test_sentence_boundaries_are_blank_lines_and_minus_x_minus():
     tally = Tally([SCHEMES["bio"].lenient])
-    tally.feed(b"a x B-A B-A\n-X- x O O\nb x I-A I-A\n \t \nc x I-A I-A\n-X-\nd x I-A O\n", 1)
+    tally.feed(b"a x B-A B-A\n-X- x O O\n-X-b x I-A I-A\n \t \nc x I-A I-A\n-X-\nd x I-A O\n", 1)
     tally.finish()
     assert (tally.sentences, tally.tokens, counter(tally).totals) == (4, 4, (4, 3, 3))
 
