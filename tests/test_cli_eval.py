@@ -118,8 +118,8 @@ def test_headers_and_further_analyses_are_not_tokens():
 
 
 def test_a_token_may_be_a_hash():
-    text = b"# # B-NP B-NP\n# 0.5 O O\n\n# 1 O O\n# x O O\n"
-    assert run(stdin=text).stdout.startswith("processed 4 tokens with 1 phrases")
+    text = b"# # B-NP B-NP\n# 0.5 O O\n\n# 1 O O\n# x O O\n\n# columns = O\n"
+    assert run(stdin=text).stdout.startswith("processed 5 tokens with 1 phrases")
 
 
 def test_iobes_is_counted_with_a_note():
