@@ -2,12 +2,12 @@
 
 import array
 import tracemalloc
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import product
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
 
@@ -100,6 +100,23 @@ def test_the_most_frequent_attributes_keep_their_order(first, second, order):
     built = Layout.build(data, 1, 0, b"\1\1", b"")
     together = Layout.of_evidence(found, Evidence(True), None, 1, 0, b"\1\1", b"")
     assert list(built[1]) == list(together[1]) == order
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=4), max_size=4))
+@example([[(0, 0)], [(0, 1)]])
+@example([[(0, 1)], [(0, 0)]])
+@example([[(1, 0)], [(1, 0)]])
+def test_attributes_with_several_labels_are_counted_in_all_parts(parts):
+    """Each token is an attribute and a label, which parts number in the order of their first occurrence."""
+    found, seen = Evidence(False), defaultdict(set)
+    for part in parts:
+        attributes, labels = ([*dict.fromkeys(column)] for column in zip(*part, strict=True))
+        n = len(part)
+        data = Dataset([0, n], range(n + 1), [attributes.index(a) for a, _ in part], label=[labels.index(j) for _, j in part], n_u=len(attributes))
+        found.add(array.array("i", attributes), array.array("i", labels), *seen_in(data, len(labels), False))
+        for a, j in part:
+            seen[a].add(j)
+    assert found.ambiguity() == (len(seen), sum(len(labels) > 1 for labels in seen.values()))
 
 
 def test_an_attribute_that_does_not_occur_has_no_features():
