@@ -180,14 +180,15 @@ def weights_of(model):
 def test_where_all_sequences_are_the_same_shards_are_so_many_machines(tmp_path, monkeypatch, algorithm, options, shards):
     """Then their order is nothing. Each shard learns what one machine learns from so many sequences with its part of the penalty, and
     the mean of the same is the same."""
+    rules = "U:%x[0,0]\nU:%x[-1,0]\nB\n" + "U1:%y[-1]/%x[0,0]\nU2:%y[-2]\n" * (algorithm == "lookahead")
     sequence, n = "a X\na Y\na X\nb Y\nb X\nb Y\nb Y\n\n", 40
     for name, copies in (("all", n), ("part", n // shards)):
         (tmp_path / name).write_text("\n" * 20 + sequence * copies)  # half of the bytes end within the first half
     penalty = [{"l2": 8.0 / parts} if hasattr(algorithms.TRAINERS[algorithm], "l2") else {} for parts in (1, shards)]
     given = {"passes": 4, **options}
-    alone = crfkit.learn(tmp_path / "part", "U:%x[0,0]\nU:%x[-1,0]\nB\n", algorithm, **given, **penalty[1])
+    alone = crfkit.learn(tmp_path / "part", rules, algorithm, **given, **penalty[1])
     monkeypatch.setattr(driver, "CHUNK_TOKENS", 7)
-    with_workers(monkeypatch, str(tmp_path / "all"), "U:%x[0,0]\nU:%x[-1,0]\nB\n", algorithm, 1, shards=shards, **given, **penalty[0])
+    with_workers(monkeypatch, str(tmp_path / "all"), rules, algorithm, 1, shards=shards, **given, **penalty[0])
     assert weights_of(crfkit.load("model").model) == pytest.approx(weights_of(alone), rel=1e-4, abs=1e-6)
 
 
