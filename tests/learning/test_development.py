@@ -7,9 +7,11 @@ import warnings
 
 import pytest
 from commands import text_of
+from trainers.samples import sentences
 
 from crfkit import learn
 from crfkit.errors import DataError, FileError
+from crfkit.evaluation.evaluate import evaluate
 from crfkit.learning.checkpoint import Standing
 
 TEMPLATE = "U:%x[0,0]\nB\n"
@@ -103,6 +105,21 @@ def test_of_equal_scores_the_first_counts():
     for standing.passes, score in enumerate((0.5, 0.7, 0.7, 0.6), 1):
         standing.offer(score, array.array("f", [standing.passes]), None)
     assert (standing.best_pass, standing.best_score, standing.best.tolist(), standing.waited) == (2, 0.7, [2.0], 2)
+
+
+@pytest.mark.filterwarnings("ignore:.* of the development data have labels that no training data have:crfkit.errors.CrfkitWarning")
+def test_of_labels_of_chunks_the_best_f1_is_kept():
+    """Each pass is scored as the model is that ends there."""
+    train, dev, rules, records = sentences("chunking", limit=10), sentences("chunking", "dev", 20), "U:%x[0,0]\nU:%x[-1,1]/%x[0,1]\nB\n", []
+    kept = learn(train, rules, "perceptron", passes=8, average=False, dev=dev, progress=records.append)
+    models = [learn(train, rules, "perceptron", passes=n, average=False) for n in range(1, 9)]
+    gold, words = [[row[-1] for row in rows] for rows in dev], [[row[:-1] for row in rows] for rows in dev]
+    scores = [evaluate(gold, [model.tagger().tag(rows) for rows in words]) for model in models]
+    for name in ("accuracy", "sentence_accuracy", "precision", "recall", "f1"):
+        assert [record[f"dev_{name}"] for record in records] == [getattr(score, name) for score in scores]
+    best, most_accurate = (max(range(8), key=lambda n, name=name: getattr(scores[n], name)) for name in ("f1", "accuracy"))
+    assert best != most_accurate
+    assert list(kept.weights) == list(models[best].weights)
 
 
 @pytest.mark.parametrize("patience", [1, 2, 5])

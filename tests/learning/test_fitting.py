@@ -175,7 +175,7 @@ def test_rare_attributes_take_more_passes():
     assert fitting_passes(Cw, 1, 10, 39, 1) == 20 and fitting_passes(Cw, 1, 0, 0, 1) == 10
 
 
-@pytest.mark.parametrize(("limit", "rules", "passes"), [(20, "U:%x[0,0]/%x[1,0]", 20), (200, "U:%x[0,1]", 10)])
+@pytest.mark.parametrize(("limit", "rules", "passes"), [(20, "U:%x[0,0]/%x[1,0]", 20), (200, "U:%x[0,1]", 10), (20, "U:%x[0,1]\nB:%x[0,0]/%x[1,0]", 20)])
 def test_cw_makes_as_many_passes_as_fit(limit, rules, passes):
     data, records = sentences("chunking", limit=limit), []
     counts = occurrences(data, Template.of(rules))
