@@ -46,6 +46,15 @@ def test_lists_that_are_no_rows(sentences, message):
     assert rows.sentences() == []
 
 
+@pytest.mark.parametrize(("row", "found"), [(["a"], "1 column"), (["a", "b"], "2 columns")])
+def test_rows_that_end_before_the_label(row, found):
+    rows = Rows("columns", 2)
+    with pytest.raises(DataError, match=f"^sentence 1, token 1: found {found}, expected at least 3, of which this is the label$"):
+        fill_rows(rows, [[row]])
+    fill_rows(rows, [[["a", "b", "c"]]])
+    assert rows.sentences() == [[[b"a", b"b", b"c"]]]
+
+
 @pytest.mark.parametrize("told", [0, 1, 1000])
 def test_what_tells_another_length_than_it_has_is_counted(told):
     """Rows and cells are counted by iterating: len() is not trusted."""
