@@ -346,6 +346,10 @@ def test_every_option_has_a_line_of_help():
         (("--log", "train"), "--log: train has another use here and would be overwritten"),
         (("--log", "./model"), "--log: ./model has another use"),
         (("--dev", "model"), "MODEL: model has another use"),
+        (("--init", "first", "--log", "./first"), "--log: ./first has another use"),
+        (("--init", "first", "--checkpoint", "first"), "--checkpoint: first has another use"),
+        (("--log", "passes", "--checkpoint", "./passes"), "--checkpoint: ./passes has another use"),
+        (("--checkpoint", "model"), "--checkpoint: model has another use"),
         (("train", "-", "-"), "standard input can be read only once"),
     ],
 )
