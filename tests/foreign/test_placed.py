@@ -12,7 +12,7 @@ from crfkit.errors import ModelFileError
 from crfkit.features.strings import StringTable
 from crfkit.foreign import wapiti
 from crfkit.foreign.parts import Places
-from crfkit.foreign.placed import doubles, initials, read_strings, read_weights, rows_at
+from crfkit.foreign.placed import doubles, initials, read_strings, read_weights, rows_at, weight_lines
 from crfkit.testing import written
 
 SIGNS = st.sampled_from(["", "-", "+"])
@@ -159,3 +159,8 @@ def test_places_are_a_mapping():
     assert len(places) == 2
     assert b"b" not in places
     assert places.get(b"b", math.inf) == math.inf
+
+
+def test_zeros_have_no_sign_in_text_models_of_crfpp():
+    weights = [-0.0, 0.0, -1.5, -1e-300]
+    assert b"".join(weight_lines(array.array("d", weights))).decode() == "".join(f"{weight or 0.0:.16f}\n" for weight in weights)

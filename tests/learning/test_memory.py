@@ -14,8 +14,9 @@ from commands import BATCH, crfkit, error, limit, plain_build, write_part
 from workers import use_local_workers
 
 from crfkit import options
+from crfkit.errors import TrainingError
 from crfkit.lattice.lattice import bytes_of_tables
-from crfkit.learning.memory import in_use
+from crfkit.learning.memory import check_memory, in_use
 from crfkit.values import size
 from crfkit.weights.layout import Layout
 
@@ -180,6 +181,14 @@ def test_max_memory_refuses_training_that_would_take_more(tmp_path, monkeypatch)
     assert said.endswith("more than --max-memory 1M: use an online trainer such as sgd or perceptron, or raise --min-freq")
     assert not (tmp_path / "model").exists()
     assert "--max-memory: expected a size such as 800M or 2G, found 'much'" in error("learn", "--max-memory", "much", *files, code=2)
+
+
+@pytest.mark.parametrize(("limit", "most"), [("1M", 1 << 20), ("2G", 2 << 30)])
+def test_what_takes_just_the_limit_is_no_more_than_it(limit, most):
+    chosen, run = options.TRAINERS["sgd"](), options.Run(max_memory=limit)
+    check_memory(most, chosen, run, lambda: ["raise --min-freq"])
+    with pytest.raises(TrainingError, match=f"more than max_memory {limit}: raise min_freq$"):
+        check_memory(most + 1, chosen, run, lambda: ["raise --min-freq"])
 
 
 @pytest.mark.skipif(not Path("/proc/self/comm").exists(), reason="no such file of the system's")
