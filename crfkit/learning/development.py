@@ -35,6 +35,16 @@ def _parsed(sentences: Any, header: dict[str, Any]) -> Rows:
     return rows
 
 
+def unknown_warning(what: str, missing: list[str]) -> str | None:
+    """A warning about the tokens with labels or relations that training data lack; None if there are none."""
+    if not missing:
+        return None
+    first = shown(missing[0])
+    if len(missing) == 1:
+        return f"one token of the development data has a {what} that no training data have, {first}: it counts as wrong"
+    return f"{len(missing):,} tokens of the development data have {what}s that no training data have, such as {first}: they count as wrong"
+
+
 class DevSet:
     """Development data, and the tagger that scores weights on it after each pass."""
 
@@ -55,12 +65,7 @@ class DevSet:
         self._compared(tagger, gold, predicted)
         known = set(self.header["labels"])
         missing = [label for labels in gold for label in labels if label not in known]
-        if not missing:
-            return None
-        label = shown(missing[0])
-        if len(missing) == 1:
-            return f"one token of the development data has a label that no training data have, {label}: it counts as wrong"
-        return f"{len(missing):,} tokens of the development data have labels that no training data have, such as {label}: they count as wrong"
+        return unknown_warning("label", missing)
 
     def contents(self) -> Iterator[bytes]:
         """All of it as bytes."""

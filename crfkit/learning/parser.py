@@ -23,6 +23,7 @@ from crfkit.text.reading import CONLLU
 from crfkit.text.sources import listed, parsed_blocks
 from crfkit.values import counted, plural, shown
 
+from .development import unknown_warning
 from .divergence import Divergence
 from .judging import not_default
 from .passes import Passes
@@ -119,10 +120,15 @@ class Development:
     def __init__(self, data: Any, trees: Trees, trainer: Any):
         self.trainer, self.with_relations = trainer, trees.table is not None
         self.bank = Treebank(trees.builder, trees.values)
+        known, missing = {name.encode() for name in trees.relations}, []
         for rows, names, path in blocks(listed(data)):
             if list(names) != trees.names:
                 raise DataError(f"the columns are {' '.join(names)}, expected those of the training data: {' '.join(trees.names)}", path, 1)
-            self.bank.add(rows, TreeColumns(names, path), trees.table, False)
+            columns = TreeColumns(names, path)
+            self.bank.add(rows, columns, trees.table, False)
+            if self.with_relations:
+                missing += [row[columns.relation].decode() for row in chain(*rows.sentences()) if row[columns.relation] not in known]
+        self.warning = unknown_warning("relation", missing)
         if not self.bank.n_tokens:
             raise DataError("no tokens in the development data")
 
@@ -167,6 +173,8 @@ def trained(
     resumes = checkpoint is not None and checkpoint.file is not None  # then it has the weights that came of those
     trainer = ParserTrainer(bank, tables, options, run.seed, () if resumes else initial)
     dev = None if run.dev is None else Development(run.dev, trees, trainer)
+    if dev is not None:
+        progress.warn(dev.warning)
     if checkpoint is not None:
         checkpoint.identify(
             trees.digest(),

@@ -3,6 +3,7 @@
 import copy
 import io
 import pickle
+import warnings
 from contextlib import redirect_stderr
 from threading import Barrier
 
@@ -103,6 +104,22 @@ def test_relations_are_counted_where_there_are_any():
         with redirect_stderr(io.StringIO()) as printed:
             learned(progress=True, **options)
         assert said in printed.getvalue() and ("relation" in printed.getvalue()) == bool(options)
+
+
+@pytest.mark.parametrize(("relations", "said"), [
+    ("ab", None), ("axb", "one token of the development data has a relation that no training data have, 'x': it counts as wrong"),
+    ("xyb", "2 tokens of the development data have relations that no training data have, such as 'x': they count as wrong")])  # fmt: skip
+@pytest.mark.parametrize("labels", [True, False])
+def test_relations_that_training_data_lack_are_mentioned(relations, said, labels):
+    """Where the parser gives relations at all."""
+
+    def tree(names):
+        return [[[str(k), "w", *"_XX_", str(k - 1), name, "_", "_"] for k, name in enumerate(names, 1)]]
+
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        crfkit.learn(tree("aba"), TEMPLATE, "lookahead", format="conllu", passes=1, labels=labels, dev=tree(relations))
+    assert [str(one.message) for one in heard] == ([said] if said and labels else [])
 
 
 def test_weights_that_are_all_zero_are_told():
