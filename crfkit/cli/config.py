@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from crfkit import options as declarations
 from crfkit.errors import CrfkitError, OptionError
-from crfkit.values import Expected, bounded, named, shown
+from crfkit.values import Expected, as_bytes, bounded, named, shown
 
 _LONGEST = 1 << 20  # characters: PyYAML takes seconds for a few of these
 
@@ -123,7 +123,19 @@ def _judged(name: str, value: Any, option: declarations.Declared | None) -> Any:
             value = expected.kind(value)
     if expected.kind in (object, str, os.PathLike) and (not isinstance(value, str) or "\0" in value) and expected.parse is None:
         raise OptionError(f"{name}: expected a text, found {shown(value)}")
+    if expected.kind in (object, os.PathLike) and expected.parse is None:
+        value = _file_name(value)
     return expected.take(name, value)
+
+
+def _file_name(name: str) -> str:
+    """The name of a file as on the command line: one whose characters the locale does not have is told by its bytes."""
+    with suppress(UnicodeEncodeError):
+        os.fsencode(name)
+        return name
+    with suppress(UnicodeEncodeError):
+        return os.fsdecode(as_bytes(name))
+    return name
 
 
 def _lines(path: str, node: Any) -> dict[str, int]:

@@ -17,6 +17,7 @@ from .common import (
     HELP_FLAGS,
     PATH,
     Integer,
+    Text,
     debug_option,
     is_given,
     standard_output,
@@ -31,7 +32,7 @@ from .common import (
 @click.option("--labels", is_flag=True, help="The labels, one per line, in the order of their numbers.")
 @click.option("--template", is_flag=True, help="The template, as it was given.")
 @click.option("--top", type=Integer(1), metavar="N", help="Only the N weights of greatest absolute value, greatest first.")
-@click.option("--attribute", metavar="NAME", help="Only the weights of one attribute, such as U02:the; * for plain label pairs.")
+@click.option("--attribute", type=Text(), metavar="NAME", help="Only the weights of one attribute, such as U02:the; * for plain label pairs.")
 @click.option("--layout", type=click.Choice(["original", "crfkit"]), default="original",
               help="Print models of other programs as those programs do, with all their digits, or as crfkit's.  [default: original]")  # fmt: skip
 @debug_option

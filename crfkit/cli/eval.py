@@ -55,7 +55,7 @@ class SchemeName(click.Choice):
     show_default=True,
     help="Format of the labelled data. In CRFsuite's format the gold label is the first column.",
 )
-@click.option("--label", metavar="COLUMN", help="Name of the column with the gold labels, in CoNLL-U and in files that begin with `# columns = ...`.")
+@click.option("--label", type=Text(), metavar="COLUMN", help="Name of the column with the gold labels, in CoNLL-U and in files that begin with `# columns = ...`.")
 @click.option(
     "--heads",
     is_flag=True,

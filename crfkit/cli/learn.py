@@ -23,7 +23,17 @@ from crfkit.replacing import check_writable, refuse_overwriting
 from crfkit.text.opening import input_file, texts
 from crfkit.values import counted, flag, plural
 
-from .common import HELP_FLAGS, PATH, Hinting, debug_option, offer, refuse_dash, usage_errors, write_output
+from .common import (
+    HELP_FLAGS,
+    PATH,
+    Hinting,
+    Text,
+    debug_option,
+    offer,
+    refuse_dash,
+    usage_errors,
+    write_output,
+)
 from .config import Config, read_config
 
 
@@ -46,7 +56,7 @@ def _form(option: Declared) -> dict[str, Any]:
     if expected.kind is bool:
         return {"is_flag": True}
     files = expected.kind is os.PathLike or option.metavar in ("FILE", "MODEL")
-    other = PATH if files else expected.kind if expected.kind in (int, float) else str
+    other = PATH if files else expected.kind if expected.kind in (int, float) else Text()
     return {"type": click.Choice(expected.choices) if expected.choices else other, "metavar": option.metavar}
 
 

@@ -17,7 +17,7 @@ from crfkit.tagfiles import SERVICE, label, made, open_tagger, tag_files, target
 from crfkit.text.block import Block
 from crfkit.text.opening import is_compressed
 from crfkit.text.reading import Source
-from crfkit.values import shown
+from crfkit.values import as_bytes, as_text, shown
 
 from .common import (
     HELP_FLAGS,
@@ -43,7 +43,7 @@ class LabelBias(click.ParamType):
     name = "label=number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
-        name, sign, number = value.rpartition("=")
+        name, sign, number = as_text(as_bytes(value)).rpartition("=")  # of what a locale without UTF-8 escaped; labels may be none
         if not sign:
             self.fail(f"found {shown(value)}, expected LABEL=NUMBER", param, ctx)
         try:
