@@ -20,7 +20,7 @@ from .values import name_of, shown
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise FileError unless a model can be written to this path: to be called before hours of training."""
     target = _target(path)
-    if not _is_device(target):
+    if not is_device(target):
         remove_leftovers(os.path.dirname(target))
         with suppress(_OnlyATest), replacing(path):
             raise _OnlyATest
@@ -30,7 +30,7 @@ def refuse_overwriting(what: str, others: Iterable[str | None], *outputs: str | 
     """OptionError if a file that is to be written, there already or not, is one of the others of this command or call. An output `-` is
     standard output: `tag MODEL FILE >> FILE` would read what it writes, without end. Among the others `-` is standard input."""
     written = {output: "/dev/stdout" if output == "-" else output for output in outputs if output is not None}
-    written = {output: path for output, path in written.items() if not _is_device(path)}  # a device loses nothing
+    written = {output: path for output, path in written.items() if os.path.isfile(path) or not os.path.exists(path)}  # a device loses nothing
     kept = {mark for other in others if written and other is not None for mark in _marks("/dev/stdin" if other == "-" else other)}
     for output, path in written.items():
         if not kept.isdisjoint(_marks(path)):
@@ -62,7 +62,7 @@ def _target(path: str | bytes | os.PathLike[Any]) -> str:
         raise FileError("the path to write to is empty; give the name of a file")
     if not os.path.basename(name) or os.path.isdir(name):
         raise FileError(f"{name}: names a folder; give the name of a file to write")
-    if _is_device(name):
+    if is_device(name):
         return name
     try:
         target = os.path.realpath(name)
@@ -94,9 +94,16 @@ def _nameable(name: str) -> bool:
         return False
 
 
-def _is_device(path: str) -> bool:
-    """Whether this is /dev/null, a pipe or the like: written to directly, never replaced by a file."""
-    return os.path.exists(path) and not os.path.isfile(path)
+def is_device(path: str) -> bool:
+    """Whether this is /dev/null, a pipe, an open file or the like: written to directly, never replaced by a file."""
+    return os.path.exists(path) and (not os.path.isfile(path) or isinstance(direct(path), int))
+
+
+def direct(path: str) -> str | int:
+    """What to open to write to a path directly. If that is a name of an open file of this process, its number: opened once more, it would
+    lose what others have written, as with `>>`."""
+    found = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d{1,9})", {"/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}.get(path, path), re.ASCII)
+    return path if found is None else int(found[1])
 
 
 @contextmanager
@@ -105,8 +112,9 @@ def replacing(path: str | bytes | os.PathLike[Any]) -> Iterator[BinaryIO]:
     there stays. A device is written to directly. FileError if it cannot be created or written."""
     target = _target(path)
     try:
-        if _is_device(target):
-            with open(target, "wb") as file:
+        if is_device(target):
+            place = direct(target)
+            with open(place, "wb", closefd=place == target) as file:
                 yield file
         else:
             yield from _replacing(path, target)

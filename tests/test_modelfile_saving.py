@@ -17,6 +17,7 @@ from commands import crfkit as run
 import crfkit
 from crfkit import modelfile, replacing
 from crfkit.errors import FileError
+from crfkit.learning.log import PassLog
 
 
 @pytest.fixture
@@ -91,6 +92,31 @@ def test_devices_are_written_to_and_not_replaced():
         modelfile.write("/dev/full", {}, {"w": b"abc"})
     assert not os.path.isfile("/dev/null")
     assert not os.path.isfile("/dev/full")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="open files have no names")
+def test_an_open_file_keeps_what_it_has(tmp_path):
+    """By its name, as /dev/stdout with `>>`: opened once more it would begin anew, and another one would take its place."""
+    with open(tmp_path / "out", "wb", buffering=0) as file:
+        name = f"/dev/fd/{file.fileno()}"
+        file.write(b"first ")
+        replacing.check_writable(name)
+        with replacing.replacing(name) as target:
+            target.write(b"second ")
+        with PassLog(name) as log:
+            log.write({})
+        file.write(b"third")
+    assert (tmp_path / "out").read_bytes() == b"first second {}\nthird" and [*tmp_path.iterdir()] == [tmp_path / "out"]
+    with pytest.raises(FileError, match=f"^{name}: cannot create a file in "):  # any more
+        replacing.check_writable(name)
+
+
+def test_standard_output_by_its_name(tmp_path):
+    with open(tmp_path / "out", "wb") as file:
+        for text in ("one", "two"):
+            program = f"from crfkit.replacing import *\nwith replacing('/dev/stdout') as file: file.write(b'{text}')"
+            subprocess.run([sys.executable, "-c", program], stdout=file, check=True)
+    assert (tmp_path / "out").read_bytes() == b"onetwo"
 
 
 WRITER = """

@@ -106,6 +106,14 @@ def test_no_model_of_a_path_takes_the_place_of_an_input(train):
     assert error(*arguments, "--log", "m.l1-3", "template", "train", "m", code=2).startswith("--log: m.l1-3 has another use")
 
 
+def test_several_models_need_names(train):
+    """Beside a device there is no place for them."""
+    arguments = ("learn", "-q", "-a", "owlqn", "--path", "3,1")
+    message = "MODEL: /dev/null is no file, and --path writes several, named after it: give a name, or --dev to write the best model alone"
+    assert error(*arguments, "template", "train", "/dev/null", code=2) == message
+    crfkit(*arguments, "--dev", "train", "template", "train", "/dev/null")
+
+
 def test_a_signal_on_the_way_saves_the_value_at_hand(train):
     endless = ("--delta", 0, "--epsilon", 0, "--period", 10**6, "--max-iter", 10**7, "--l2", 1e-9)
     with start("learn", "-a", "owlqn", "--path", "1e-6,1e-7", *map(str, endless), "template", "train", "m") as process:

@@ -19,7 +19,7 @@ from crfkit.learning.judging import judge, refuse_losses
 from crfkit.learning.progress import Progress, StopRequest
 from crfkit.learning.training import Training
 from crfkit.options import Declared
-from crfkit.replacing import check_writable, refuse_overwriting
+from crfkit.replacing import check_writable, is_device, refuse_overwriting
 from crfkit.text.opening import input_file, texts
 from crfkit.values import counted, flag, plural
 
@@ -107,6 +107,8 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
             return
         template, train, target = _positional(arguments, run.format)
         path = None if run.dev is not None else getattr(options, "path", None)
+        if path is not None and is_device(target):
+            raise OptionError(f"MODEL: {target} is no file, and --path writes several, named after it: give a name, or --dev to write the best model alone")
         targets = [target] if path is None else [_with_value(target, l1) for l1 in path]
         refuse_dash("--log", run.log)
         refuse_dash("--checkpoint", run.checkpoint)

@@ -96,7 +96,7 @@ class Checkpoint:
 
     def _opened(self, resume: bool) -> modelfile.ModelFile | None:
         """The file to resume from, or None if there is none."""
-        if not os.path.lexists(self.source):
+        if not os.path.exists(self.source):
             return None
         if not os.path.isfile(self.source):  # to read from a pipe would wait without end
             raise FileError(f"{self.source}: is not a regular file; give another name to --checkpoint")

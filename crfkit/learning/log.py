@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 from crfkit.errors import FileError
-from crfkit.replacing import write_all
+from crfkit.replacing import direct, write_all
 from crfkit.values import name_of
 
 
@@ -23,7 +23,8 @@ class PassLog(AbstractContextManager):
         self.path = target
         going_on = keep > 0 and os.path.isfile(self.path)
         try:
-            self.file = open(self.path, "r+b" if going_on else "wb")  # noqa: SIM115 (closed by __exit__)
+            place = self.path if going_on else direct(self.path)
+            self.file = open(place, "r+b" if going_on else "wb", closefd=place == self.path)  # noqa: SIM115 (closed by __exit__)
             if going_on:
                 size = self.file.seek(0, os.SEEK_END)
                 if size < keep:

@@ -361,6 +361,12 @@ def test_the_first_start_of_a_script_that_resumes(train):
     assert "resuming after pass 2" in crfkit(*command).stderr
 
 
+def test_a_link_to_a_file_that_is_not_there_yet(train):
+    Path("state").symlink_to("elsewhere")
+    crfkit("learn", "-q", "-a", "sgd", "--passes", 2, "--checkpoint", "state", "template", "train", "model")
+    assert Path("state").is_symlink() and modelfile.read("elsewhere").header["finished"]
+
+
 def test_faults_of_options(train):
     files = ("template", "train", "model")
     assert error("learn", "--resume", *files, code=2) == "--resume needs --checkpoint: the name of the file"
