@@ -137,7 +137,8 @@ class Build(build_ext):
 
     def build_extensions(self):
         """Cython leaves a core without work at first, so what is C already is compiled beside it."""
-        self.check_compiler()
+        if any(map(self.is_due, self.extensions)):
+            self.check_compiler()
         with ThreadPoolExecutor(1) as beside:
             compiled = beside.submit(self.compile_loops)
             self.compile_cython()
@@ -146,6 +147,10 @@ class Build(build_ext):
             if GCC:
                 self.precompile_python(folder)
             super().build_extensions()
+
+    def is_due(self, module):
+        """Whether a module is older than what it is made of, or not there."""
+        return self.force or newer_group([*module.sources, *module.depends], self.get_ext_fullpath(module.name), "newer")
 
     def check_compiler(self):
         """What is missing is said at once: Cython takes most of a minute, and then a hundred files are compiled side by side."""
@@ -198,7 +203,7 @@ class Build(build_ext):
         """Reads Python.h once for all modules with the same options: gcc takes Python.h.gch for it, and itself ignores one that does not fit."""
         due = defaultdict(list)
         for module in self.extensions:
-            if self.force or newer_group(module.sources, self.get_ext_fullpath(module.name)):
+            if self.is_due(module):
                 due[tuple(module.extra_compile_args)].append(module)
         include = next((path for path in self.include_dirs if os.path.exists(os.path.join(path, "Python.h"))), "")
         for arguments, modules in due.items():

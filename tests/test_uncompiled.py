@@ -90,6 +90,36 @@ def test_without_compiler_or_headers_a_line_says_so(clone, compiler):
     assert not [path for path in (clone / "crfkit").rglob("*.c") if path.parent.name != "simd"]
 
 
+BUILD = """
+import runpy, sys
+from setuptools import Distribution, Extension
+class Dry(runpy.run_path(sys.argv[1])["Build"]):
+    def compile_loops(self): pass
+    def compile_cython(self): pass
+    def precompile_python(self, folder): pass
+    def build_extension(self, module): pass
+    def check_compiler(self): print("asked")
+command = Dry(Distribution({"ext_modules": [Extension("m", ["m.c"])]}))
+command.build_lib = "."
+command.ensure_finalized()
+command.run()
+"""
+
+
+@pytest.mark.skipif(not SETUP.exists(), reason="needs setup.py")
+def test_a_compiler_is_needed_where_something_is_to_be_compiled(tmp_path):
+    for tool in ("setuptools", "Cython"):
+        pytest.importorskip(tool)
+    source, made = tmp_path / "m.c", tmp_path / f"m{sysconfig.get_config_var('EXT_SUFFIX')}"
+    source.touch()
+    for age, asked in ((None, "asked\n"), (-9, "asked\n"), (9, "")):
+        if age is not None:
+            made.touch()
+            os.utime(made, (source.stat().st_mtime + age,) * 2)
+        done = subprocess.run([sys.executable, "-c", BUILD, str(SETUP)], cwd=tmp_path, capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (0, asked), done.stderr
+
+
 @pytest.mark.skipif(not SETUP.exists() or shutil.which("gcc") is None, reason="needs setup.py and gcc")
 def test_flags_of_distributions(tmp_path):
     """CFLAGS that ask for errors where a format is insecure: ours stand behind them, and must not take the warning away that they need."""
