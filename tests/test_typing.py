@@ -3,8 +3,10 @@
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
@@ -122,16 +124,31 @@ def lower() -> list[str]:
 '''
 
 
+HOME = Path(crfkit.__file__).parents[1]
+
+
+def test_what_type_checkers_alone_read_is_not_imported():
+    """The sooner Ctrl-C can be taken, too."""
+    program = "import sys, crfkit; sys.exit('typing' in sys.modules)"
+    done = subprocess.run([sys.executable, "-S", "-c", program], env={**os.environ, "PYTHONPATH": str(HOME)})
+    assert done.returncode == 0
+
+
+def test_types_of_arguments_are_there_while_a_program_runs():
+    for function, returned in ((crfkit.learn, crfkit.Model), (crfkit.learn_path, Iterator[crfkit.Model])):
+        hints = get_type_hints(function)
+        assert hints["return"] == returned and hints["algorithm"] is str
+
+
 @pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed")
 @pytest.mark.long  # without what mypy keeps from run to run
 def test_programs_type_check(tmp_path, pytestconfig):
     (tmp_path / "library.py").write_text(PROGRAM)
     (tmp_path / "estimators.py").write_text(ESTIMATORS)
-    home = Path(crfkit.__file__).parents[1]
     kept = getattr(pytestconfig, "cache", None)  # what mypy knows of numpy and others, from run to run
     cache = kept.mkdir("mypy") if kept else tmp_path / "cache"
     options = ["--strict", "--follow-imports=silent", "--config-file=", f"--cache-dir={cache}", f"--python-executable={sys.executable}"]
-    installed = {} if home.name == "site-packages" else {"MYPYPATH": str(home)}  # mypy knows the former, and must not be told
+    installed = {} if HOME.name == "site-packages" else {"MYPYPATH": str(HOME)}  # mypy knows the former, and must not be told
     command = [sys.executable, "-m", "mypy", *options, "library.py", "estimators.py"]
     checked = subprocess.run(command, cwd=tmp_path, env={**os.environ, **installed}, capture_output=True, text=True)
     assert checked.returncode == 0, checked.stdout + checked.stderr

@@ -47,6 +47,8 @@ def show_options(function: Callable[..., Any], *without: str) -> list[str]:
     trainer's own. Type checkers read given.pyi."""
     own = inspect.signature(function)
     others = [parameter for parameter in own.parameters.values() if parameter.kind is not parameter.VAR_KEYWORD]
+    for name in own.parameters.keys() - {parameter.name for parameter in others}:
+        function.__annotations__[name] = Any  # its type is in given.pyi alone, where typing.get_type_hints does not find it
     options = [
         inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=option.defaults.get(""), annotation=_typed(option))
         for option in declared().values()
