@@ -13,7 +13,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from crfkit.errors import FileError
+from crfkit.errors import FileError, UnsupportedError
 
 from .messages import MessageError, receive, send
 from .serving import answer, service
@@ -72,6 +72,8 @@ class Processes:
     """N worker processes, as a crew.Transport."""
 
     def __init__(self, n: int, service: str):
+        if getattr(sys, "frozen", False):  # the executable is the program itself: it would start itself without end
+            raise UnsupportedError("a program in one file, as of PyInstaller, has no Python that could run workers: leave out --workers, or give --cluster")
         self.service = service
         self.events: queue.SimpleQueue = queue.SimpleQueue()
         self.all: dict[str, _Worker] = {}

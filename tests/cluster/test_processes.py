@@ -18,7 +18,7 @@ from workers import TEMPLATE, bytes_of, corpus, on_one_machine, with_workers
 import crfkit
 from crfkit.cluster.messages import encode
 from crfkit.cluster.processes import Processes, _Worker
-from crfkit.errors import FileError
+from crfkit.errors import FileError, UnsupportedError
 
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
 
@@ -26,6 +26,14 @@ linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks f
 def test_a_process_that_cannot_be_started(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere")
     with pytest.raises(FileError, match="a worker process cannot be started: No such file or directory"):
+        Processes(2, "none")
+
+
+def test_a_program_that_is_its_own_executable_starts_no_workers(monkeypatch):
+    """Each of them would be that program again."""
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setattr(subprocess, "Popen", None)
+    with pytest.raises(UnsupportedError, match=r"^a program in one file, .*: leave out workers, or give cluster$"):
         Processes(2, "none")
 
 
