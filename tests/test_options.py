@@ -378,13 +378,19 @@ NUMBERS = [
     (cli, "tag -n x model", "-n' / '--nbest", "integer"),
     (cli, "dump --top x model", "--top", "integer"),
     (cli, "eval --seed x", "--seed", "integer"),
-    (cli, "learn --passes x template train model", "--passes", "integer"),
+    (cli, "learn -a sgd --passes x template train model", "--passes", "integer"),
     (crf_learn, "-f x template train model", "-f' / '--freq", "integer"),
     (crf_test, "-v x -m model", "-v' / '--verbose", "integer"),
     (crfsuite, "learn -e x", "-e' / '--holdout", "integer"),
     (wapiti, "label -n x", "-n' / '--nbest", "integer"),
     (wapiti, "train -1 x", "-1' / '--rho1", "float"),
 ]
+
+
+@pytest.mark.parametrize(("program", "words", "option"), [(program, words, option) for program, words, option, kind in NUMBERS if kind == "integer"])
+def test_whole_numbers_beyond_all_use_are_refused(program, words, option):
+    said = invoked(program, *words.replace(" x", " 99999999999999999999").split(), code=2).stderr
+    assert option.split("'")[0] in said and ("is larger than 2147483647" in said or "in the range" in said or "a whole number from" in said)
 
 
 @pytest.mark.parametrize(("program", "words", "option", "kind"), NUMBERS, ids=[words for _, words, *_ in NUMBERS])

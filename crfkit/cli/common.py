@@ -17,6 +17,7 @@ import click
 from crfkit.errors import CrfkitError, FileError, OptionError, one_line
 from crfkit.replacing import flush_all, replacing, write_all
 from crfkit.signals import Ended, interrupt, taken
+from crfkit.values import LARGEST
 
 DEBUG = "crfkit.debug"
 
@@ -28,9 +29,14 @@ PATH = click.Path(readable=False)
 
 
 class Integer(click.IntRange):
-    """A whole number within limits. The error about anything else calls it an integer: click's own is about an "integer range"."""
+    """A whole number within limits, of 31 bits if no other limit is given. The error about anything else calls it an integer: click's own is
+    about an "integer range"."""
 
     name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        found = super().convert(value, param, ctx)
+        return found if self.max is not None or found <= LARGEST else self.fail(f"{value} is larger than {LARGEST}.", param, ctx)
 
 
 def _set_debug(ctx: click.Context, _param: click.Parameter, value: bool) -> None:

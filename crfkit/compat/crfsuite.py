@@ -18,7 +18,7 @@ from crfkit.errors import FileError, OptionError, UnsupportedError, refuse
 from crfkit.replacing import check_writable, refuse_overwriting, write_all
 from crfkit.text.reading import Source
 from crfkit.text.sources import parsed_blocks
-from crfkit.values import as_bytes
+from crfkit.values import as_bytes, named
 from crfkit.version import __version__
 
 from .numbers import Whole
@@ -109,7 +109,7 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
     groups = _read_groups(trainer, data or ("-",), split, say)
     refuse(
         (cross_validate and groups < 2, "--cross-validate needs at least two groups: several files, or --split"),
-        (not cross_validate and (holdout or 0) > groups, f"--holdout: there are {groups} groups, found {holdout}"),
+        (not cross_validate and (holdout or 0) > groups, f"--holdout: there {'is 1 group' if groups == 1 else f'are {groups} groups'}, found {holdout}"),
     )
     if cross_validate:
         for group in range(groups):
@@ -232,7 +232,7 @@ def _opened(model: str) -> Tagger:
     try:
         tagger.open(model)
     except OSError as error:
-        raise FileError(f"{model}: cannot be read: {error.strerror}") from None
+        raise FileError(f"{named(model)}: cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise FileError(str(error)) from None
     return tagger

@@ -374,6 +374,8 @@ def test_usage_errors():
     for option in ("-1", "-2", "-e", "--eta0", "--kappa"):
         for value in ("nan", "inf"):
             assert f"'{value}' is not a finite number." in run("train", option, value, code=2).stderr
+    for mode, option in [("train", name) for name in ("-p", "-m", "-d", "--rstate", "--sstate")] + [("label", "-m"), ("update", "-m")]:
+        assert "expected the name of a file, found ''" in run(mode, option, "", code=2).stderr
 
 
 def test_help_names_no_range_where_there_is_none():

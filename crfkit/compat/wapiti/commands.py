@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crfkit import foreign
-from crfkit.cli.common import HELP_FLAGS, PATH, ErrorsAsLines, is_given, is_live, note, opened
+from crfkit.cli.common import HELP_FLAGS, ErrorsAsLines, is_given, is_live, note, opened
 from crfkit.constants import MOST_THREADS
 from crfkit.errors import OptionError, UnsupportedError
 from crfkit.modelbytes import held
@@ -59,11 +59,19 @@ def _list(_ctx: click.Context, param: click.Parameter, value: str) -> str:
     return value
 
 
+class _File(click.Path):
+    """The name of a file that may be left out. An empty one, as of an unset variable in a script, is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(value, param, ctx) if value else self.fail("expected the name of a file, found ''", param, ctx)
+
+
 def _written(output: str, data: bytes) -> None:
     with opened(output) as stream:
         write_all(stream, data)
 
 
+FILE = _File(readable=False)
 COUNT, POSITIVE = Whole(min=0), Whole(min=1)
 NUMBER, SIZE = Finite(), Finite(min=0)
 
@@ -72,11 +80,11 @@ TRAIN: list[tuple[str, Any, Any, str]] = [
     ("--me", None, False, "Every line is a sequence, in the data and in those to be labelled."),
     ("-T,--type", str, "crf", "The type of model: crf or maxent; `list` lists them."),
     ("-a,--algo", str, "l-bfgs", "The algorithm: l-bfgs, sgd-l1, bcd, rprop, rprop+, rprop-; `list` lists them."),
-    ("-p,--pattern", PATH, None, "The file of patterns."),
-    ("-m,--model", PATH, None, "Go on from this model: its labels and observations, no others."),
-    ("-d,--devel", PATH, None, "Count errors on this file after each iteration, not on the training data."),
-    ("--rstate", PATH, None, "Go on from this state of the optimizer, which --sstate wrote."),
-    ("--sstate", PATH, None, "Write the state of the optimizer to this file."),
+    ("-p,--pattern", FILE, None, "The file of patterns."),
+    ("-m,--model", FILE, None, "Go on from this model: its labels and observations, no others."),
+    ("-d,--devel", FILE, None, "Count errors on this file after each iteration, not on the training data."),
+    ("--rstate", FILE, None, "Go on from this state of the optimizer, which --sstate wrote."),
+    ("--sstate", FILE, None, "Write the state of the optimizer to this file."),
     ("-c,--compact", None, False, "Leave out observations that have no weight."),
     ("-t,--nthread", Whole(1, MOST_THREADS), 1, "Threads."),
     ("-j,--jobsize", POSITIVE, 64, "Has no effect: crfkit shares work out by itself."),
@@ -101,7 +109,7 @@ TRAIN: list[tuple[str, Any, Any, str]] = [
 ]  # fmt: skip
 LABEL: list[tuple[str, Any, Any, str]] = [
     ("--me", None, False, "Has no effect: the model knows whether every line is a sequence."),
-    ("-m,--model", PATH, None, "The model; one of crfkit or CRF++ will do, too."),
+    ("-m,--model", FILE, None, "The model; one of crfkit or CRF++ will do, too."),
     ("-l,--label", None, False, "Print labels alone."),
     ("-c,--check", None, False, "The last column has the right labels: count errors."),
     ("-s,--score", None, False, "Print scores."),
@@ -199,7 +207,7 @@ def _as_wapiti(path: str) -> Parts:
 
 
 @cli.command(context_settings=HELP_FLAGS)
-@click.option("-m", "--model", type=PATH, help="The model to change.")
+@click.option("-m", "--model", type=FILE, help="The model to change.")
 @click.option("-c", "--compact", is_flag=True, help="Leave out observations that have no weight.")
 @click.argument("source", metavar="[PATCH]", default="-")
 @click.argument("output", metavar="[OUTPUT]", default="-")
