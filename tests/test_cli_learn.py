@@ -327,7 +327,7 @@ def test_every_option_has_a_line_of_help():
         (("--dev", "-"), "--dev cannot be standard input"),
         (("--format", "conll"), "Invalid value for '--format'"),
         (("--format", "crfsuite", "--label", "a"), "--label is of no use with --format crfsuite"),
-        (("--nonesuch",), "No such option"),
+        (("--nonesuch",), "No such option"), (("--model", "m"), "No such option '--model'; the model is the last argument"),
         (("--c2", "1"), "No such option '--c2'; l2 is twice CRFsuite's c2"),
         (("-c", "1"), "No such option '-c'; l2 is 1 / c of CRF++"),
         (("-C", "m.txt"), "No such option '-C'; crfkit convert reads CRF++'s text models"),

@@ -60,7 +60,19 @@ def _form(option: Declared) -> dict[str, Any]:
     return {"type": click.Choice(expected.choices) if expected.choices else other, "metavar": option.metavar}
 
 
-@click.command("learn", cls=Hinting, elsewhere=declarations.elsewhere, context_settings=HELP_FLAGS)
+# What has no name here, under names that it may be looked for.
+ARGUMENTS = {
+    "--template": "the template is the first argument",
+    **dict.fromkeys(("--train", "--data", "--input"), "TRAIN is one argument or more, between the template and the model"),
+    **dict.fromkeys(("--model", "--output", "-o"), "the model is the last argument"),
+}
+
+
+def _elsewhere(name: str) -> str | None:
+    return ARGUMENTS.get(name) or declarations.elsewhere(name)
+
+
+@click.command("learn", cls=Hinting, elsewhere=_elsewhere, context_settings=HELP_FLAGS)
 @click.argument("arguments", metavar="TEMPLATE TRAIN... MODEL", nargs=-1, type=PATH)
 @click.option(
     "-a",
