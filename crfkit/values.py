@@ -72,7 +72,8 @@ def shown(value: Any) -> str:
     if isinstance(value, int) and value.bit_length() > 64:
         return f"a whole number of {value.bit_length():,} bits"
     if isinstance(value, float):
-        return f"{value:g}"
+        short = f"{value:g}"
+        return short if float(short) == value else repr(value)
     if is_frame(value):
         return f"a {type(value).__name__}, whose rows are in its .values"
     import reprlib

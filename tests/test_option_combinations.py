@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import crfkit
+from crfkit import options
 from crfkit.cli import cli
-from crfkit.errors import CrfkitWarning
+from crfkit.errors import CrfkitWarning, OptionError
 
 ROWS = "the DT B\nold JJ I\ndog NN I\n\ndogs NN B\n\n"
 FILES = {
@@ -131,3 +132,8 @@ def test_any_combination(inputs, name):
 
     run()
     assert {0} <= {*ended} <= {0, 1, 2}
+
+
+def test_a_number_beside_a_limit_is_shown_with_its_digits():
+    with pytest.raises(OptionError, match=r"^confidence: expected a number above 0.5 and at most 0.9999, found 0.999999999$"):
+        options.make("cw", {"confidence": 0.999999999})

@@ -21,7 +21,7 @@ from crfkit.learning.training import Training
 from crfkit.options import Declared
 from crfkit.replacing import check_writable, is_device, refuse_overwriting
 from crfkit.text.opening import input_file, texts
-from crfkit.values import counted, flag, plural
+from crfkit.values import counted, flag, plural, shown
 
 from .common import (
     HELP_FLAGS,
@@ -169,10 +169,9 @@ def _columns(name: str) -> int:
 
 def _with_value(target: str, l1: float) -> str:
     """The name of the model for one value on the path: m.l1-3 for m, m.l1-3.model for m.model."""
-    text = f"{l1:g}" if float(f"{l1:g}") == l1 else repr(l1)
     folder, name = os.path.split(target)
     stem, ending = os.path.splitext(name)
-    return os.path.join(folder, f"{stem}.l1-{text}{ending}")
+    return os.path.join(folder, f"{stem}.l1-{shown(l1)}{ending}")
 
 
 def _positional(arguments: tuple[str, ...], form: str) -> tuple[str | None, list[str], str]:
