@@ -301,6 +301,7 @@ def test_list_in_place_of_a_name_prints_the_names():
         ("train -p far train model", "far:1: %x[0,7] uses column 7, but the data have 2 feature columns (counted from 0)"),
         ("train -m patterns train model", "patterns: expected a model of Wapiti, which begins with #mdl#"),
         ("train -p patterns --rstate none train model", "none: cannot be used: No such file or directory"),
+        ("train -p patterns --rstate /dev/null train model", "/dev/null: is not a regular file; give another name to --rstate"),
         ("train -p patterns --rstate theirs train model", "theirs: a state of Wapiti, of which crfkit has no use; to go on from a model give it as --model"),
         ("train -p patterns empty model", "empty: no tokens: expected one token per line and a blank line after each sentence"),
         (

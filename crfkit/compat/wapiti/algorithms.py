@@ -15,7 +15,8 @@ UNLIMITED = 2**31 - 1
 WITHOUT_EFFECT = ("jobsize", "sparse", "maxls", "stpmin", "stpmax", "stpinc", "stpdec", "cutoff")
 
 # crfkit's options in messages, and what they are called here.
-_NAMES = {"l1": "rho1", "l2": "rho2", "rate": "eta0", "decay": "alpha", "memory": "histsz", "max-iter": "maxiter", "passes": "maxiter", "threads": "nthread"}
+_NAMES = {"l1": "rho1", "l2": "rho2", "rate": "eta0", "decay": "alpha", "memory": "histsz", "max-iter": "maxiter", "passes": "maxiter", "threads": "nthread",
+          "checkpoint": "rstate"}  # fmt: skip
 WORDS = {rf"--{ours}\b(?!-)": f"--{theirs}" for ours, theirs in _NAMES.items()}
 
 

@@ -60,7 +60,7 @@ def _list(_ctx: click.Context, param: click.Parameter, value: str) -> str:
 
 
 class _File(click.Path):
-    """The name of a file that may be left out. An empty one, as of an unset variable in a script, is none."""
+    """The name of a file that may be left out. An empty one, as of an unset variable in a script, is an error."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return super().convert(value, param, ctx) if value else self.fail("expected the name of a file, found ''", param, ctx)

@@ -67,7 +67,7 @@ def train(given: dict[str, Any], source: Any, say: Callable[[str], Any] | None =
     windows = Windows(given["objwin"], given["stopwin"], given["stopeps"])
     log, stop = Log(windows, say), StopRequest(lambda: windows.over)
     signals = stop.on_signals() if say is None else stop.on_ctrl_c()
-    with rewording(WORDS, OptionError, TrainingError), signals, ExitStack() as stack:
+    with rewording(WORDS, FileError, OptionError, TrainingError), signals, ExitStack() as stack:
         return _trained(given, source, algorithm, made, log, stop, stack)
 
 
