@@ -17,7 +17,7 @@ __all__ = ["install_aliases"]
 # The names that programs import, and crfkit's modules.
 _MODULES = {
     **{f"pycrfsuite{name}": f"pycrfsuite{name}" for name in ("", "._pycrfsuite", "._dumpparser", "._logparser")},
-    **{f"sklearn_crfsuite{name}": f"sklearn_crfsuite{name}" for name in ("", ".estimator", ".trainer", ".utils", "._fileresource")},
+    **{f"sklearn_crfsuite{name}": f"sklearn_crfsuite{name}" for name in ("", ".compat", ".estimator", ".trainer", ".utils", "._fileresource")},
     "crfsuite": "crfsuite_swig",
     "CRFPP": "CRFPP",
     "pycrfpp": "CRFPP",

@@ -41,8 +41,10 @@ print(before.__spec__.name, pycrfsuite.__spec__.name)
 
 @pytest.mark.parametrize("library", ["pycrfsuite", "crfkit.compat.pycrfsuite"])
 def test_a_package_has_the_module_of_its_classes(library):
-    """Where nobody imported that, as in annotations that name `pycrfsuite._pycrfsuite.Tagger`."""
+    """Where nobody imported that, as in annotations that name `pycrfsuite._pycrfsuite.Tagger`; and of the parsers."""
     pytest.importorskip(library)
+    code = "print(module._dumpparser.CRFsuiteDumpParser.__name__, module._logparser.TrainLogParser.__name__)"
+    assert said_by(f"import {library} as module; {code}") == "CRFsuiteDumpParser TrainLogParser\n"
     assert said_by(f"import {library} as module; print(module._pycrfsuite.Tagger is module.Tagger)") == "True\n"
 
 
@@ -54,7 +56,7 @@ def offered(module):
 
 
 MODULES = ["CRFPP", "pycrfsuite", "pycrfsuite._pycrfsuite", "pycrfsuite._dumpparser", "pycrfsuite._logparser", "sklearn_crfsuite._fileresource",
-           "sklearn_crfsuite.estimator", "sklearn_crfsuite.metrics", "sklearn_crfsuite.scorers", "sklearn_crfsuite.trainer", "sklearn_crfsuite.utils",
+           "sklearn_crfsuite.compat", "sklearn_crfsuite.estimator", "sklearn_crfsuite.metrics", "sklearn_crfsuite.scorers", "sklearn_crfsuite.trainer", "sklearn_crfsuite.utils",
            "sklearn_crfsuite", "wapiti.api", "wapiti"]  # fmt: skip
 
 

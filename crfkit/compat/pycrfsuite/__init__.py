@@ -12,6 +12,7 @@
 Models are read and written in CRFsuite's format. docs/python-crfsuite.md lists what differs.
 """
 
+from . import _dumpparser, _logparser  # noqa: F401  # programs name them as attributes
 from ._pycrfsuite import CRFSUITE_VERSION, BaseTrainer, CRFSuiteError, ItemSequence, Tagger, Trainer
 
 __all__ = ["CRFSUITE_VERSION", "BaseTrainer", "CRFSuiteError", "ItemSequence", "Tagger", "Trainer"]

@@ -19,12 +19,8 @@ from crfkit.estimator import Estimator, Labellings
 from crfkit.values import as_text, lists, plural, shown
 
 from ._fileresource import FileResource
+from .compat import BaseEstimator
 from .trainer import LinePerIterationTrainer
-
-try:
-    from sklearn.base import BaseEstimator
-except ImportError:  # it is optional
-    BaseEstimator = object
 
 __all__ = ["CRF", "FileResource", "LinePerIterationTrainer"]
 
@@ -62,7 +58,7 @@ class CRF(Estimator, BaseEstimator):
         self.training_log_: TrainLogParser | None = None
         self._take(None)
 
-    if BaseEstimator is not object:
+    if hasattr(BaseEstimator, "get_params"):
         __repr__ = BaseEstimator.__repr__  # which knows of sklearn.set_config
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -134,11 +130,16 @@ class CRF(Estimator, BaseEstimator):
         tagger.set(xseq)
         return tagger.marginals()
 
+    def _held(self) -> bytes | None:
+        """The model that is in no file of the user's. A subclass may have trained it into the temporary file, as sklearn-crfsuite's `fit` does."""
+        return self._model if self._modelfile is None else self._modelfile.content
+
     def _opened(self) -> Tagger:
         if self._tagger is None:
             tagger = Tagger()
-            if self._model is not None:
-                tagger.open_inmemory(self._model)
+            model = self._held()
+            if model is not None:
+                tagger.open_inmemory(model)
             elif self._path:
                 tagger.open(self._path)
             else:
@@ -149,7 +150,7 @@ class CRF(Estimator, BaseEstimator):
     @property
     def tagger_(self) -> Tagger | None:
         """The tagger of the model, or None if there is no model yet."""
-        there = self._model is not None or (self._path and os.path.exists(self._path))
+        there = self._tagger is not None or self._held() is not None or (self._path and os.path.exists(self._path))
         return self._opened() if there else None
 
     tagger = tagger_  # its name in older programs
@@ -158,7 +159,7 @@ class CRF(Estimator, BaseEstimator):
     def modelfile(self) -> FileResource:
         """The file of the model: `modelfile.name` is its path."""
         if self._modelfile is None:
-            self._modelfile = FileResource(self._path, self._model, vars(self).get("keep_tempfiles", False))
+            self._modelfile = FileResource(self._path, vars(self).get("keep_tempfiles", False), ".crfsuite", "model", self._model)
         return self._modelfile
 
     @property
@@ -198,12 +199,12 @@ class CRF(Estimator, BaseEstimator):
         return None if self._info is None else self._info.transitions
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_tagger": None, "_info_cached": None, "_modelfile": None}
+        return {**self.__dict__, "_model": self._held(), "_tagger": None, "_info_cached": None, "_modelfile": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "modelfile" in state:  # sklearn-crfsuite's own pickle
             file = (state := {**self._defaults(), **state}).pop("modelfile")
-            state |= {"_model": file.content, "_modelfile": None}
+            state |= {"_model": file.content, "_modelfile": None, "model_filename": None if file.auto else file.name}  # 0.3 kept the name there only
         self.__dict__.update(state)
         if self._model is not None:
             self._opened()  # checks all of it
