@@ -1,7 +1,7 @@
 """Wapiti's model files, which are text.
 
-    #mdl#2#weights          0: maxent, a CRF without pairs of labels; 1: memm; any other number, or none: a CRF. Wapiti writes 2 for it,
-                            old versions no number, and its Ruby library any number
+    #mdl#2#weights          0: maxent, a CRF without weights of pairs of labels; 1: memm; any other number, or none: a CRF. Wapiti writes 2
+                            for it, old versions no number, and its Ruby library any number; if that is 0, there are weights of pairs
     #rdr#patterns/columns/0 and the patterns; 1 in the place of 0: every line is a sequence (--me)
     #qrk#labels             and the labels
     #qrk#observations       and these: u... has a weight for each label, b... for each pair of labels, *... both
@@ -112,11 +112,14 @@ def read(data: bytes | memoryview, lines: bool = False) -> Parts:
         if "\0" in pattern_lines or pattern_lines.count("\n") != len(patterns):
             raise ModelFileError("damaged: a line end in a pattern")
         try:
-            template = dialects.parse(pattern_lines, dialects.MAXENT if kind == MAXENT else dialects.WAPITI)
+            template = dialects.parse(pattern_lines, dialects.WAPITI)
         except TemplateError as error:
             raise ModelFileError(f"its patterns cannot be read: {error}") from None
     parts = Parts(NAME, labels, FeatureRows.empty(), FeatureRows.empty(), None, template, int(columns) + 2, {LINE_BY_LINE: True} if line_by_line else {})
-    _share_out(parts, names, numbers, weights, kind != MAXENT)
+    _share_out(parts, names, numbers, weights)
+    if kind == MAXENT and parts.pairs is None and not any(parts.bigrams.weight):
+        parts.bigrams = FeatureRows.empty()
+        parts.template = template and dialects.parse(pattern_lines, dialects.MAXENT)
     if template is None and len(parts.bigrams.names):
         raise ModelFileError("a Wapiti model without patterns has observations of label pairs (b, *); in crfkit's data, attributes are of single labels")
     return parts
@@ -154,8 +157,8 @@ def _weights(text: _Text, n: int) -> tuple[array.array[int], array.array[float]]
     return numbers, weights
 
 
-def _share_out(parts: Parts, names: StringTable, numbers: array.array[int], weights: array.array[float], crf: bool) -> None:
-    """Assign weights to the observations; weights of label pairs are ignored unless the model is a CRF."""
+def _share_out(parts: Parts, names: StringTable, numbers: array.array[int], weights: array.array[float]) -> None:
+    """Assign weights to the observations."""
     from .placed import initials
 
     n, kinds = len(parts.labels), initials(names)
@@ -167,8 +170,6 @@ def _share_out(parts: Parts, names: StringTable, numbers: array.array[int], weig
         raise ModelFileError(f"damaged: weight {next(number for number in numbers if number >= end)} of {end}")
     parts.places = of_pairs = Places(names, array.array("q", places))
     parts.unigrams = FeatureRows.placed(parts.places, of_kind(kinds, b"u*"), numbers, weights, n, False)
-    if not crf:
-        return
     if b"*" in kinds:  # whose pairs of labels follow the labels
         of_pairs = Places(names, array.array("q", (place + n * (kind == b"*"[0]) for place, kind in zip(places, kinds, strict=True))))
     chosen, plain = of_kind(kinds, b"b*"), plain_name(parts)

@@ -110,6 +110,19 @@ def test_maxent_is_a_crf_without_pairs():
     assert crfkit.load("text").model.template.text == "U:%x[0,0]\nU1:%x[0,1]\n"
 
 
+@pytest.mark.parametrize("kind", [0, 3, -7, 9404684])
+@pytest.mark.parametrize("pattern", ["b", "b2:%x[0,0]", "*1:%x[0,1]"])
+def test_a_model_with_weights_of_pairs_is_a_crf_whatever_number_stands_for_its_type(kind, pattern):
+    """Wapiti's Ruby library wrote what stood in memory: as in a model of AnyStyle, or zero, which Wapiti writes for maxent."""
+    model, _ = trained(["u:%x[0,0]", pattern], sentences(5, 30))
+    numbered = model.replace(b"#mdl#2#", b"#mdl#%d#" % kind)
+    Path("numbered").write_bytes(numbered)
+    wapiti, ours = pytest.importorskip("wapiti").Model(model="numbered"), crfkit.load(numbered)
+    found = [(ours.tag([row[:2] for row in rows]), wapiti.label_sequence("\n".join(" ".join(row[:2]) for row in rows)).decode().split()) for rows in sentences(6, 40)]
+    assert all(ours == theirs for ours, theirs in found)
+    assert write(foreign.read(numbered)) == model
+
+
 @peers
 @pytest.mark.parametrize("name", ["model.txt", "model.compact.txt"])
 def test_written_as_wapiti_writes_it(name):
