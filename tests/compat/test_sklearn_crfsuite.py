@@ -228,6 +228,26 @@ def test_metrics_are_those_of_scikit_learn():
     assert metrics.sequence_accuracy_score([[1, 2], [3], [4]], [[1, 2], [4], [4]]) == 2 / 3
 
 
+@BOTH
+def test_metrics_of_programs(library):
+    """They decorate a metric as the module decorates its own."""
+    decorator = pytest.importorskip(f"{library}.metrics")._flattens_y
+
+    @decorator
+    def right(y_true, y_pred, *, of):
+        return sum(gold == found for gold, found in zip(y_true, y_pred, strict=True)) / of
+
+    assert right([["x", "z"], ["y"]], y_pred=[["x", "x"], ["y"]], of=4) == 1 / 2 and right.__name__ == "right"
+
+
+@BOTH
+def test_metrics_are_pickled(library):
+    """As scikit-learn does for other processes."""
+    metrics = pytest.importorskip(f"{library}.metrics")
+    for name in (name for name in dir(metrics) if name.endswith("_score") or name.endswith("_report")):
+        assert pickle.loads(pickle.dumps(getattr(metrics, name))) is getattr(metrics, name)
+
+
 def test_works_without_scikit_learn(monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0] == "sklearn" or name.startswith("crfkit.compat.sklearn_crfsuite")]:
         monkeypatch.delitem(sys.modules, name)
