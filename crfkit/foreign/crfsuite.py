@@ -55,7 +55,7 @@ def read(data: memoryview) -> Parts:
 def _header(data: memoryview) -> dict[str, int]:
     """The fields in the first 48 bytes."""
     if len(data) < _HEADER.size:
-        raise ModelFileError(f"damaged: truncated to {len(data)} bytes")
+        raise ModelFileError(f"damaged: truncated to {len(data)} bytes, an incomplete header")
     magic, *values = _HEADER.unpack_from(data)
     header = dict(zip((*_FIELDS, *_OFFSETS), values, strict=True))
     if magic != START or header["type"] != b"FOMC":

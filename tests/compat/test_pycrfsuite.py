@@ -216,6 +216,17 @@ def test_files_that_are_no_models_are_refused(library, tmp_path):
         tagger.open_inmemory("text")
 
 
+@BOTH
+@pytest.mark.parametrize("length", [4, 14, 47])
+def test_a_file_that_ends_within_its_header(library, length, tmp_path):
+    """NLTK's tests know it by these words."""
+    content = b"lCRF".ljust(length, b"\0")
+    (tmp_path / "m").write_bytes(content)
+    for task in (lambda: library.Tagger().open(str(tmp_path / "m")), lambda: library.Tagger().open_inmemory(content)):
+        with pytest.raises(ValueError, match=r"^(Invalid model|Model file).*complete header"):
+            task()
+
+
 @pytest.mark.parametrize("name", ["text", "te\nxt"])
 def test_a_file_that_is_no_model_is_named_once(name, tmp_path):
     (tmp_path / name).write_text("word\n")
