@@ -82,3 +82,11 @@ def test_numbers_and_names_that_crf_learn_reads_in_another_way():
         subprocess.run([sys.executable, "-c", "import sys, CRFPP; sys.exit(CRFPP.crfpp_learn(sys.argv))", "template", "nothing", "none"], capture_output=True, check=True)
     assert not Path("none").exists()
     invoked(crf_learn, "template", "nothing", "none", code=1)
+
+
+def test_without_arguments_crf_learn_says_who_it_is():
+    """Programs start it so, and look for the name of CRF++ on standard output."""
+    ours, expected = invoked(crf_learn).stdout.splitlines(), theirs("crfpp_learn").decode().splitlines()
+    assert ours[:3] == expected[:3] and "Yet Another" in ours[0]
+    assert ours == invoked(crf_learn, "--help").stdout.splitlines()
+    assert "found 0 files" in invoked(crf_learn, "-f", "3", code=2).stderr

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from crfkit import foreign
-from crfkit.cli.common import HELP_FLAGS, Integer, note
+from crfkit.cli.common import HELP_FLAGS, Integer, is_given, note
 from crfkit.constants import MOST_THREADS
 from crfkit.foreign.crfpp_parts import line_of, refuse_shared
 from crfkit.foreign.parts import parts_of
@@ -42,6 +42,9 @@ ALGORITHMS = {"crf": "lbfgs", "crf-l2": "lbfgs", "crf-l1": "owlqn", "mira": "mir
 @click.pass_context
 def crf_learn(ctx: click.Context, convert: bool, files: tuple[str, ...], **given: Any) -> None:
     """Train a model: TEMPLATE TRAIN MODEL, or with --convert make one: TEXTMODEL MODEL."""
+    if not files and not any(is_given(ctx, name) for name in ctx.params):
+        click.echo(ctx.get_help())  # where programs look for the name of CRF++
+        return
     wanted = ("TEXTMODEL", "MODEL") if convert else ("TEMPLATE", "TRAIN", "MODEL")
     if len(files) != len(wanted):
         raise click.UsageError(f"expected {' '.join(wanted)}, found {plural(len(files), 'file')}", ctx)
