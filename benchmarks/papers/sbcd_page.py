@@ -230,7 +230,7 @@ def _grams(found: Found) -> Section:
 
 GRAMS = """\
 Features of the paper: letter n-grams centred on the letter (1 and 3; 1, 3 and 5), or each letter of that window by itself (pseudo n-grams), with all labels and all pairs of
-labels, and biases of both. L1 0.3 for all, the default of the trainer, L2 0.001. The paper's cells are its error and its active weights in thousands. Memory is the
+labels, and biases of both. L1 0.3 for all, the default of the trainer then, L2 0.001. The paper's cells are its error and its active weights in thousands. Memory is the
 process's peak; here that has a copy of the weights more, which is looked at after each pass.
 
 The calculation of the largest space: 50,300 n-grams times 51 labels and 51 times 51 pairs are 133 million features (the paper: 121 million). A weight takes 4 bytes, the
