@@ -16,6 +16,7 @@ from crfkit.errors import CrfkitWarning, FileError, OptionError, refuse
 from crfkit.replacing import empty_folders_removed, remove_leftovers, replacing, write_texts
 from crfkit.text.compression import without_suffix
 from crfkit.text.reading import Source
+from crfkit.unseen import Unseen, unseen
 from crfkit.values import named, shown
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def label(
     live = options["unbuffered"] or stream.isatty()
     threads = 1 if live else options["threads"]
     faults: set[str] = set()
+    strange: Unseen | None = None
     if _parses(tagger):
         source = Source(inputs, "conllu", allow_empty=True, block_size=BLOCK_SIZE)
         # what comes from standard input may go on to another program: nothing is added unasked
@@ -85,9 +87,12 @@ def label(
         blank = next((label for label in tagger.labels if " " in label), None) if behind else None
         if blank is not None:
             blocks = _noting(blocks, blank, faults)
+        strange = unseen(tagger)
+        blocks = strange.watch(blocks)
         texts = tagger.text(blocks, _printer(tagger, options), partial=options["partial"], fill=options["fill"], threads=threads)
     write_texts(stream, texts, live)
-    return source.marks.unnamed or source.marks.warning or next(iter(faults), None)
+    warning = source.marks.unnamed or source.marks.warning or next(iter(faults), None)
+    return warning if warning or strange is None else strange.warning
 
 
 def _noting(blocks: Iterable[Block], label: str, faults: set[str]) -> Iterator[Block]:

@@ -1,0 +1,115 @@
+"""Whether text that is labelled looks like the training data. Text with other columns gets labels all the same, which mean nothing."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from crfkit.text.rows import Rows
+
+from .errors import DataError
+from .values import as_bytes, shown
+
+if TYPE_CHECKING:
+    from crfkit.tagging import Tagger
+    from crfkit.text.block import Block
+
+FEWEST = 50  # tokens that tell whether cells are new because their column is another one
+MOST = 1000  # that are looked at
+PIECE = 1 << 14  # bytes of a block that are looked at, and the rest of a sentence
+
+
+def unseen(tagger: Tagger) -> Unseen:
+    """What looks for it in the first tokens of a text."""
+    return Fields(tagger) if tagger.header["format"] == "crfsuite" else Cells(tagger)
+
+
+def _text(cell: bytes) -> str:
+    return shown(cell.decode(errors="backslashreplace"))
+
+
+class Unseen(ABC):
+    """Looks at the first tokens of a text."""
+
+    def __init__(self, form: str):
+        self._rows, self._tokens, self._asks = Rows(form), 0, True
+
+    def watch(self, blocks: Iterable[Block]) -> Iterator[Block]:
+        """The blocks. They are looked at after they were handed on: an error in them is not raised here."""
+        for block in blocks:
+            yield block
+            if self._asks and self._tokens < MOST:
+                end = block.data.find(b"\n\n", PIECE)
+                piece = block if end < 0 else replace(block, data=block.data[: end + 2])
+                try:
+                    self._rows.parse(piece)
+                    for row in chain.from_iterable(self._rows.sentences()):
+                        self._look(row, block)
+                        self._tokens += 1
+                        if not self._asks:
+                            return (yield from blocks)
+                except DataError:
+                    self._asks = False
+
+    @abstractmethod
+    def _look(self, row: list[bytes], block: Block) -> None: ...
+
+    @property
+    @abstractmethod
+    def warning(self) -> str | None:
+        """The warning, if any."""
+
+
+class Cells(Unseen):
+    """Columns of whose cells none occurred in training, though these cells are features of the model."""
+
+    def __init__(self, tagger: Tagger):
+        super().__init__(tagger.header["format"])
+        index, self._key, self._names = tagger.decoding.decoder.index, tagger.decoding.key, tagger.header["column_names"]
+        self._used = index.plan.columns
+        whole = {view.column for view in index.plan.views if view.kind == "x" and not view.lower}
+        self._unseen = {place: table for place, table in enumerate(index.columns) if self._used[place] in whole and len(table)}
+        self._first: list[bytes] = []  # cells of the first token
+
+    def _look(self, row: list[bytes], block: Block) -> None:
+        cells = [row[place] for place in self._key(block.columns.n_cols, block.columns) or self._used]
+        self._first = self._first or cells
+        self._unseen = {place: table for place, table in self._unseen.items() if table.find(cells[place]) < 0}
+        self._asks = bool(self._unseen)
+
+    @property
+    def warning(self) -> str | None:
+        """The warning, if any."""
+        if self._tokens < FEWEST or not self._unseen:
+            return None
+        place = min(self._unseen)
+        column = self._used[place]
+        which = f"column {column}" if self._names is None else f"the column {shown(self._names[column])}"
+        cells = f"the first {self._tokens:,} cells in {which}, such as {_text(self._first[place])}"
+        return f"the model knows none of {cells}: are the columns those of the training data?"
+
+
+class Fields(Unseen):
+    """Lines of attributes that lack the label at their beginning, so that the first attribute counts as one."""
+
+    def __init__(self, tagger: Tagger):
+        super().__init__("crfsuite")
+        self._labels = {as_bytes(label) for label in tagger.labels}
+        self._attributes = tagger.decoding.decoder.index.literals[0]
+        self._known: list[bytes] = []  # first fields that are attributes
+
+    def _look(self, row: list[bytes], block: Block) -> None:
+        self._asks = row[0] not in self._labels
+        if self._attributes.find(row[0]) >= 0:
+            self._known.append(row[0])
+
+    @property
+    def warning(self) -> str | None:
+        """The warning, if any."""
+        if not self._asks or 2 * len(self._known) <= self._tokens:
+            return None
+        example = _text(self._known[0])
+        return f"no line begins with a label of the model, but many with an attribute, such as {example}, which does not count: expected a label first"

@@ -1,0 +1,101 @@
+"""`crfkit tag` tells of text whose columns are not those of the training data."""
+
+import pytest
+from commands import crfkit as command
+from commands import text_of
+
+import crfkit
+from crfkit import unseen
+
+WORDS = [[("the", "DT"), ("old", "JJ"), ("dog", "NN")], [("a", "DT"), ("new", "JJ"), ("cat", "NN")]]
+LABELLED = [[(*row, row[1][0]) for row in rows] for rows in WORDS]
+BOTH = "U0:%x[0,0]\nU1:%x[-1,1]/%x[0,1]\n"
+MANY = WORDS * 20  # 120 tokens
+
+
+@pytest.fixture
+def warned(tmp_path):
+    """What is said of a text that a model of this template labels."""
+
+    def warned(text, template=BOTH, *options, data=LABELLED):
+        crfkit.learn(data, template).save("m")
+        done = command("tag", *options, "m", stdin=text)
+        assert len(done.stdout.splitlines()) >= len(text.splitlines())
+        return done.stderr
+
+    return warned
+
+
+def shifted(sentences):
+    """The same with the number of the token in front."""
+    return [[(str(100 + place), *row) for place, row in enumerate(rows)] for rows in sentences]
+
+
+def test_columns_of_the_training_data(warned):
+    for rows in (MANY, LABELLED * 20, [[(word + "x", tag) for word, tag in rows] for rows in MANY] + WORDS):
+        assert warned(text_of(rows)) == ""
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "text"),
+    [
+        (0, "100", text_of(shifted(MANY))),
+        (0, "the DT", text_of([[(f"{word} {tag}", "x") for word, tag in rows] for rows in MANY], "\t")),
+        (0, "the ", text_of([[(f"{word} ", tag) for word, tag in rows] for rows in MANY], "\t")),
+        (0, "THE", text_of([[(word.upper(), tag) for word, tag in rows] for rows in MANY])),
+        (1, "the", text_of([[(word, word, tag) for word, tag in rows] for rows in MANY])),
+    ],
+)
+def test_other_columns(warned, column, cell, text):
+    expected = f"the model knows none of the first 120 cells in column {column}, such as {cell!r}: are the columns those of the training data?\n"
+    assert warned(text) == f"crfkit: warning: {expected}"
+    assert warned(text, BOTH, "-q") == ""
+
+
+def test_all_texts_of_a_stream_count(warned, monkeypatch):
+    """Sentence by sentence, and of large blocks the first sentences only."""
+    text = text_of(shifted(MANY))
+    assert "first 120 cells in column 0" in warned(text, BOTH, "--unbuffered")
+    assert warned(text + text_of([[(*row, "x") for row in rows] for rows in WORDS]), BOTH, "--unbuffered") == ""
+    monkeypatch.setattr(unseen, "PIECE", len(text) // 2)
+    seen = text[: text.index("\n\n", len(text) // 2)]
+    assert f"first {len(seen.split()) // 3} cells" in warned(text)
+
+
+def test_too_little_to_tell(warned):
+    assert warned(text_of(shifted(MANY[:16]))) == ""  # 48 tokens
+    assert warned(text_of(shifted(MANY[:17]))) != ""
+
+
+@pytest.mark.parametrize("template", ["U:%X[0,0]\n", "U:%C[0,0]\n", "U:%=[0,0,1,0]\n", "B\n"])
+def test_cells_that_are_no_features(warned, template):
+    """The tags are known, the words are not."""
+    assert warned(text_of([[(str(len(word)), tag) for word, tag in rows] for rows in MANY]), f"U1:%x[0,1]\n{template}") == ""
+
+
+def test_columns_with_names(warned, tmp_path):
+    (tmp_path / "train").write_text("# columns = word tag label\n" + text_of(LABELLED))
+    data = str(tmp_path / "train")
+    swapped = [[(tag, word) for word, tag in rows] for rows in MANY]
+    assert warned("# columns = tag word\n" + text_of(swapped), data=data) == ""
+    told = warned("# columns = word tag\n" + text_of(swapped), data=data)
+    assert told.startswith("crfkit: warning: the model knows none of the first 120 cells in the column 'word', such as 'DT': ")
+
+
+def test_errors_are_those_of_labelling(warned):
+    crfkit.learn(LABELLED, BOTH).save("m")
+    done = command("tag", "m", stdin=text_of(shifted(MANY)) + "a b\n", code=1)
+    assert done.stderr.startswith("crfkit: error: <stdin>:161: found 2 columns")
+
+
+def attributes(labelled):
+    return "".join("".join("\t".join([*label, f"w={word}", f"t={tag}"]) + "\n" for word, tag, *label in rows) + "\n" for rows in labelled)
+
+
+def test_attributes_without_a_label(tmp_path):
+    (tmp_path / "train").write_text(attributes(LABELLED))
+    crfkit.learn(tmp_path / "train", format="crfsuite").save("m")
+    told = command("tag", "m", stdin=attributes(WORDS)).stderr
+    assert told.startswith("crfkit: warning: no line begins with a label of the model, but many with an attribute, such as 'w=the', ")
+    for text in (attributes(LABELLED), attributes(WORDS) + attributes(LABELLED), attributes([[(*row, "?") for row in rows] for rows in WORDS])):
+        assert command("tag", "m", stdin=text).stderr == ""
