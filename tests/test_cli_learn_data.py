@@ -139,13 +139,6 @@ def test_templates_of_one_kind(train, algorithm, text, kinds):
     assert {line[0] for line in crfkit("dump", "model").stdout.splitlines()} == kinds
 
 
-@pytest.mark.parametrize(("cells", "told"), [("BB", 0), (["B", "B "], 1), (["B", "\u00a0B"], 1), ([" B", "B "], 1), (["B", "O "], 0)])
-def test_labels_that_differ_in_blanks_alone(tmp_path, cells, told):
-    (tmp_path / "template").write_text("U:%x[0,0]\n")
-    (tmp_path / "train").write_text("a\t{}\nb\tI\n\na\t{}\n".format(*cells))
-    assert learn("--max-iter", 1).stderr.count(f"the labels {cells[0]!r} and {cells[1]!r} differ in blanks alone\n") == told
-
-
 # --- bad input ----------------------------------------------------------------------------------------------------
 
 BAD_DATA = [

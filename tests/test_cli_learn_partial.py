@@ -190,3 +190,13 @@ def test_in_python_a_choice_has_labels_alone(choice):
     with pytest.raises(library.CrfkitError) as caught:
         CRF("sgd", partial=True).fit([[["a"], ["b"]]], [["X", choice]])
     assert str(caught.value) == f"sentence 1, token 2: found {choice!r}, expected a label: a str"
+
+
+@pytest.mark.parametrize(("tokens", "told"), [(3, True), (10, True), (11, False)])
+def test_labels_that_seem_unknown_are_mentioned(tmp_path, tokens, told):
+    """One of so many."""
+    (tmp_path / "train").write_text("a ?\n" + "".join(f"b {'XY'[place % 2]}\n" for place in range(tokens - 1)))
+    expected = "crfkit: warning: many tokens have the label '?', which is learned like any other: with --partial it means that the label is unknown\n"
+    assert (expected in crfkit("learn", "template", "train", "model").stderr) == told
+    assert (expected in crfkit("learn", "--workers", 1, "template", "train", "model").stderr) == told
+    assert expected not in crfkit("learn", "--partial", "template", "train", "model").stderr

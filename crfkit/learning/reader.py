@@ -4,6 +4,7 @@ in.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ from .progress import Progress
 if TYPE_CHECKING:
     from crfkit.options import Run
     from crfkit.text.rows import Rows
+
+_MEANT = re.compile(rb"(?<!%)[xXtTmMpsSCN=]\[[-+]?[0-9]+,[^]]*\]|@(?:observed|all|minfreq)\b")  # in the text of a template
 
 
 class Reader:
@@ -84,6 +87,7 @@ class Reader:
             self.template = self._fitted(self.template)
             self.progress.warn(_id_warning(self.template, self.columns.names) if self.run.format == "conllu" else None)
             self.progress.warn(_regex_warning(self.template))
+            self.progress.warn(_text_warning(self.template))
         self.builder = IndexBuilder(
             self.template, crfsuite=self.run.format == "crfsuite", backward=self.backward, folder=self.run.data_dir
         )
@@ -185,4 +189,14 @@ def _regex_warning(template: Template) -> str | None:
             if (part := misread(macro.pattern)) is not None:
                 meant = f"the character {part[1]!r}" if len(part) == 2 else "no kind of characters"
                 return f"{template.path or 'template'}:{line.number}: {part} in {macro.text} is {meant} here; kinds are \\d \\a \\w \\l \\u \\p \\s"
+    return None
+
+
+def _text_warning(template: Template) -> str | None:
+    """What to say, if anything, of text in a line that is written like a macro without its percent sign, or like an annotation."""
+    for line in template.lines if template.dialect is None else ():
+        for text in line.literals:
+            if (found := _MEANT.search(text)) is not None:
+                expected = "a macro begins with %" if found[0].endswith(b"]") else "an annotation is the last word of a line, as in U:%x[0,0] @minfreq=2"
+                return f"{template.path or 'template'}:{line.number}: {shown(found[0].decode())} is plain text here: {expected}"
     return None

@@ -108,12 +108,15 @@ class Training:
         counting = replace(options, warm_up=0) if self.initial is not None and hasattr(options, "warm_up") else options
         expected = place.expected_memory(corpus, counting)
         progress.summary({**corpus.summary, "memory": expected})
+        if self._alone(corpus):
+            progress.note("labels do not depend on their neighbours: the template has no line B")
         if run.partial:
             progress.note(f"{corpus.dataset.n_given:,} tokens have one label, {corpus.dataset.n_tokens - corpus.dataset.n_given:,} a choice")
         progress.warn(no_attribute(corpus, reader.template, run))
         progress.warn(value_warning(corpus.dataset.largest_value, self.algorithm, options))
         progress.warn(_labels_warning(corpus, run))
         progress.warn(_blanks_warning(corpus.dataset.labels))
+        progress.warn(_unknown_warning(corpus, run))
         progress.warn(_slow_warning(self.algorithm, corpus, run))
         progress.warn(_few_steps_warning(self.algorithm, corpus.summary["sequences"], corpus.summary["tokens"]))
         check_memory(expected, options, run, lambda: place.savings(corpus, counting))
@@ -128,6 +131,11 @@ class Training:
         passes = Passes(place.trainer(corpus, options, initial), divergence, run, dev, self.checkpoint, progress, self.stop, chosen)
         for l1, weights in passes.all():
             yield self._model(corpus, weights, l1, dev, passes.chosen)
+
+    def _alone(self, corpus: Corpus) -> bool:
+        """Whether there are sequences of several tokens, but the template says nothing of labels beside others."""
+        lines = [] if self.template is None or self.template.dialect is not None else self.template.lines
+        return bool(lines) and not any("B" in line.kinds or line.reach for line in lines) and corpus.summary["tokens"] > corpus.summary["sequences"]
 
     def _model(
         self, corpus: Corpus, weights: array.array, l1: float | None, dev: DevSet | None = None, chosen: dict[str, Any] | None = None
@@ -168,13 +176,23 @@ def _labels_warning(corpus: Corpus, run: Run) -> str | None:
 
 
 def _blanks_warning(labels: list[str]) -> str | None:
-    """A warning if two labels are the same but for blanks beside them, which are part of labels in columns that end at tabs."""
+    """A warning of blanks beside labels, which are part of them in columns that end at tabs; if there are any, of two labels that are the same
+    without them."""
     seen: dict[str, str] = {}
     for label in labels:
         twin = seen.setdefault(label.strip(), label)
         if twin != label:
             return f"the labels {shown(twin)} and {shown(label)} differ in blanks alone"
-    return None
+    padded = next((label for label in labels if label != label.strip()), None)
+    return None if padded is None else f"the blanks beside the label {shown(padded)} are part of it"
+
+
+def _unknown_warning(corpus: Corpus, run: Run) -> str | None:
+    """A warning if a tenth of the tokens have the sign of any label, but are to be learned with it as their label."""
+    labels = corpus.dataset.labels
+    if run.partial or "?" not in labels or 10 * corpus.dataset.label_counts()[labels.index("?")] < corpus.summary["tokens"]:
+        return None
+    return "many tokens have the label '?', which is learned like any other: with --partial it means that the label is unknown"
 
 
 def _slow_warning(algorithm: str, corpus: Corpus, run: Run) -> str | None:

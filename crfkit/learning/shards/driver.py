@@ -47,8 +47,8 @@ class DistributedData:
         self.has_values = self.has_weights = False
         self.sequences: list[int] = []  # of each shard,
         self.tokens: list[int] = []  # and its tokens
-        self.label_counts: Counter[int] = Counter()  # by the numbers of labels in the order in which they were met
-        self.first = 0  # the number of the first one in `labels`
+        self.met: Counter[int] = Counter()  # labels, by their numbers in the order in which they were met
+        self.rank = array.array("i")  # of these numbers those in `labels`
         self.checksums: dict[int, str] = {}
         self.as_read: dict[int, str] = {}  # checksums of the shards before their attributes got their final numbers
 
@@ -63,8 +63,15 @@ class DistributedData:
 
     def first_label(self) -> tuple[str, float, int]:
         """See Dataset.first_label."""
-        times = self.label_counts[0]
-        return self.labels[self.first], times, sum(n <= times for n in self.label_counts.values())
+        counts, first = self.label_counts(), self.rank[0]
+        return self.labels[first], counts[first], sum(n <= counts[first] for n in counts)
+
+    def label_counts(self) -> list[float]:
+        """See Dataset.label_counts."""
+        counts = [0.0] * len(self.labels)
+        for number, times in self.met.items():
+            counts[self.rank[number]] = times
+        return counts
 
     def checksum(self) -> str:
         """See Dataset.checksum; the same for any number of workers."""
@@ -172,7 +179,7 @@ class DistributedCorpus:
                     for evidence, kind in ((unigrams, "u"), (bigrams, "b")):
                         evidence.add(numbers[kind], numbers["labels"], *found[kind])
                     for label, n in zip(numbers["labels"], found["label_counts"], strict=True):
-                        self.data.label_counts[label] += n
+                        self.data.met[label] += n
                     seen = [numbers["labels"][label] for label in found["pairs"]]
                     pairs.update(zip(seen[::2], seen[1::2], strict=True))
                     for path, n in found["attributes"]:
@@ -200,7 +207,7 @@ class DistributedCorpus:
         known = list(builder.label_table)
         labels = data.labels = reader.finish().labels
         rank = array.array("i", map({label.encode(): number for number, label in enumerate(labels)}.__getitem__, known))
-        data.first = rank[0]
+        data.rank = rank
         reader.progress.warn(reader.names_warning(data))
         unigrams, bigrams, pairs = seen
         for evidence in (unigrams, bigrams):
