@@ -376,23 +376,3 @@ def test_a_name_that_is_not_utf_8():
 def test_starting_does_not_import_what_is_not_needed():
     code = "import sys, crfkit.cli, crfkit.cli.eval; print([m for m in ('numpy', 'tqdm', 'yaml') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
-
-
-def test_a_note_on_labels_that_mark_no_chunks():
-    said = "<stdin>: the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels"
-    assert said in run(stdin=b"a NN NN\nb -LRB- NN\n").stderr
-    for options in (["--tokens"], ["--raw"], ["--scheme", "bio"]):
-        assert "mark no chunks" not in run(*options, stdin=b"a NN NN\nb -LRB- NN\n").stderr
-    assert run(stdin=b"a B-X NN\nb O O\n").stderr == ""
-
-
-def test_a_note_where_a_column_is_not_of_labels(tmp_path):
-    said = "<stdin>: no label is both a gold and a predicted one: is one of the two another column?"
-    unlabelled = b"He PRP B-NP\nfell VBD B-VP\n"  # what `tag` writes for text without labels
-    for options in ([], ["--tokens"], ["--raw"], ["--scheme", "bio"], ["--json"]):
-        assert run(*options, stdin=unlabelled).stderr == f"crfkit: {said}; --gold takes the gold labels from another file\n"
-    gold = tmp_path / "gold"
-    gold.write_bytes(b"He B-NP PRP\nfell B-VP VBD\n")
-    assert run("--gold", gold, stdin=unlabelled).stderr == f"crfkit: {said}\n"
-    gold.write_bytes(b"He PRP B-NP\nfell VBD O\n")
-    assert run("--gold", gold, stdin=unlabelled).stderr == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -148,6 +149,8 @@ def _notes(scores: Scores, options: dict[str, Any]) -> None:
         note(f"{scores.path}: no label is both a gold and a predicted one: is one of the two another column?{elsewhere}")
     elif of_chunks and not marks_chunks(label for label, count in scores.labels.items() if count.gold):
         note(f"{scores.path}: the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels")
+    elif of_chunks and (plain := _only_plain(scores)) is not None:
+        note(f"{scores.path}: no gold label is {options['outside']}: if {plain} is the label outside of chunks, give --outside {shlex.quote(plain)}")
     if scores.malformed_chunks:
         begun = scores.malformed_chunks + scores.chunks.gold
         note(f"{scores.path}: {scores.malformed_chunks} of {begun} gold chunks are not well-formed {scores.scheme}, and do not count")
@@ -159,6 +162,13 @@ def _notes(scores: Scores, options: dict[str, Any]) -> None:
             f"{scores.path}: counted as {scores.scheme.upper()}; conlleval.pl does not know it, would merge "
             f"neighbouring chunks of a type and report FB1 {fb1:.2f}{words}"
         )
+
+
+def _only_plain(scores: Scores) -> str | None:
+    """The only gold label that has no part for the type of a chunk, unless there is one for tokens outside of chunks."""
+    gold = [label for label, count in scores.labels.items() if count.gold]
+    plain = [label for label in gold if "-" not in label]
+    return plain[0] if len(plain) == 1 and not scores.outside.intersection(gold) else None
 
 
 def _as_json(all_scores: Sequence[Any], comparisons: Sequence[Comparison] = ()) -> str:
