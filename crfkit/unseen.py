@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 FEWEST = 50  # tokens that tell whether cells are new because their column is another one
 MOST = 1000  # that are looked at
-PIECE = 1 << 14  # bytes of a block that are looked at, and the rest of a sentence
+PIECE = 1 << 14  # bytes of a block that are looked at, and the rest of a line: a sentence may be long
 
 
 def unseen(tagger: Tagger) -> Unseen:
@@ -42,8 +42,8 @@ class Unseen(ABC):
         for block in blocks:
             yield block
             if self._asks and self._tokens < MOST:
-                end = block.data.find(b"\n\n", PIECE)
-                piece = block if end < 0 else replace(block, data=block.data[: end + 2])
+                end = block.data.find(b"\n", PIECE)
+                piece = block if end < 0 else replace(block, data=block.data[: end + 1])
                 try:
                     self._rows.parse(piece)
                     for row in chain.from_iterable(self._rows.sentences()):

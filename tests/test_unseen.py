@@ -53,12 +53,12 @@ def test_other_columns(warned, column, cell, text):
 
 
 def test_all_texts_of_a_stream_count(warned, monkeypatch):
-    """Sentence by sentence, and of large blocks the first sentences only."""
+    """Sentence by sentence, and of large blocks the first lines only."""
     text = text_of(shifted(MANY))
     assert "first 120 cells in column 0" in warned(text, BOTH, "--unbuffered")
     assert warned(text + text_of([[(*row, "x") for row in rows] for rows in WORDS]), BOTH, "--unbuffered") == ""
     monkeypatch.setattr(unseen, "PIECE", len(text) // 2)
-    seen = text[: text.index("\n\n", len(text) // 2)]
+    seen = text[: text.index("\n", len(text) // 2)]
     assert f"first {len(seen.split()) // 3} cells" in warned(text)
 
 
@@ -80,6 +80,20 @@ def test_columns_with_names(warned, tmp_path):
     assert warned("# columns = tag word\n" + text_of(swapped), data=data) == ""
     told = warned("# columns = word tag\n" + text_of(swapped), data=data)
     assert told.startswith("crfkit: warning: the model knows none of the first 120 cells in the column 'word', such as 'DT': ")
+
+
+def test_columns_of_conllu(tmp_path, monkeypatch):
+    """Of a sentence that is cut, the part before the cut."""
+    monkeypatch.setattr(unseen, "PIECE", 1400)
+    words = [row for rows in MANY for row in rows]
+    lines = "".join(f"{place}\t{word}\t_\t{tag}\t_\t_\t_\t_\t_\t_\n" for place, (word, tag) in enumerate(words, 1))
+    (tmp_path / "train").write_text(lines)
+    (tmp_path / "template").write_text("U:%x[0,form]\n")
+    command("learn", "-q", "--format", "conllu", "--label", "upos", "template", "train", "m")
+    assert command("tag", "m", stdin=lines).stderr == ""
+    seen = lines[: lines.index("\n", 1400)].count("\n") + 1
+    told = command("tag", "m", stdin=lines.upper()).stderr
+    assert told.startswith(f"crfkit: warning: the model knows none of the first {seen} cells in the column 'form', such as 'THE': ")
 
 
 def test_errors_are_those_of_labelling(warned):
