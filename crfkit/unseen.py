@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from crfkit.text.rows import Rows
@@ -46,16 +45,16 @@ class Unseen(ABC):
                 piece = block if end < 0 else replace(block, data=block.data[: end + 1])
                 try:
                     self._rows.parse(piece)
-                    for row in chain.from_iterable(self._rows.sentences()):
-                        self._look(row, block)
-                        self._tokens += 1
+                    for sentence in self._rows.sentences():
+                        self._look(sentence, block)
+                        self._tokens += len(sentence)
                         if not self._asks:
                             return (yield from blocks)
                 except DataError:
                     self._asks = False
 
     @abstractmethod
-    def _look(self, row: list[bytes], block: Block) -> None: ...
+    def _look(self, sentence: list[list[bytes]], block: Block) -> None: ...
 
     @property
     @abstractmethod
@@ -64,25 +63,36 @@ class Unseen(ABC):
 
 
 class Cells(Unseen):
-    """Columns of whose cells none occurred in training, though these cells are features of the model."""
+    """Columns of whose cells none occurred in training, though these cells are features of the model; and text with a sentence in each line, whose
+    first words look like tokens with more columns than in training."""
 
     def __init__(self, tagger: Tagger):
-        super().__init__(tagger.header["format"])
+        self._form = tagger.header["format"]
+        super().__init__(self._form)
         index, self._key, self._names = tagger.decoding.decoder.index, tagger.decoding.key, tagger.header["column_names"]
         self._used = index.plan.columns
         whole = {view.column for view in index.plan.views if view.kind == "x" and not view.lower}
         self._unseen = {place: table for place, table in enumerate(index.columns) if self._used[place] in whole and len(table)}
         self._first: list[bytes] = []  # cells of the first token
+        self._expected, self._found = tagger.header["columns"], 0
+        self._plain = self._form == "columns" and tagger.header["has_tau"]  # whether all sentences are lines of text
 
-    def _look(self, row: list[bytes], block: Block) -> None:
-        cells = [row[place] for place in self._key(block.columns.n_cols, block.columns) or self._used]
-        self._first = self._first or cells
-        self._unseen = {place: table for place, table in self._unseen.items() if table.find(cells[place]) < 0}
-        self._asks = bool(self._unseen)
+    def _look(self, sentence: list[list[bytes]], block: Block) -> None:
+        places = self._key(block.columns.n_cols, block.columns) or self._used
+        self._found = block.columns.n_cols
+        self._plain = self._plain and len(sentence) == 1 and self._found > self._expected
+        for row in sentence:
+            cells = [row[place] for place in places]
+            self._first = self._first or cells
+            self._unseen = {place: table for place, table in self._unseen.items() if table.find(cells[place]) < 0}
+        self._asks = bool(self._unseen) or self._plain
 
     @property
     def warning(self) -> str | None:
         """The warning, if any."""
+        if self._plain and self._tokens:
+            columns = f"{self._found} columns, where the training data had {self._expected}"
+            return f"each sentence is one line with {columns}: if this is plain text, write one word per line"
         if self._tokens < FEWEST or not self._unseen:
             return None
         place = min(self._unseen)
@@ -101,10 +111,10 @@ class Fields(Unseen):
         self._attributes = tagger.decoding.decoder.index.literals[0]
         self._known: list[bytes] = []  # first fields that are attributes
 
-    def _look(self, row: list[bytes], block: Block) -> None:
-        self._asks = row[0] not in self._labels
-        if self._attributes.find(row[0]) >= 0:
-            self._known.append(row[0])
+    def _look(self, sentence: list[list[bytes]], block: Block) -> None:
+        first = [field for field, in sentence]
+        self._asks = self._labels.isdisjoint(first)
+        self._known += [field for field in first if self._attributes.find(field) >= 0]
 
     @property
     def warning(self) -> str | None:

@@ -82,6 +82,17 @@ def test_columns_with_names(warned, tmp_path):
     assert told.startswith("crfkit: warning: the model knows none of the first 120 cells in the column 'word', such as 'DT': ")
 
 
+def test_plain_text(warned):
+    """A model of sentences takes the words behind the first for further columns, and gives the line one label."""
+    said = "crfkit: warning: each sentence is one line with {} columns, where the training data had 3: if this is plain text, write one word per line\n"
+    for text, columns in (("the old dog sleeps\n", 4), ("the old dog barks now\n\na new cat sleeps now\n", 5)):
+        assert warned(text, BOTH + "B\n") == said.format(columns)
+        assert warned(text, BOTH) == ""
+        assert warned(text + "\n" + text + text, BOTH + "B\n") == ""
+    for text in ("", "the DT\n", "the DT D\n"):
+        assert warned(text, BOTH + "B\n") == ""
+
+
 def test_columns_of_conllu(tmp_path, monkeypatch):
     """Of a sentence that is cut, the part before the cut."""
     monkeypatch.setattr(unseen, "PIECE", 1400)
