@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from crfkit.errors import one_line
 
-from .scores import Comparison, Count, Scores, listed, percent, right, row, share, summary
+from .scores import Comparison, Count, Scores, listed, padded, percent, row, share, summary
 
 CONFUSIONS_SHOWN = 20
 
@@ -67,9 +67,9 @@ def side_by_side(all_scores: Sequence[Scores]) -> str:
     def cells(counts: Sequence[Count]) -> str:
         return "".join("{:>{}}".format("{:.2f}  {:6.2f}  {:6.2f}".format(*percent(c)), width) for c in counts)
 
-    rows.append(right("overall") + ":" + cells([scores.chunks for scores in all_scores]))
-    rows += [right(name) + ":" + cells([s.types.get(name, Count()) for s in all_scores]) for name in types]
-    rows.append(right("accuracy") + ":" + "".join(f"{100 * s.accuracy:{width}.2f}" for s in all_scores))
+    rows.append(padded("overall") + ":" + cells([scores.chunks for scores in all_scores]))
+    rows += [padded(name) + ":" + cells([s.types.get(name, Count()) for s in all_scores]) for name in types]
+    rows.append(padded("accuracy") + ":" + "".join(f"{100 * s.accuracy:{width}.2f}" for s in all_scores))
     return "\n".join(rows) + "\n"
 
 

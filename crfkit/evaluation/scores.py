@@ -159,14 +159,14 @@ def share(part: int, whole: int) -> float:
     return 100 * part / whole if whole else 0.0
 
 
-def right(name: str) -> str:
+def padded(name: str) -> str:
     """Pad to 17 bytes, as conlleval does."""
     return " " * (17 - len(name.encode())) + name
 
 
 def row(name: str, count: Count) -> str:
     precision, recall, f1 = percent(count)
-    return f"{right(name)}: precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}  {count.found:d}\n"
+    return f"{padded(name)}: precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}  {count.found:d}\n"
 
 
 def summary(accuracy: float, count: Count) -> str:
