@@ -79,9 +79,10 @@ def _standing(saved: dict[str, Any]) -> Standing:
 class Checkpoint:
     """The checkpoint of one run: read when the run is resumed, and written during it."""
 
-    def __init__(self, path: str, run: Run, algorithm: str, chosen: Any, source: str | None = None):
+    def __init__(self, run: Run, algorithm: str, chosen: Any, source: str | None = None):
         """FileError, ModelFileError or OptionError if it cannot be used, before data are read. `source`: another file to resume from."""
-        self.path, self.source = path, source or path
+        self.path = str(run.checkpoint)
+        self.source = source or self.path
         self.every_passes, self.every_seconds = interval(run.checkpoint_every) or (1, 0.0)
         self.written = time.monotonic()
         own = {name: value for name, value in asdict(chosen).items() if name not in LIMITS}

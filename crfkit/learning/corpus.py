@@ -101,9 +101,9 @@ def _keep(builder: Any, rules: tuple[bytearray, bytearray], known: Known, path: 
                 of_kind[number] = DROPPED
 
 
-def no_feature(run: Run, path: str | None) -> DataError:
+def no_feature(reader: Reader) -> DataError:
     """The error to raise if no feature is left to train."""
-    return DataError(f"no feature is left: {_why_none(run)}", path)
+    return DataError(f"no feature is left: {_why_none(reader.run)}", reader.path)
 
 
 def no_attribute(corpus: Corpus, template: Template | None, run: Run) -> str | None:
@@ -140,7 +140,7 @@ def read_corpus(reader: Reader, known: Known | None = None, *, ambiguity: bool =
         _select(dataset, rules, n_selected, builder.shared())
     layout, *new = Layout.build(dataset, len(dataset.labels), builder.plain_rule(usual), *rules, builder.reaches())
     if not layout.n_features:
-        raise no_feature(run, reader.path)
+        raise no_feature(reader)
     builder.renumber(*new)
     dataset.nesting = builder.nesting()
     return Corpus.of(reader, dataset, layout, dataset.n_sequences, time.perf_counter() - started, ambiguous)

@@ -70,7 +70,7 @@ class Training:
         if self.streams:
             check_stream(options, run, self.template)
         check_data_dir(run.data_dir)
-        self.checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, options)
+        self.checkpoint = None if run.checkpoint is None else Checkpoint(run, algorithm, options)
         if not run.distributed:  # workers look for theirs
             check_files(self.train)
 

@@ -75,7 +75,7 @@ def _trained(given: dict[str, Any], source: Any, algorithm: str, made: Any, log:
     ready()
     old, template = _before(given, log)
     run = Run(features="all", format="crfsuite" if given["me"] else "columns", threads=given["nthread"], **_states(given, stack))
-    checkpoint = None if run.checkpoint is None else Checkpoint(run.checkpoint, run, algorithm, made, given["rstate"])
+    checkpoint = None if run.checkpoint is None else Checkpoint(run, algorithm, made, given["rstate"])
     log.step("Load training data")
     known = None if old is None else Known(old.labels, old.places.keys())
     corpus = read_corpus(Reader(sequences(source) if given["me"] else source, template, run, log, as_seen=True), known=known)

@@ -221,7 +221,7 @@ class DistributedCorpus:
             unigrams, bigrams, known_pairs, len(labels), builder.plain_rule(usual), u_rules, b_rules, builder.reaches()
         )
         if not self.layout.n_features:
-            raise no_feature(run, reader.path)
+            raise no_feature(reader)
         builder.renumber(*new)
         for numbers in self.numbers:
             for kind, of in (*zip("ub", new, strict=True), ("labels", rank)):
