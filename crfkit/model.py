@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from crfkit.decode.bias import Bias
     from crfkit.decode.constraints import ConstraintSource
     from crfkit.features.index import Index
-    from crfkit.weights.layout import Layout
 
 S = TypeVar("S", bound="Stored")
 FORMS = {form for form, _ in modelfile.DTYPES.values()} | {"l", "L"}  # of the numbers in a section
