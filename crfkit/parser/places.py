@@ -9,6 +9,7 @@ is then a list of `Cell`s.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from crfkit.features.plan import ViewPlan
@@ -46,6 +47,26 @@ class StateFeatures(NamedTuple):
     """Columns whose cells are compared without a transform; their values follow those of the views."""
 
 
+class _Places:
+    """The numbers of places by name: of ROOTS, of those that lines look at, and of those on the way there."""
+
+    def __init__(self) -> None:
+        self.numbers = {name: number for number, name in enumerate(ROOTS)}
+        self.steps: list[tuple[int, int]] = []
+
+    def number(self, name: str) -> int:
+        if name not in self.numbers:
+            above, _, child = name.rpartition(".")
+            side, rank = child[0], int(child[1:] or 1)
+            if rank == 1:
+                step = self.number(above), FIRST if side == "l" else LAST
+            else:
+                step = self.number(f"{above}.{side}{rank - 1}".removesuffix("1")), INNER
+            self.steps.append(step)
+            self.numbers[name] = len(self.numbers)
+        return self.numbers[name]
+
+
 def features_of(template: Template) -> StateFeatures:
     """Parse the lines of a template whose columns are resolved to numbers."""
     for line in template.lines:
@@ -56,37 +77,27 @@ def features_of(template: Template) -> StateFeatures:
     views = {ViewPlan.of(macro): macro for macro in macros}
     compared = tuple(dict.fromkeys(column for macro in template.macros if macro.kind == "=" for column in (macro.column, macro.column2)))
     numbers: dict[object, int] = {value: number for number, value in enumerate([*views, *compared])}
-
-    places = {name: number for number, name in enumerate(ROOTS)}
-    steps: list[tuple[int, int]] = []
-
-    def place_of(name: str) -> int:
-        if name not in places:
-            above, _, child = name.rpartition(".")
-            side, rank = child[0], int(child[1:] or 1)
-            outer = f"{above}.{side}{rank - 1}".removesuffix("1")
-            step = (place_of(above), FIRST if side == "l" else LAST) if rank == 1 else (place_of(outer), INNER)
-            steps.append(step)
-            places[name] = len(places)
-        return places[name]
-
-    def cell(macro: Macro) -> Cell:
-        place, place2 = place_of(macro.place), place_of(macro.place2 or macro.place)
-        if macro.kind in "dv":
-            return Cell(DISTANCE if macro.kind == "d" else COUNT, 0, place, 0, place2)
-        if macro.kind == "=":
-            return Cell(EQUAL, numbers[macro.column], place, numbers[macro.column2], place2)
-        return Cell(VALUE, numbers[ViewPlan.of(macro)], place)
-
-    # Of equal width, so that no name begins another one.
-    names = (b"%06d:" % number for number in range(len(views)))
-    symbols = tuple(
-        Line(number, name.decode(), "U", (name, b""), (macro._replace(row=0, place="", place2=""),))
-        for number, (name, macro) in enumerate(zip(names, views.values(), strict=True), 1)
-    )
-    lines = []
+    places, lines = _Places(), []
     for line in template.lines:
-        lines.append(tuple(map(cell, line.macros)))
-        if len(places) > MOST_PLACES:
+        lines.append(tuple(_cell(macro, numbers, places) for macro in line.macros))
+        if len(places.numbers) > MOST_PLACES:
             raise line_fault(template, line, f"the P lines up to here look at more than {MOST_PLACES} places")
-    return StateFeatures(Template(symbols, "", template.path), tuple(lines), len(views), tuple(steps), compared)
+    return StateFeatures(Template(_symbols(views.values()), "", template.path), tuple(lines), len(views), tuple(places.steps), compared)
+
+
+def _cell(macro: Macro, numbers: Mapping[object, int], places: _Places) -> Cell:
+    """`numbers`: of views, and of columns that are compared."""
+    place, place2 = places.number(macro.place), places.number(macro.place2 or macro.place)
+    if macro.kind in "dv":
+        return Cell(DISTANCE if macro.kind == "d" else COUNT, 0, place, 0, place2)
+    if macro.kind == "=":
+        return Cell(EQUAL, numbers[macro.column], place, numbers[macro.column2], place2)
+    return Cell(VALUE, numbers[ViewPlan.of(macro)], place)
+
+
+def _symbols(macros: Iterable[Macro]) -> tuple[Line, ...]:
+    """A line for each macro. Its name is of the same width in all, so that no name begins another one."""
+    return tuple(
+        Line(number, f"{number - 1:06d}:", "U", (b"%06d:" % (number - 1), b""), (macro._replace(row=0, place="", place2=""),))
+        for number, macro in enumerate(macros, 1)
+    )
