@@ -30,6 +30,8 @@ from .parts import FeatureRows, Features, Parts, Places, labels_of, of_kind, pai
 from .translating import translated
 
 if TYPE_CHECKING:
+    from crfkit.template.parsing import Template
+
     from .observations import Observations
 
 NAME = "wapiti"
@@ -97,32 +99,34 @@ def read(data: bytes | memoryview, lines: bool = False) -> Parts:
     kind = CRF if kind is None else int(kind)
     if kind == MEMM:
         raise ModelFileError("a Wapiti model of type memm, which normalises each token separately, unlike a CRF: train it with --type crf")
-    n_patterns, columns, auto = text.match(_READER, "#rdr# and the numbers of patterns and columns").groups()
-    line_by_line = bool(int(auto or 0))
-    if line_by_line and (int(n_patterns) or not lines):
-        what = "with patterns, which crfkit does not read" if int(n_patterns) else "that name their features: label them with `crfkit-wapiti label`"
+    n_patterns, columns, auto = (int(found or 0) for found in text.match(_READER, "#rdr# and the numbers of patterns and columns").groups())
+    if auto and (n_patterns or not lines):
+        what = "with patterns, which crfkit does not read" if n_patterns else "that name their features: label them with `crfkit-wapiti label`"
         raise ModelFileError(f"a model of Wapiti for single lines (--me) {what}")
-    patterns = text.strings(int(n_patterns))
+    patterns = text.strings(n_patterns)
     labels = labels_of(text.strings(int(text.match(_STRINGS, "#qrk# and the number of labels")[1])))
     names = text.names(int(text.match(_STRINGS, "#qrk# and the number of observations")[1]))
     numbers, weights = _weights(text, int(n_weights))
-    pattern_lines = "".join(as_text(line) + "\n" for line in patterns)
-    template = None
-    if patterns:
-        if "\0" in pattern_lines or pattern_lines.count("\n") != len(patterns):
-            raise ModelFileError("damaged: a line end in a pattern")
-        try:
-            template = dialects.parse(pattern_lines, dialects.WAPITI)
-        except TemplateError as error:
-            raise ModelFileError(f"its patterns cannot be read: {error}") from None
-    parts = Parts(NAME, labels, FeatureRows.empty(), FeatureRows.empty(), None, template, int(columns) + 2, {LINE_BY_LINE: True} if line_by_line else {})
+    template = _template(patterns, dialects.WAPITI)
+    parts = Parts(NAME, labels, FeatureRows.empty(), FeatureRows.empty(), None, template, columns + 2, {LINE_BY_LINE: True} if auto else {})
     _share_out(parts, names, numbers, weights)
     if kind == MAXENT and parts.pairs is None and not any(parts.bigrams.weight):
-        parts.bigrams = FeatureRows.empty()
-        parts.template = template and dialects.parse(pattern_lines, dialects.MAXENT)
+        parts.bigrams, parts.template = FeatureRows.empty(), _template(patterns, dialects.MAXENT)
     if template is None and len(parts.bigrams.names):
         raise ModelFileError("a Wapiti model without patterns has observations of label pairs (b, *); in crfkit's data, attributes are of single labels")
     return parts
+
+
+def _template(patterns: list[bytes], dialect: str) -> Template | None:
+    if not patterns:
+        return None
+    lines = "".join(as_text(line) + "\n" for line in patterns)
+    if "\0" in lines or lines.count("\n") != len(patterns):
+        raise ModelFileError("damaged: a line end in a pattern")
+    try:
+        return dialects.parse(lines, dialect)
+    except TemplateError as error:
+        raise ModelFileError(f"its patterns cannot be read: {error}") from None
 
 
 def read_file(data: bytes, path: str) -> Parts:
