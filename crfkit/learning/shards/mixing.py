@@ -109,13 +109,8 @@ class Mixing:
 
     def run_pass(self, should_stop: Any = None) -> dict[str, Any]:
         """One pass over all shards. It cannot be interrupted, since its weights would be from some shards only."""
-        most = {"last": limit_of(self.current, self._step())}
-        if self.average is not None:
-            most["average"] = most["last"]
-        if self.kind.rates_of_rows:
-            most["rates"] = 2 * (self.rate or 1.0)
-        limits = {name: [limit, quantum_of(limit, self.n)] for name, limit in most.items()}
-        sums = {name: array.array("d", [0.0]) * (self.n_rows if name == "rates" else self.layout.n_cells) for name in most}
+        limits = self._limits()
+        sums = {name: array.array("d", [0.0]) * (self.n_rows if name == "rates" else self.layout.n_cells) for name in limits}
         records: dict[int, dict[str, float]] = {}
 
         def steps(memory: set[Any], own: list[int]) -> list[Any]:
@@ -134,14 +129,27 @@ class Mixing:
             records.update(zip(own, found, strict=True))
 
         self.corpus.crew.run(range(self.n), steps, accept, grouped=True)
+        self._mix(sums)
+        self.passes += 1
+        return self._summed([records[shard] for shard in range(self.n)])
+
+    def _limits(self) -> dict[str, list[float]]:
+        """What workers send of a pass over a shard: bounds for these numbers, and the quanta to which they are rounded."""
+        most = {"last": limit_of(self.current, self._step())}
+        if self.average is not None:
+            most["average"] = most["last"]
+        if self.kind.rates_of_rows:
+            most["rates"] = 2 * (self.rate or 1.0)
+        return {name: [limit, quantum_of(limit, self.n)] for name, limit in most.items()}
+
+    def _mix(self, sums: dict[str, array.array]) -> None:
+        """Take the means of what the shards gave."""
         self.current = mean(sums["last"], self.n)
         if self.average is not None:
             add_scaled(self.average, sums["average"], 1 / self.n)
         if "rates" in sums:
             self.rates = array.array("d", [0.0]) * len(sums["rates"])
             add_scaled(self.rates, sums["rates"], 1 / self.n)
-        self.passes += 1
-        return self._summed([records[shard] for shard in range(self.n)])
 
     def _summed(self, records: list[dict[str, float]]) -> dict[str, Any]:
         """Sums over all shards, in their order; shares of labels and of sequences are means."""
@@ -149,11 +157,11 @@ class Mixing:
         sizes = {"train_accuracy": data.tokens, "train_sentence_accuracy": data.sequences}
         found: dict[str, Any] = {}
         for name in records[0]:
-            weights = sizes.get(name)
+            weights = sizes.get(name, [1] * self.n)
             total = 0.0
-            for shard, record in enumerate(records):
-                total += record[name] * (1 if weights is None else weights[shard])
-            found[name] = total if weights is None else total / sum(weights)
+            for weight, record in zip(weights, records, strict=True):
+                total += record[name] * weight
+            found[name] = total / sum(weights) if name in sizes else total
         if "updates" in found:
             found["updates"] = int(found["updates"])
         return found
