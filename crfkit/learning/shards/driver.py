@@ -24,7 +24,7 @@ from crfkit.constants import CHUNK_TOKENS
 from crfkit.errors import CrfkitError, DataError, TrainingError
 from crfkit.features.indexing import RULES
 from crfkit.features.merging import add_tables
-from crfkit.text.block import Columns, Marks
+from crfkit.text.block import Marks
 from crfkit.text.faults import NO_TOKENS
 from crfkit.text.opening import Stretch
 from crfkit.weights.evidence import Evidence
@@ -32,7 +32,7 @@ from crfkit.weights.layout import Layout
 
 from ..corpus import Corpus, no_feature
 from ..reader import Reader
-from .files import Piece, Shard, cut, shards_of
+from .files import Piece, Shard, columns_of, cut, shards_of
 from .service import LARGEST, READ, SUMS
 
 
@@ -122,10 +122,9 @@ class DistributedCorpus:
         files: list[tuple[str, int, bool]] = []
 
         def accept(_: int, answer: dict[str, Any]) -> None:
-            n_cols, names, path, line, kind = answer["columns"]
-            reader.columns = Columns(int(n_cols), None if names is None else tuple(map(str, names)), path, line, kind)
+            reader.columns = columns = columns_of(answer["columns"])
             files[:] = [(str(name), int(size), bool(whole)) for name, size, whole in answer["files"]]
-            reader.first, reader.train = (path, line), [name for name, *_ in files]
+            reader.first, reader.train = (columns.path, columns.line), [name for name, *_ in files]
 
         self.ask(1, "look", lambda _: {"train": train, "form": run.format, "comments": run.comments}, accept)
         reader.begin()

@@ -69,6 +69,12 @@ def look(train: Iterable[str], form: str, comments: bool) -> dict[str, Any]:
     return {"files": files, "columns": list(columns or Columns())}
 
 
+def columns_of(sent: Sequence[Any]) -> Columns:
+    """The columns that came as a list."""
+    n_cols, names, path, line, kind = sent
+    return Columns(int(n_cols), None if names is None else tuple(map(str, names)), path, line, kind)
+
+
 def cut(files: Sequence[Sequence[Any]], shards: int | None) -> list[Stretch]:
     """About so many stretches of files (name, size, whether it cannot be cut); at least one a file."""
     total = sum(size for _, size, _ in files)

@@ -64,8 +64,7 @@ class Service:
             self.template = Template.parse(text, path) if dialect is None else dialects.parse(text, dialect)
         self.run, self.direction = Run(**run), direction
         check_data_dir(self.run.data_dir)
-        n_cols, names, path, line, kind = columns
-        self.columns = Columns(n_cols, None if names is None else tuple(names), path, line, kind)
+        self.columns = files.columns_of(columns)
 
     def count(self, stretch: list[Any], most: int) -> Any:
         """See files.count."""
@@ -185,11 +184,7 @@ class Service:
             raise Forgotten("the sums over all shards are not known")
         for group in self.groups:
             if group not in self.evaluated:
-                starts, passed = array.array("q", [0]), 0
-                for shard in group:
-                    starts.extend(passed + start for start in self.chunks[shard][1:])
-                    passed = starts[-1]
-                self.share.add(self.data[group[0]], survey=self.survey, sums=self.sums_of_all, chunks=starts)
+                self.share.add(self.data[group[0]], survey=self.survey, sums=self.sums_of_all, chunks=self._chunks_of(group))
                 self.evaluated.append(group)
         which = [number for number, group in enumerate(self.evaluated) if group[0] in shards]
         own = [shard for number in which for shard in self.evaluated[number]]
@@ -209,6 +204,14 @@ class Service:
             "shards": own, "chunks": sizes, "losses": losses, "gradient": picked(gradient, cells), "wrong": wrong, "flawed": flawed,
             "cells": None if sparse else cells,
         }  # fmt: skip
+
+    def _chunks_of(self, group: list[int]) -> array.array:
+        """Where the chunks of a group begin, and where the last one ends, in its one data set."""
+        starts = array.array("q", [0])
+        for shard in group:
+            passed = starts[-1]
+            starts.extend(passed + start for start in self.chunks[shard][1:])
+        return starts
 
     # ------------------------------------------------------------------------------------------ online trainers
 
