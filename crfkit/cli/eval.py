@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -106,7 +106,8 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
     if outputs.marks.warning is not None:
         note(f"warning: {outputs.marks.warning}")
     for scores in outputs.scores:
-        _notes(scores, options)
+        for text in _notes(scores, options):
+            note(f"{scores.path}: {text}")
     write_output(_as_json(outputs.scores, comparisons) if options["as_json"] else _as_text(outputs.scores, comparisons, options))
 
 
@@ -137,31 +138,37 @@ def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any
     )
 
 
-def _notes(scores: Scores, options: dict[str, Any]) -> None:
-    """Notes for users who might take the numbers for conlleval's, or misread them."""
-    of_chunks = options["scheme"] == "auto" and not (options["raw"] or options["tokens"] or options["segments"])
-    if scores.tokens == 0:
-        note(f"{scores.path}: no tokens")
-    elif options["gold"] is not None and scores.correct_tokens == scores.tokens:
-        note(f"{scores.path}: all labels are those of the gold file: if no model predicted them, the scores say nothing")
-    elif not any(count.gold and count.found for count in scores.labels.values()):
-        elsewhere = "" if options["gold"] is not None else "; --gold takes the gold labels from another file"
-        note(f"{scores.path}: no label is both a gold and a predicted one: is one of the two another column?{elsewhere}")
-    elif of_chunks and not marks_chunks(label for label, count in scores.labels.items() if count.gold):
-        note(f"{scores.path}: the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels")
-    elif of_chunks and (plain := _only_plain(scores)) is not None:
-        note(f"{scores.path}: no gold label is {options['outside']}: if {plain} is the label outside of chunks, give --outside {shlex.quote(plain)}")
+def _notes(scores: Scores, options: dict[str, Any]) -> Iterator[str]:
+    """What to tell users who might take the numbers for conlleval's, or misread them."""
+    if doubt := _doubt(scores, options):
+        yield doubt
     if scores.malformed_chunks:
         begun = scores.malformed_chunks + scores.chunks.gold
-        note(f"{scores.path}: {scores.malformed_chunks} of {begun} gold chunks are not well-formed {scores.scheme}, and do not count")
+        yield f"{scores.malformed_chunks} of {begun} gold chunks are not well-formed {scores.scheme}, and do not count"
     if scores.merged is not None and not (options["tokens"] or options["segments"]):  # whose reports have no such FB1
-        fb1 = percent(scores.merged)[2]
         segmented = not any("-" in label for label in scores.labels)
         words = "; if the labels are those of a word segmentation, --segments counts words" if segmented else ""
-        note(
-            f"{scores.path}: counted as {scores.scheme.upper()}; conlleval.pl does not know it, would merge "
-            f"neighbouring chunks of a type and report FB1 {fb1:.2f}{words}"
+        yield (
+            f"counted as {scores.scheme.upper()}; conlleval.pl does not know it, would merge "
+            f"neighbouring chunks of a type and report FB1 {percent(scores.merged)[2]:.2f}{words}"
         )
+
+
+def _doubt(scores: Scores, options: dict[str, Any]) -> str | None:
+    """Why the scores may not be what was wanted, if they seem so."""
+    if scores.tokens == 0:
+        return "no tokens"
+    if options["gold"] is not None and scores.correct_tokens == scores.tokens:
+        return "all labels are those of the gold file: if no model predicted them, the scores say nothing"
+    if not any(count.gold and count.found for count in scores.labels.values()):
+        elsewhere = "" if options["gold"] is not None else "; --gold takes the gold labels from another file"
+        return f"no label is both a gold and a predicted one: is one of the two another column?{elsewhere}"
+    of_chunks = options["scheme"] == "auto" and not (options["raw"] or options["tokens"] or options["segments"])
+    if of_chunks and not marks_chunks(label for label, count in scores.labels.items() if count.gold):
+        return "the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels"
+    if of_chunks and (plain := _only_plain(scores)) is not None:
+        return f"no gold label is {options['outside']}: if {plain} is the label outside of chunks, give --outside {shlex.quote(plain)}"
+    return None
 
 
 def _only_plain(scores: Scores) -> str | None:
