@@ -117,22 +117,28 @@ def fitted(options: Any, corpus: Corpus, patient: bool = False) -> tuple[Any, di
     gains nothing any more, which it does for several passes while the rate of SGD is still high, if that falls slowly."""
     if patient and isinstance(options, Sgd) and options.decay is None:
         options = replace(options, decay=DECAY)
-    data, attributes = corpus.dataset, corpus.layout.n_attributes
-    of_a_token, often = (data.n_incidences[0] / max(n, 1) for n in (data.n_tokens, attributes[0]))
-    chosen: dict[str, Any] = {}
     if getattr(options, "path", None):
         options = replace(options, l1=options.path[0])
-    if chooses_penalty(options):
-        share, many = share_of_ambiguous(corpus), MANY_OF_PATHS if isinstance(options, Sapo) else MANY
-        square = data.squares / data.n_incidences[0] if data.has_values and data.n_incidences[0] else 1.0
-        if getattr(options, "l1", USUAL) is None:
-            chosen["l1"] = fitting_l1(share, of_a_token, often, square)
-        if options.l2 is None:
-            pairs = data.n_tokens > data.n_sequences and (corpus.layout.has_tau or attributes[1])
-            of_a_label = attributes[0] / len(data.labels) if pairs and not isinstance(options, Sapo) else None
-            chosen["l2"] = fitting_l2(share, of_a_token, often, many, square, of_a_label)
+    data, attributes = corpus.dataset, corpus.layout.n_attributes
+    of_a_token, often = (data.n_incidences[0] / max(n, 1) for n in (data.n_tokens, attributes[0]))
+    chosen = _penalties(options, corpus, of_a_token, often) if chooses_penalty(options) else {}
     if getattr(options, "passes", 0) is None:
         chosen["passes"] = fitting_passes(type(options), corpus.summary["sequences"], sum(attributes), sum(data.n_incidences), of_a_token)
     if isinstance(options, Lookahead) and options.margin is None:
         chosen["margin"] = fitting_margin(of_a_token)
     return replace(options, **chosen), chosen
+
+
+def _penalties(options: Any, corpus: Corpus, of_a_token: float, often: float) -> dict[str, Any]:
+    """The penalties that are not given."""
+    data, attributes, of_paths = corpus.dataset, corpus.layout.n_attributes, isinstance(options, Sapo)
+    share = share_of_ambiguous(corpus)
+    square = data.squares / data.n_incidences[0] if data.has_values and data.n_incidences[0] else 1.0
+    found = {}
+    if getattr(options, "l1", USUAL) is None:
+        found["l1"] = fitting_l1(share, of_a_token, often, square)
+    if options.l2 is None:
+        pairs = data.n_tokens > data.n_sequences and (corpus.layout.has_tau or attributes[1])
+        of_a_label = attributes[0] / len(data.labels) if pairs and not of_paths else None
+        found["l2"] = fitting_l2(share, of_a_token, often, MANY_OF_PATHS if of_paths else MANY, square, of_a_label)
+    return found
