@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from datetime import datetime, timezone
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -82,20 +82,15 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
     """Train a model from DATA files (standard input by default), each of which is a group."""
     if kind not in ("1d", "crf1d"):
         raise OptionError(f"--type: expected 1d, found {kind!r}")
-    trainer, log = _trainer(algorithm, given), sys.stdout
+    trainer = _trainer(algorithm, given)
     if help_parameters:
-        print(f"PARAMETERS for {trainer._algorithm} (crf1d):\n")
         _list_parameters(trainer)
         return
-    if not log_to_file:
-        refuse_overwriting("output", data or ("-",), "-")
+    log = sys.stdout
+    if log_to_file:
+        log = _log_file("_".join([logbase, trainer._algorithm, *given]), (*data, model))
     else:
-        name = "_".join([logbase, trainer._algorithm, *given])
-        refuse_overwriting("--log-to-file", (*data, model), name)
-        try:
-            log = click.get_current_context().with_resource(open(name, "w", encoding="utf-8", errors="surrogateescape"))  # noqa: SIM115
-        except OSError as error:
-            raise FileError(f"{name}: cannot be written: {error.strerror}") from None
+        refuse_overwriting("output", data or ("-",), "-")
     writes = bool(model) and not cross_validate
 
     def say(text: str = "", end: str = "\n") -> None:
@@ -119,6 +114,15 @@ def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: 
     else:
         trainer.train(model, (holdout or 0) - 1)
     say(f"End time of the training: {_now()}\n")
+
+
+def _log_file(name: str, others: tuple[str, ...]) -> TextIO:
+    """A file for the log, which is closed with the command. It is none of the others that the command reads or writes."""
+    refuse_overwriting("--log-to-file", others, name)
+    try:
+        return click.get_current_context().with_resource(open(name, "w", encoding="utf-8", errors="surrogateescape"))
+    except OSError as error:
+        raise FileError(f"{name}: cannot be written: {error.strerror}") from None
 
 
 def _trainer(algorithm: str, given: tuple[str, ...]) -> Any:
@@ -148,6 +152,7 @@ def _now() -> str:
 def _list_parameters(trainer: Any) -> None:
     from .pycrfsuite.parameters import printed
 
+    print(f"PARAMETERS for {trainer._algorithm} (crf1d):\n")
     for name, value in trainer.get_params().items():
         kind = "string" if isinstance(value, str) else "float" if isinstance(value, float) else "int"
         print(f"{kind} {name} = {printed(value)};\n{trainer.help(name)}\n")
