@@ -191,24 +191,14 @@ def _pairs_of_list(pairs: Iterable[Any]) -> _Placed:
 
 def _from_pairs(name: str, pairs: _Placed, labels: Sequence[str], of_part: bool) -> Constraints:
     n = len(labels)
-    numbers = {START_MARK: -1, END_MARK: -2} | {label: number for number, label in enumerate(labels)}
     transitions, starts, ends = bytearray(n * n), bytearray(n + 1), bytearray(n + 1)  # place n is that of labels that the model lacks
-    unknown: list[DataError] = []
-    for pair, where, path, line in pairs:
-        unknown += [DataError(f"{where}the model has no label {shown(label)}", path, line) for label in pair if label not in numbers]
-        if unknown and not of_part:
-            raise unknown[0]
-        before, after = (numbers.get(label, n) for label in pair)
-        if before == -2 or after == -1 or (before < 0 and after < 0):
-            raise DataError(f"{where}expected LABEL LABEL, {START_MARK} LABEL or LABEL {END_MARK}", path, line)
-        if before == -1:
+    for before, after in _numbered(pairs, labels, of_part):
+        if before == _START:
             starts[after] = 1
-        elif after == -2:
+        elif after == _END:
             ends[before] = 1
         elif before < n and after < n:
             transitions[before * n + after] = 1
-    if unknown:
-        warn_caller(CrfkitWarning(str(unknown[0])))
     anywhere = b"\1" * n
     return Constraints(
         name,
@@ -217,6 +207,26 @@ def _from_pairs(name: str, pairs: _Placed, labels: Sequence[str], of_part: bool)
         bytes(starts[:n]) if any(starts) else anywhere,
         bytes(ends[:n]) if any(ends) else anywhere,
     )
+
+
+_START, _END = -1, -2  # in the place of the numbers of labels
+
+
+def _numbered(pairs: _Placed, labels: Sequence[str], of_part: bool) -> Iterator[tuple[int, int]]:
+    """The numbers of the labels in the pairs, or of a mark. For one that the model lacks, DataError, or if `of_part` a number behind all others
+    and a warning in the end."""
+    n, unknown = len(labels), list[DataError]()
+    numbers = {START_MARK: _START, END_MARK: _END} | {label: number for number, label in enumerate(labels)}
+    for pair, where, path, line in pairs:
+        unknown += [DataError(f"{where}the model has no label {shown(label)}", path, line) for label in pair if label not in numbers]
+        if unknown and not of_part:
+            raise unknown[0]
+        before, after = (numbers.get(label, n) for label in pair)
+        if before == _END or after == _START or (before < 0 and after < 0):
+            raise DataError(f"{where}expected LABEL LABEL, {START_MARK} LABEL or LABEL {END_MARK}", path, line)
+        yield before, after
+    if unknown:
+        warn_caller(CrfkitWarning(str(unknown[0])))
 
 
 def _split(label: str) -> tuple[str, str]:
