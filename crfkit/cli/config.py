@@ -64,6 +64,43 @@ def _parsed(path: str) -> tuple[Any, dict[str, int]]:
     """The contents of a YAML file, and where each option stands."""
     import yaml
 
+    try:
+        text = _text_of(path)
+        loader = _loader(path)(text)
+        node = loader.get_single_node()
+        lines = _lines(path, node)
+        return (None if node is None else loader.construct_document(node)), lines
+    except CrfkitError:
+        raise
+    except RecursionError:
+        raise CrfkitError(f"{path}: not options: nested too deeply") from None
+    except yaml.reader.ReaderError as error:  # a control character
+        line = text.count("\n", 0, error.position) + 1
+        raise CrfkitError(f"{path}:{line}: not YAML: {str(error).splitlines()[0]}") from None
+    except Exception as error:  # PyYAML's own, and whatever its conversions of dates and numbers raise
+        mark = getattr(error, "problem_mark", None)
+        where = f":{mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or " ".join(str(error).split())
+        raise CrfkitError(f"{path}{where}: not YAML: {problem}") from None
+
+
+def _text_of(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read(_LONGEST + 1)
+    except OSError as error:
+        raise CrfkitError(f"{named(path)}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise CrfkitError(f"{path}: not YAML: not UTF-8") from None
+    if len(text) > _LONGEST:
+        raise CrfkitError(f"{path}: more than {_LONGEST:,} characters: expected options as `name: value`, one per line")
+    return text
+
+
+def _loader(path: str) -> Any:
+    """The class that reads YAML, as options are written in it."""
+    import yaml
+
     class Loader(yaml.SafeLoader):
         """Without aliases: a few lines of them stand for more than memory holds."""
 
@@ -81,31 +118,7 @@ def _parsed(path: str) -> tuple[Any, dict[str, int]]:
 
     for kind in ("int", "float"):
         Loader.add_constructor(f"tag:yaml.org,2002:{kind}", Loader.number)
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read(_LONGEST + 1)
-        if len(text) > _LONGEST:
-            raise CrfkitError(f"{path}: more than {_LONGEST:,} characters: expected options as `name: value`, one per line")
-        loader = Loader(text)
-        node = loader.get_single_node()
-        lines = _lines(path, node)
-        return (None if node is None else loader.construct_document(node)), lines
-    except OSError as error:
-        raise CrfkitError(f"{named(path)}: cannot be read: {error.strerror}") from None
-    except CrfkitError:
-        raise
-    except UnicodeDecodeError:
-        raise CrfkitError(f"{path}: not YAML: not UTF-8") from None
-    except RecursionError:
-        raise CrfkitError(f"{path}: not options: nested too deeply") from None
-    except yaml.reader.ReaderError as error:  # a control character
-        line = text.count("\n", 0, error.position) + 1
-        raise CrfkitError(f"{path}:{line}: not YAML: {str(error).splitlines()[0]}") from None
-    except Exception as error:  # PyYAML's own, and whatever its conversions of dates and numbers raise
-        mark = getattr(error, "problem_mark", None)
-        where = f":{mark.line + 1}" if mark else ""
-        problem = getattr(error, "problem", None) or " ".join(str(error).split())
-        raise CrfkitError(f"{path}{where}: not YAML: {problem}") from None
+    return Loader
 
 
 def _named(key: str) -> str:
