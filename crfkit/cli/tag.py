@@ -182,7 +182,8 @@ def tag_command(ctx: click.Context, model: str, files: tuple[str, ...], output: 
     inputs = list(files) or ["-"]
     output = None if output == "-" else output
     with usage_errors(ctx):
-        _check_options(ctx, inputs, options, output)
+        _check_places(ctx, inputs, options, output)
+        _check_layout(options)
         refuse_overwriting("--output", _read(model, inputs, options), output or "-")
     if options["output_dir"] is not None:
         _tag_into(ctx, options.pop("output_dir"), model, inputs, options)
@@ -215,12 +216,10 @@ def _tag_into(ctx: click.Context, folder: str, model: str, inputs: list[str], op
         tag_files(model, inputs, targets, options, transport, note)
 
 
-def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any], output: str | None) -> None:
-    """Refuse what contradicts itself."""
-    like_crfpp = bool(options["nbest"] or options["verbose"])
-    separator, into = options["separator"], options["output_dir"] is not None
-    workers, cluster = (options[name] is not None for name in ("workers", "cluster"))
-    elsewhere, adds_columns = workers or cluster, options["probability"] or separator is not None
+def _check_places(ctx: click.Context, inputs: list[str], options: dict[str, Any], output: str | None) -> None:
+    """Refuse what contradicts itself in where files are labelled, and where results go."""
+    into, workers, cluster = (options[name] is not None for name in ("output_dir", "workers", "cluster"))
+    elsewhere = workers or cluster
     refuse(
         (elsewhere and not into, "--workers and --cluster need --output-dir: the folder for what is written"),
         (workers and cluster, "--workers and --cluster exclude each other"),
@@ -229,6 +228,14 @@ def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any
         (into and output is not None, "--output and --output-dir exclude each other: one file, or one for each FILE"),
         (into and "-" in inputs, "--output-dir needs FILEs: what is written has their names"),
         (inputs.count("-") > 1, "standard input can be read only once"),
+    )
+
+
+def _check_layout(options: dict[str, Any]) -> None:
+    """Refuse what contradicts itself in what is written of each token."""
+    like_crfpp, separator = bool(options["nbest"] or options["verbose"]), options["separator"]
+    adds_columns = options["probability"] or separator is not None
+    refuse(
         (options["probability"] and like_crfpp, "--probability adds columns; the layouts of -v and -n have probabilities already"),
         (separator is not None and like_crfpp, "--separator is of no use with -v and -n: their layouts have tabs"),
         (separator is not None and (not separator or set(separator) & set("\r\n\0")), "--separator: expected a tab, blanks or the like"),
