@@ -167,8 +167,6 @@ def test_a_data_set_that_still_grows():
     data = builder.dataset
     assert sum(data.counts(False)) == data.n_incidences[0] == len(data.arrays()["u_id"])
     assert data.n_tokens == rows.n_tokens and data.longest == max(rows.lengths())
-    with pytest.raises(ValueError, match="cannot extend"):
-        builder.swap(Dataset([0, 1], [0, 1], [0], [1.5], n_u=1))
 
 
 def test_lines_that_lie_within_themselves():

@@ -115,15 +115,6 @@ cdef class TableBuilder(Features):
                     return True
         return False
 
-    def swap(self, Dataset data=None):
-        """Add sequences to another data set from now on, an empty one if None; returns the previous one."""
-        if data is not None and ((data.b_ptr.data != NULL) != self.has_bigrams or data.possible is not None
-                                 or (data.u_val.data != NULL and not self.crfsuite)):
-            raise ValueError("a data set that the builder cannot extend")
-        before = self.dataset
-        self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None) if data is None else data
-        return before
-
     def take(self, list labels not None, bint last):
         """Return the sequences added since the last call as a Dataset with these labels, and continue, or finish if it is
         the `last`. Values and weights that are all 1 are not stored."""
@@ -136,7 +127,9 @@ cdef class TableBuilder(Features):
         data.n_u, data.n_b = <int32_t>self.space[0].n, <int32_t>self.space[1].n
         data.drop_ones()
         self.finished = last
-        return data if last else self.swap()
+        if not last:
+            self.dataset = Dataset(b_ptr=[0] if self.has_bigrams else None)
+        return data
 
     def largest(self, bint bigram, int64_t of_items, const int64_t[::1] of_slots not None):
         """For each attribute the largest of the numbers of the slots which make it (those are in the order of the plan), and

@@ -10,7 +10,6 @@ from array import array
 from collections.abc import Callable
 
 from crfkit.data.dataset import Dataset
-from crfkit.text.rows import Rows
 from crfkit.values import as_text
 
 from .builder import TableBuilder, drop_rare
@@ -25,14 +24,6 @@ class IndexBuilder(TableBuilder):
     """Compiles a corpus against a template. `template` may be None for CRFsuite's format, where the data
     name their attributes. With `backward`, the data set has the tokens of a sequence in reverse order.
     `folder`: where to store the data set, in memory if None."""
-
-    def meet(self, rows: Rows, first: int = 0, most: int = -1) -> int:
-        """Number the labels and attributes of sequences that are not trained on; nothing else of them is kept."""
-        learned = self.swap()
-        try:
-            return self.add(rows, first, most)
-        finally:
-            self.swap(learned)
 
     def drain(self) -> Dataset:
         """The sequences added since the last call, as a Dataset. Labels and attributes are numbered in order of first occurrence, across
