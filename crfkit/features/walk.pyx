@@ -178,7 +178,7 @@ cdef inline bint last_flagged(Features f, Workspace s, const NodeC* node, int64_
 cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t first, Dataset out,
                              Aim aim) except -1 nogil:
     """Append the attributes of each token: those that a row in CRFsuite's form names, and those of the template's lines."""
-    cdef int32_t i, k, t, g, a, T = s.T
+    cdef int32_t i, k, t, a, T = s.T
     cdef bint items = rows.form == FORM_CRFSUITE
     cdef int64_t n_tok = out.c.n_tok, n_u, n_b = 0, u_start, b_start, room = <int64_t>T * f.n_uses
     cdef int64_t* u_ptr
@@ -187,9 +187,7 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
     cdef int32_t* b_id = NULL
     cdef float* u_val = NULL
     cdef const int32_t* found = NULL
-    cdef int32_t* attr
     cdef const UseC* use
-    cdef const NodeC* node
     u_ptr = <int64_t*>data_reserve(out, &out.u_ptr, n_tok + T + 1, sizeof(int64_t)) + n_tok
     n_u = u_ptr[0]
     if items:
@@ -212,27 +210,8 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
             use = &f.use[i]
             if use.edge and k == 0:
                 continue  # no edge leads into the first token
-            if use.node < 0:
-                attr = f.constant_attr + use.slot
-                if Aim is Learning:
-                    if attr[0] < 0:
-                        attr[0] = literal(f, f.constant[use.slot].s, f.constant[use.slot].n, use.bigram, aim)
-                a = attr[0]
-            else:
-                node = &f.node[use.node]
-                g = (<const int32_t**>s.gram_at.data)[use.node][t + use.base]
-                if g >= 0:
-                    attr = node.row + g * node.stride + use.slot
-                    a = attr[0]
-                    if a < 0 and (Aim is Learning or f.growing):
-                        a = unnamed(f, s, rows, first, node, &node.slot[use.slot], t + use.base, aim)
-                        if Aim is Learning:
-                            attr[0] = a
-                elif Aim is Finding and g != NONE and (node.slot[use.slot].by_string or g == FLAGGED and node.arity > 1):
-                    a = by_string(f, s, rows, first, node, &node.slot[use.slot], t + use.base, aim)
-                else:
-                    continue
-            if Aim is Finding and <uint32_t>a >= <uint32_t>f.space[use.bigram].n:
+            attribute_at(f, s, rows, first, use, t, &a, aim)
+            if (a < 0 if Aim is Learning else <uint32_t>a >= <uint32_t>f.space[use.bigram].n):
                 continue
             if use.bigram:
                 b_id[n_b] = a
@@ -251,6 +230,35 @@ cdef inline int follow_lines(Features f, Workspace s, const RowsC* rows, int64_t
                 K.sort_ids(n_b - b_start, b_id + b_start, NULL)
             b_ptr[k + 1] = n_b
     out.c.n_tok += T
+
+
+cdef inline int attribute_at(Features f, Workspace s, const RowsC* rows, int64_t first, const UseC* use, int32_t t, int32_t* found,
+                             Aim aim) except -1 nogil:
+    """Find what a line makes at token t: an attribute, which learning numbers if it is new, or a number that is none's."""
+    cdef int32_t* attr
+    cdef const NodeC* node
+    cdef int32_t g
+    if use.node < 0:
+        attr = f.constant_attr + use.slot
+        if Aim is Learning:
+            if attr[0] < 0:
+                attr[0] = literal(f, f.constant[use.slot].s, f.constant[use.slot].n, use.bigram, aim)
+        found[0] = attr[0]
+        return 0
+    node = &f.node[use.node]
+    g = (<const int32_t**>s.gram_at.data)[use.node][t + use.base]
+    if g >= 0:
+        attr = node.row + g * node.stride + use.slot
+        found[0] = attr[0]
+        if found[0] < 0 and (Aim is Learning or f.growing):
+            found[0] = unnamed(f, s, rows, first, node, &node.slot[use.slot], t + use.base, aim)
+            if Aim is Learning:
+                attr[0] = found[0]
+    elif Aim is Finding and g != NONE and (node.slot[use.slot].by_string or g == FLAGGED and node.arity > 1):
+        found[0] = by_string(f, s, rows, first, node, &node.slot[use.slot], t + use.base, aim)
+    else:
+        found[0] = -1
+    return 0
 
 
 cdef inline int follow_patterns(Features f, Workspace s, const RowsC* rows, int64_t first, Dataset out, Aim aim) except -1 nogil:
