@@ -80,9 +80,31 @@ cdef inline bint is_zero(const DatasetC* data, int64_t u) noexcept nogil:
     return data.u_val != NULL and data.u_val[u] == 0
 
 
+cdef struct CountsC:        # of what tokens visit
+    int64_t sums, rows, cells
+
+
+cdef CountsC counts_of(const DatasetC* data, const LayoutC* layout) noexcept nogil:
+    cdef CountsC n = CountsC(0, 0, 0)
+    cdef int64_t u
+    cdef int32_t a
+    for u in range(data.u_ptr[data.n_tok]):
+        a = data.u_id[u]
+        if is_zero(data, u):
+            continue
+        if a < 0:
+            n.sums += 1
+        elif a < layout.H:
+            n.rows += 1
+        else:
+            n.cells += layout.u_ptr[a + 1] - layout.u_ptr[a]
+    return n
+
+
 cdef int list_visits(Visits visits, const DatasetC* data, const LayoutC* layout) except -1:
     cdef:
-        int64_t t, u, f, first, sums = 0, rows = 0, cells = 0
+        CountsC n = counts_of(data, layout)
+        int64_t t, u, f, first = layout.u_ptr[layout.H], sums = 0, rows = 0, cells = 0
         int32_t a
         int64_t* sum_ptr
         int64_t* row_ptr
@@ -95,24 +117,12 @@ cdef int list_visits(Visits visits, const DatasetC* data, const LayoutC* layout)
         float* cell_val = NULL
     if layout.u_ptr[layout.A] - layout.u_ptr[layout.H] > 0xFFFFFFFF:
         raise MemoryError("more than four thousand million features")
-    for u in range(data.u_ptr[data.n_tok]):
-        a = data.u_id[u]
-        if is_zero(data, u):
-            continue
-        if a < 0:
-            sums += 1
-        elif a < layout.H:
-            rows += 1
-        else:
-            cells += layout.u_ptr[a + 1] - layout.u_ptr[a]
-    sum_ptr, sum = <int64_t*>data_zeros(visits, data.n_tok, 8), <int32_t*>data_zeros(visits, sums + CRFKIT_AHEAD, sizeof(int32_t))
-    row_ptr, row = <int64_t*>data_zeros(visits, data.n_tok, 8), <int32_t*>data_zeros(visits, rows + CRFKIT_AHEAD, sizeof(int32_t))
-    cell_ptr, cell = <int64_t*>data_zeros(visits, data.n_tok, 8), <uint32_t*>data_zeros(visits, cells + CRFKIT_AHEAD, sizeof(uint32_t))
-    label = <uint16_t*>data_zeros(visits, cells, sizeof(uint16_t))
+    sum_ptr, sum = <int64_t*>data_zeros(visits, data.n_tok, 8), <int32_t*>data_zeros(visits, n.sums + CRFKIT_AHEAD, sizeof(int32_t))
+    row_ptr, row = <int64_t*>data_zeros(visits, data.n_tok, 8), <int32_t*>data_zeros(visits, n.rows + CRFKIT_AHEAD, sizeof(int32_t))
+    cell_ptr, cell = <int64_t*>data_zeros(visits, data.n_tok, 8), <uint32_t*>data_zeros(visits, n.cells + CRFKIT_AHEAD, sizeof(uint32_t))
+    label = <uint16_t*>data_zeros(visits, n.cells, sizeof(uint16_t))
     if data.u_val != NULL:
-        row_val, cell_val = <float*>data_zeros(visits, rows, sizeof(float)), <float*>data_zeros(visits, cells, sizeof(float))
-    sums = rows = cells = 0
-    first = layout.u_ptr[layout.H]
+        row_val, cell_val = <float*>data_zeros(visits, n.rows, sizeof(float)), <float*>data_zeros(visits, n.cells, sizeof(float))
     with nogil:
         for t in range(data.n_tok):
             for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
