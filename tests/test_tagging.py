@@ -346,6 +346,20 @@ print(answers, errors)
     assert answers and errors
 
 
+def test_the_number_of_an_error_in_an_unverified_model_is_no_error(tmp_path):
+    """Functions that return attributes return -2 for an exception; no file may make them do so. In a process of its own, as above."""
+    data = [[["a", "b", "A"], ["c", "d", "B"], ["e", "f", "A"]]]
+    trained = crfkit.learn(data, "U00:%x[0,0]%x[0,1]\nU01\nB", "perceptron", passes=1)
+    numbers = memoryview(trained.sections["literal.u.attributes"])
+    assert len(numbers) and min(numbers) >= 0
+    sections = dict(trained.sections, **{"literal.u.attributes": array.array("i", [-2] * len(numbers))})
+    Model(trained.header, sections, verify=False).save(tmp_path / "m")
+    program = "import crfkit; tagger = crfkit.load('m', verify=False); print([tagger.tag([row]) for row in (['ab', ''], ['', 'cd'], ['ef', ''])])"
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{[['A']] * 3}\n"
+
+
 def test_infinite_weights_are_found_when_they_are_used(tmp_path):
     trained = model("segmentation")
     weights = trained.weights.tolist()

@@ -190,7 +190,8 @@ cdef int grow_rows(Features f, NodeC* node, int64_t n) except -1 nogil:
 
 cdef int32_t find_literal(const SpaceC* space, const char* s, int64_t n) noexcept nogil:
     cdef int32_t i = strings_find(space.literal, s, n, string_hash(s, n))
-    return space.literal_attr[i] if i >= 0 and space.literal_attr[i] < space.n else -1
+    cdef int32_t a = space.literal_attr[i] if i >= 0 else -1
+    return a if 0 <= a < space.n else -1        # of an unverified model, a table may have any number
 
 
 cdef int32_t learn_literal(Features f, const char* s, int64_t n, bint bigram, bint plain=False) except -2 nogil:
