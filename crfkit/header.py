@@ -102,6 +102,12 @@ def check_columns(labels: Iterable[str]) -> None:
         raise UnsupportedError(f"the label {shown(label)} does not fit into a column of a file; use the model from Python")
 
 
+def label_name(header: Mapping[str, Any]) -> str | None:
+    """The name of the column that the model predicts. None: it has none, and is the last one."""
+    column = header["label_column"]
+    return None if column is None else header["column_names"][column]
+
+
 def template_of(header: Mapping[str, Any]) -> Template | None:
     """The template that the header of a model holds."""
     text, column_names = header["template"], header["column_names"]

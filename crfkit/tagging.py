@@ -21,7 +21,7 @@ from crfkit.text.rows import Rows
 
 from .decoding import Decoding
 from .errors import DataError, OptionError, UnsupportedError
-from .header import Described, SearchOptions, check_columns
+from .header import Described, SearchOptions, check_columns, label_name
 from .parallel import THREADS, in_order, threads_of
 from .text.faults import list_of
 from .values import Expected, copied, plural, shown
@@ -258,9 +258,9 @@ class Tagger(Described):
         threads = THREADS.take("threads", threads)
         gold: list[list[str]] = []
         predicted: list[list[str]] = []
-        form, label, names = self._header["format"], self._header["label_column"], self._header["column_names"]
+        form, label, names = self._header["format"], label_name(self._header), self._header["column_names"]
         last = names[-1] if names is not None and len(names) == self._header["columns"] else None
-        for rows, columns in parsed_blocks(listed(data), form, None if label is None else names[label], last, comments, self.loose):
+        for rows, columns in parsed_blocks(listed(data), form, label, last, comments, self.loose):
             by_place = label is None and (last is None or columns.names is None)
             if by_place and form == "columns" and columns.n_cols not in (0, self._header["columns"]):
                 expected = f"expected {self._header['columns']} as in the training data, the label last"
@@ -278,8 +278,7 @@ class Tagger(Described):
 
         check_columns(self.labels)
         form = self._header["format"]
-        place = self._header["label_column"] if fill or (partial and form == "conllu") else None
-        label = None if place is None else self._header["column_names"][place]
+        label = label_name(self._header) if fill or (partial and form == "conllu") else None
 
         def work(block: Block) -> R:
             rows = Rows(form, None if label is None else label_column(label, block.columns, form))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError
 from crfkit.evaluation.schemes import marks_chunks
+from crfkit.header import label_name
 from crfkit.text.items import fill_rows
 from crfkit.text.opening import contents, in_memory
 from crfkit.text.rows import Rows
@@ -81,9 +82,8 @@ class DevSet:
 
     def _rows(self) -> Iterator[Rows]:
         """The rows of one block after the other."""
-        label = self.header["label_column"]
-        name = None if label is None else self.header["column_names"][label]
-        for rows, _ in parsed_blocks(self._opened(), self.header["format"], name, comments=self.comments, loose=self.header.get("dialect") is not None):
+        loose = self.header.get("dialect") is not None
+        for rows, _ in parsed_blocks(self._opened(), self.header["format"], label_name(self.header), comments=self.comments, loose=loose):
             yield rows
 
     def _opened(self) -> list[Any]:

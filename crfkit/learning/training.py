@@ -102,7 +102,8 @@ class Training:
     def _trained(self, place: Any, reader: Reader) -> Iterator[Model]:
         run, progress = self.run, self.progress
         corpus = place.corpus(reader)
-        check_header(self._header(corpus, None))
+        header = self._header(corpus)
+        check_header(header)
         options, chosen = fitted(self.options, corpus, run.patience is not None)
         # with weights to start from there is no warm-up
         counting = replace(options, warm_up=0) if self.initial is not None and hasattr(options, "warm_up") else options
@@ -122,7 +123,7 @@ class Training:
         check_memory(expected, options, run, lambda: place.savings(corpus, counting))
         progress.chosen(chosen, reasons(options))
         initial = None if self.initial is None else _taken_over(self.initial, corpus, progress)
-        dev = None if run.dev is None else DevSet(run.dev, corpus, self._header(corpus, None), run.threads, run.comments)
+        dev = None if run.dev is None else DevSet(run.dev, corpus, header, run.threads, run.comments)
         if dev is not None:
             progress.warn(dev.check())
         if self.checkpoint is not None:
@@ -155,7 +156,7 @@ class Training:
             )
         return smaller
 
-    def _header(self, corpus: Corpus, l1: float | None) -> dict[str, Any]:
+    def _header(self, corpus: Corpus, l1: float | None = None) -> dict[str, Any]:
         """The header of the model, without anything that differs between runs with the same result."""
         options = self.options if l1 is None else replace(self.options, l1=l1)
         return {
