@@ -186,8 +186,7 @@ def test_windows_without_labels():
 
 
 def test_strings_that_no_pattern_made():
-    names, rows = StringTable(), Rows()
-    names.intern_bytes(b"a")
+    names, rows = StringTable([b"a"]), Rows()
     fill_rows(rows, [[["x", "A"]]])
     patterns = TableBuilder(dialects.parse("u:%x[0,0]\n*:%x[0,0]", dialects.WAPITI, "patterns"))
     patterns.add(rows)
@@ -266,9 +265,7 @@ def test_attributes_that_do_not_occur():
     ([0, 1], [0, 1]), ([0, 1, 3], [0, 1]), ([0, 2, 1], [0, 1]), ([-1, 1, 2], [0, 1]), ([0, 1, 2], [0]), ([0, 1, 2], [0, 2]),
 ])  # fmt: skip
 def test_lines_of_features_that_do_not_exist(ptr, label):
-    names = StringTable()
-    for name in (b"a", b"b"):
-        names.intern_bytes(name)
+    names = StringTable([b"a", b"b"])
     weights = array.array("d", [0.5, -1])
     lines = partial(state_lines, names, weight=weights, labels=[b"A", b"B"])
     assert b"".join(lines(array.array("q", [0, 1, 2]), array.array("H", [0, 1]))) == b"  (0) a --> A: 0.500000\n  (0) b --> B: -1.000000\n"

@@ -30,9 +30,7 @@ cdef class View(Arena):
             self.regex = Regex(plan.pattern)
         if plan.kind == "=":
             self.form = VIEW_EQUAL
-            self.strings = StringTable()
-            self.strings.intern_bytes(b"false")
-            self.strings.intern_bytes(b"true")
+            self.strings = StringTable((b"false", b"true"))
         elif plan.kind == "x" and not plan.lower:
             self.form = VIEW_CELL
             self.strings = cells

@@ -31,11 +31,13 @@ cdef inline void refer(StringSlotC* slot, uint64_t mask, uint64_t h, int64_t i) 
 
 
 cdef class StringTable(Arena):
-    """A growable table of distinct byte strings, or a read-only one over the arrays of `pack`."""
+    """A growable table of distinct byte strings, at first of those given, or a read-only one over the arrays of `pack`."""
 
-    def __cinit__(self):
+    def __cinit__(self, strings=()):
         self.reserve(0, 1)
         (<int64_t*>self.offsets.data)[0] = 0
+        for string in strings:
+            self.intern_bytes(string)
 
     cdef int reserve(self, int64_t n, int64_t n_bytes) except -1 nogil:
         """Room for n strings of so many bytes in all."""

@@ -9,7 +9,7 @@ chunks.pyx has the chunks. All offsets have 32 bits: a file has less than 4 GB.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, pairwise, repeat
 from typing import TYPE_CHECKING, Any
@@ -79,7 +79,7 @@ def dump(data: memoryview) -> Iterator[bytes]:
     head = f"FILEHEADER = {{\n  magic: lCRF\n  size: {header['size']}\n  type: FOMC\n"
     head += "".join(f"  {name}: {header[name]}\n" for name in _FIELDS[2:]) + "".join(f"  {name}: 0x{header[name]:X}\n" for name in _OFFSETS)
     yield f"{head}}}\n\nLABELS = {{\n".encode()
-    yield from name_lines(_table(labels))
+    yield from name_lines(StringTable(labels))
     yield b"}\n\nATTRIBUTES = {\n"
     yield from name_lines(rows.names)
     yield b"}\n\nTRANSITIONS = {\n"
@@ -87,13 +87,6 @@ def dump(data: memoryview) -> Iterator[bytes]:
     yield b"}\n\nSTATE_FEATURES = {\n"
     yield from state_lines(rows.names, rows.ptr, rows.label, rows.weight, labels)
     yield b"}\n\n"
-
-
-def _table(names: Iterable[bytes]) -> StringTable:
-    table = StringTable()
-    for name in names:
-        table.intern_bytes(name)
-    return table
 
 
 def write(parts: Parts) -> bytes:
@@ -117,7 +110,7 @@ def write(parts: Parts) -> bytes:
     features["source"][:of_states] = numpy.repeat(numpy.arange(len(rows.names), dtype="<u4"), of_attributes)
     features["source"][of_states:], features["target"][of_states:], features["weight"][of_states:] = before, after, pairs[before, after]
     features["target"][:of_states], features["weight"][:of_states] = rows.label, rows.weight
-    chunks = [chunk, write_strings(_table(map(as_bytes, parts.labels))), write_strings(rows.names)]
+    chunks = [chunk, write_strings(StringTable(map(as_bytes, parts.labels))), write_strings(rows.names)]
     behind = _HEADER.size + sum(map(len, chunks))
     chunks[-1] += bytes(-behind % 4)
     # Two lists without features follow those of labels: CRFsuite once meant them for the ends of a sequence.

@@ -238,9 +238,7 @@ def parts_of(model: Model) -> Parts:
         for name, number in zip(model.index.attributes(bool(bigram)), numbers, strict=True):
             if number >= 0:  # in another order than before where weights of zero leave a row too few to be dense
                 kept[number] = name
-        names.append(StringTable())
-        for name in kept:
-            names[-1].intern_bytes(name)
+        names.append(StringTable(kept))
         if len(names[-1]) < len(kept):  # it was not checked when it was opened
             raise ModelFileError(f"{model.name}: damaged: several attributes have one name")
     unigrams = FeatureRows(names[0], arrays["u_ptr"], arrays["u_label"], of_u)

@@ -49,9 +49,7 @@ def test_labels_that_descend_take_no_longer():
 
 def test_lines_of_names():
     """Numbers of up to five digits stand in a column."""
-    names = StringTable()
-    for number in range(100_002):
-        names.intern_bytes(b"a%d" % number)
+    names = StringTable(b"a%d" % number for number in range(100_002))
     pieces = list(name_lines(names))
     assert b"".join(pieces) == "".join(f"  {number:5d}: a{number}\n" for number in range(100_002)).encode()
     assert len(pieces) > 2

@@ -37,16 +37,9 @@ def rows(bigram):
     return st.dictionaries(NAMES, features(bigram)).map(made)
 
 
-def table(names):
-    found = StringTable()
-    for name in names:
-        found.intern_bytes(name)
-    return found
-
-
 PAIRS = st.one_of(st.none(), features(True).map(lambda found: pair_table(found, len(LABELS))))
 MODELS = st.builds(
-    lambda order, unigrams, bigrams, pairs: Parts("wapiti", LABELS, unigrams, bigrams, pairs, TEMPLATE, 2, {}, Places.of(table(order))),
+    lambda order, unigrams, bigrams, pairs: Parts("wapiti", LABELS, unigrams, bigrams, pairs, TEMPLATE, 2, {}, Places.of(StringTable(order))),
     st.lists(NAMES, unique=True), rows(False), rows(True), PAIRS,
 )  # fmt: skip
 
@@ -79,7 +72,7 @@ def test_files(parts):
         weights[int(number)] = float.fromhex(weight)
     assert list(weights.items()) == [(number, cell[-1]) for number, cell in enumerate(expected) if cell[-1]]
     assert wapiti.write(parts).startswith(b"#mdl#2#%d\n" % len(weights))
-    assert places_for(table(names), len(LABELS)) == (len(expected) or len(LABELS))
+    assert places_for(StringTable(names), len(LABELS)) == (len(expected) or len(LABELS))
 
 
 @given(MODELS, st.integers(0, 20), st.booleans())
@@ -113,16 +106,16 @@ def by_row(parts):
 
 
 def test_a_long_dump_comes_in_pieces():
-    parts = Parts("wapiti", LABELS, FeatureRows.empty(), FeatureRows.empty(), None, TEMPLATE, 2, {}, Places.of(table([b"u:%d" % k for k in range(9000)])))
+    parts = Parts("wapiti", LABELS, FeatureRows.empty(), FeatureRows.empty(), None, TEMPLATE, 2, {}, Places.of(StringTable([b"u:%d" % k for k in range(9000)])))
     pieces = list(wapiti.dumped(parts, 5, True))
     assert len(pieces) > 3 and max(map(len, pieces)) < 1 << 17
     assert b"".join(pieces).count(b"\n") == 9000 * 4
 
 
 def test_names_in_order():
-    first = table([b"c", b"a"])
-    assert in_order(first, table([b"a"]), first) is first
-    assert list(in_order(first, table([b"z", b"a"]), table([b"b", b"z"]))) == [b"c", b"a", b"b", b"z"]
+    first = StringTable([b"c", b"a"])
+    assert in_order(first, StringTable([b"a"]), first) is first
+    assert list(in_order(first, StringTable([b"z", b"a"]), StringTable([b"b", b"z"]))) == [b"c", b"a", b"b", b"z"]
     assert list(first) == [b"c", b"a"]
 
 

@@ -120,8 +120,7 @@ def test_rows_have_the_weights_of_their_places(data):
 
 
 def test_places_beyond_the_weights():
-    names = StringTable()
-    names.intern_bytes(b"U:a")
+    names = StringTable([b"U:a"])
     weights = array.array("d", [1, 2, 3])
     for place in (-1, 2, 3, 2**62, -(2**62)):
         with pytest.raises(ModelFileError, match=r"^damaged: the feature b'U:a' has its weights at -?[0-9]+ of 3$"):
@@ -151,9 +150,7 @@ def test_numbers_in_single_precision_are_read(values, rest):
 
 
 def test_places_are_a_mapping():
-    names = StringTable()
-    for name in (b"a", b""):
-        names.intern_bytes(name)
+    names = StringTable([b"a", b""])
     places = Places(names, array.array("q", [3, 5]))
     assert dict(places) == {b"a": 3, b"": 5}
     assert len(places) == 2
