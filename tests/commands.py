@@ -71,6 +71,11 @@ def start(*arguments: Any, **options: Any) -> subprocess.Popen[str]:
     return subprocess.Popen(command, **{"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True, **options})
 
 
+def python(program: str, *arguments: Any, flags: Sequence[str] = (), **how: Any) -> subprocess.CompletedProcess[str]:
+    """What a program does in an interpreter of its own; what it writes is text."""
+    return subprocess.run([sys.executable, *flags, "-c", program, *map(str, arguments)], capture_output=True, text=True, **how)
+
+
 def unheard(program: str, *arguments: str) -> int:
     """The exit code of a program whose standard output and error go to a pipe that nobody reads any more."""
     reading, writing = os.pipe()

@@ -3,13 +3,11 @@
 import copy
 import inspect
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy
 import pytest
-from commands import BATCH
+from commands import BATCH, python
 from liars import Frame
 from models import sentences
 
@@ -393,5 +391,5 @@ assert theirs.score([[["a"], ["b"]]], [["A", "B"]]) == 1.0 and theirs.get_params
 
 @pytest.mark.parametrize("program", [ALONE, pytest.param(ALONE.partition("from crfkit.compat")[0].replace(" = None", " = sys"), marks=pytest.mark.long)], ids=["without", "not imported"])
 def test_scikit_learn_is_not_needed(program):
-    done = subprocess.run([sys.executable, "-W", "error", "-c", program], capture_output=True, text=True)
+    done = python(program, flags=("-W", "error"))
     assert done.returncode == 0, done.stderr

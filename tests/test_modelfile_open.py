@@ -6,12 +6,12 @@ import mmap
 import os
 import pickle
 import re
-import subprocess
 import sys
 import tempfile
 
 import models
 import pytest
+from commands import python
 from liars import Sips
 
 import crfkit
@@ -198,7 +198,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 with open({str(tmp_path / "other")!r}, "wb", buffering=0) as file:
     model.save(file)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = python(program)
     assert done.returncode == 1 and "FileError" in done.stderr and "cannot be written: File too large" in done.stderr
 
 
@@ -214,7 +214,7 @@ model = crfkit.load({str(tmp_path / "m")!r}).model
 with open({str(tmp_path / "m")!r}, "wb") as file:
     model.save(file)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = python(program)
     assert done.returncode == 1 and "FileError: the file of the model was truncated while it was in use" in done.stderr
 
 

@@ -4,7 +4,6 @@ import gc
 import io
 import os
 import signal
-import subprocess
 import sys
 import threading
 import weakref
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import leaks
 import pytest
+from commands import python
 from models import model, sentences
 
 import crfkit
@@ -364,6 +364,6 @@ def test_memory_stays_where_it_was(cycle, grows):
     # a sanitizer keeps back what is freed, to see who uses it still: that is no leak
     sanitizer = os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=1"
     environment = {**os.environ, "PYTHONPATH": path, "ASAN_OPTIONS": sanitizer}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    done = python(program, env=environment)
     assert done.returncode == 0, done.stderr
     assert (int(done.stdout) > leaks.ALLOWED) == grows

@@ -3,12 +3,11 @@
 import array
 import pickle
 import re
-import subprocess
-import sys
 from itertools import pairwise, product
 
 import numpy
 import pytest
+from commands import python
 from hypothesis import given
 from hypothesis import strategies as st
 from models import ROOT, SMALL, model, names, problem, sentences, short
@@ -340,7 +339,7 @@ for _ in range(40):
         errors += 1
 print(answers, errors)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = python(program)
     assert done.returncode == 0, done.stderr
     answers, errors = map(int, done.stdout.split())
     assert answers and errors
@@ -355,7 +354,7 @@ def test_the_number_of_an_error_in_an_unverified_model_is_no_error(tmp_path):
     sections = dict(trained.sections, **{"literal.u.attributes": array.array("i", [-2] * len(numbers))})
     Model(trained.header, sections, verify=False).save(tmp_path / "m")
     program = "import crfkit; tagger = crfkit.load('m', verify=False); print([tagger.tag([row]) for row in (['ab', ''], ['', 'cd'], ['ef', ''])])"
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = python(program, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{[['A']] * 3}\n"
 
@@ -373,7 +372,7 @@ def test_infinite_weights_are_found_when_they_are_used(tmp_path):
 
 def test_nothing_heavy_is_imported():
     code = "import sys, crfkit; print([m for m in ('numpy', 'click', 'crfkit.model', 'crfkit.learning.learn') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert python(code, check=True).stdout == "[]\n"
     assert {"load", "learn", "evaluate", "Tagger", "CrfkitError"} <= set(dir(crfkit))
     assert all(hasattr(crfkit, name) for name in dir(crfkit))
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from commands import python
 
 from crfkit import parallel
 from crfkit.parallel import in_order
@@ -208,7 +209,7 @@ sys.modules["last"] = Last()
 
 def test_labelling_after_the_main_thread_has_ended():
     """Also in a `__del__` that is called when the interpreter ends, and lets no other thread run."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False, timeout=600)
+    done = python(PROGRAM, timeout=600)
     assert (done.returncode, done.stdout, done.stderr) == (0, "labelled\n" * 3, "")
 
 
@@ -228,7 +229,7 @@ results = Results()
 print(next(results.results), flush=True)
 {end}
 """
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    done = python(program, flags=("-W", "ignore"), timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0\n", "")
 
 

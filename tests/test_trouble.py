@@ -11,7 +11,7 @@ from pathlib import Path
 
 import kills
 import pytest
-from commands import crfkit, error, start, write_part
+from commands import crfkit, error, python, start, write_part
 
 from crfkit import learn, threads
 from crfkit.errors import FileError
@@ -245,7 +245,7 @@ def test_no_current_folder(train, tmp_path):
     def run(*arguments):
         code = f"import os, sys; os.chdir('gone'); os.rmdir('../gone'); sys.argv[1:] = {[*map(str, arguments)]!r}; from crfkit.cli import main; main()"
         (tmp_path / "gone").mkdir(exist_ok=True)
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+        done = python(code, cwd=tmp_path)
         return done.returncode, done.stderr
 
     assert run("learn", "-q", "--max-iter", 1, *(tmp_path / name for name in ("template", "train", "second"))) == (0, "")

@@ -1,11 +1,9 @@
 """crfkit is uninstalled, or replaced by another version, while it trains: what makes the model was imported before."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from commands import SMALL, write_part
+from commands import SMALL, python, write_part
 
 from crfkit.foreign import load
 
@@ -40,6 +38,6 @@ def test_the_model_is_saved(tmp_path, program, given):
     write_part(tmp_path / "train", "chunking", 30)
     Path("template").write_text(SMALL)
     Path("patterns").write_text("*\nu:%x[0,0]\n")
-    done = subprocess.run([sys.executable, "-c", RUN, program, *given, "model"], capture_output=True, text=True)
+    done = python(RUN, program, *given, "model")
     assert done.returncode == 0, done.stderr
     assert load("model").labels

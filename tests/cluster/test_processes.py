@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from commands import start
+from commands import python, start
 from workers import TEMPLATE, bytes_of, corpus, on_one_machine, with_workers
 
 import crfkit
@@ -73,7 +73,7 @@ def test_a_worker_without_a_thread():
         "def refused(_): raise RuntimeError(\"can't start new thread\")\n"
         "threading.Thread.start = refused; main('crfkit.tagfiles:Service')"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, stdin=subprocess.PIPE)
+    done = python(code, stdin=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (1, "crfkit: a worker cannot start: RuntimeError: can't start new thread\n")
 
 

@@ -1,14 +1,13 @@
 """Modules of other libraries, by whose names crfkit's are imported."""
 
 import importlib.util
-import subprocess
-import sys
 
 import pytest
+from commands import python
 
 
 def said_by(code):
-    return subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True).stdout
+    return python(code, flags=("-W", "error"), check=True).stdout
 
 
 def test_only_what_is_imported_is_loaded():

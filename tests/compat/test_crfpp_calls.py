@@ -7,12 +7,11 @@ import math
 import pickle
 import random
 import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from commands import invoked, python
 
 import crfkit
 from crfkit import foreign
@@ -172,8 +171,6 @@ def test_a_penalty_may_forbid_a_label(model):
 
 @pytest.mark.parametrize("options", ["", "-v 1", "-v 2", "-n 3", "-n 20 -v1", "-v 2 -n 2 -c 3"])
 def test_texts_are_answered_as_by_crf_test(model, tmp_path, options):
-    from commands import invoked
-
     from crfkit.compat.crfpp.crf_test import crf_test
 
     for rows in SENTENCES:
@@ -322,8 +319,6 @@ def test_models_of_crfkit_without_probabilities_label(tmp_path):
 
 
 def test_a_model_of_crf_learn(tmp_path):
-    from commands import invoked
-
     (tmp_path / "t").write_text("U:%x[0,0]\nB\n")
     (tmp_path / "d").write_text("a A\nb B\n\nb B\na A\n\n" * 3)
     invoked(crf_learn, "t", "d", "m")
@@ -351,7 +346,7 @@ crf_learn.Log = Signal
 CRFPP.crfpp_learn(["crf_learn", "template", "train", "model"])
 print("went on")
 """
-    done = subprocess.run([sys.executable, "-c", program, str(int(number))], capture_output=True, text=True)
+    done = python(program, int(number))
     assert done.returncode == -number and "went on" not in done.stdout
     assert ("KeyboardInterrupt" in done.stderr) == (number == signal.SIGINT)
     assert Path("model").exists()

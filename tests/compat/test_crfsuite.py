@@ -3,7 +3,6 @@
 import json
 import platform
 import re
-import subprocess
 import sys
 from collections import Counter
 from functools import partial
@@ -13,6 +12,7 @@ from pathlib import Path
 import commands
 import pycrfsuite
 import pytest
+from commands import python
 from compat.pycrfsuite_runs import opened
 from liars import Sips
 from pycrfsuite._logparser import TrainLogParser
@@ -140,7 +140,7 @@ def c_shuffled(n):
     """0 to n - 1, each in turn exchanged with one that rand() of the C library gives."""
     code = f"import ctypes\nrand = ctypes.CDLL(None).rand\nprint(*(rand() % {n} for _ in range({n})))"
     order = list(range(n))
-    for k, j in enumerate(map(int, subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())):
+    for k, j in enumerate(map(int, python(code, check=True).stdout.split())):
         order[k], order[j] = order[j], order[k]
     return order
 
@@ -187,7 +187,7 @@ def test_groups_are_learned_from_in_the_order_of_crfsuite(tmp_path, algorithm, a
         if shift == 0 or not groups:
             sequences += [([[word] for word, _ in rows], [label for _, label in rows], shift) for rows in own]
     given = json.dumps([algorithm, groups, sequences, holdouts])
-    peer = subprocess.run([sys.executable, "-c", PEER, given], capture_output=True, text=True, check=True).stdout
+    peer = python(PEER, given, check=True).stdout
     ours = run("learn", "-a", algorithm, "-p", "max_iterations=4", *arguments, *(["noisy"] if groups else [])).stdout
     found, expected = ([float(loss) for loss in re.findall(r"^Loss: (.*)$", log, re.M)] for log in (ours, peer))
     assert len(found) >= 4 * len(holdouts) and found == pytest.approx(expected, rel=1e-4)

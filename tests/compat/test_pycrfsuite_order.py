@@ -4,14 +4,13 @@ import pickle
 import platform
 import random
 import re
-import subprocess
-import sys
 from ast import literal_eval
 from itertools import chain
 from pathlib import Path
 
 import pycrfsuite
 import pytest
+from commands import python
 from compat.pycrfsuite_runs import opened
 from pycrfsuite._dumpparser import CRFsuiteDumpParser as PeerParser
 
@@ -134,7 +133,7 @@ def test_the_steps_of_online_algorithms_are_those_of_the_peer(tmp_path, algorith
     found = []
     for library in ("crfkit", "peer"):
         arguments = [library, algorithm, str({**params, "max_iterations": 6, **({"period": 3} if algorithm == "l2sgd" else {})}), str(Path(compat.__file__).parents[3]), str(Path(__file__).parents[1])]
-        done = subprocess.run([sys.executable, "-c", TRAINED, *arguments], cwd=tmp_path, capture_output=True, text=True)
+        done = python(TRAINED, *arguments, cwd=tmp_path)
         assert not done.returncode, done.stderr
         found.append([literal_eval(line) for line in done.stdout.splitlines()])
     (model, log), (peer_model, peer_log) = found

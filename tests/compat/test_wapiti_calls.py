@@ -5,13 +5,11 @@ import json
 import logging
 import re
 import signal
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
 import pytest
-from commands import invoked, text_of
+from commands import invoked, python, text_of
 
 from crfkit.compat.wapiti import Model
 from crfkit.compat.wapiti.commands import cli
@@ -54,7 +52,7 @@ model = Model(patterns=open("patterns").read(), maxiter=10**6, objwin=0, stopwin
 model.train(open("train", encoding="utf-8").read().strip().split("\\n\\n"))
 print(len(model.label_sequence("the D")) > 0)
 """
-    done = subprocess.run([sys.executable, "-c", program, str(int(number))], capture_output=True, text=True)
+    done = python(program, int(number))
     assert (done.returncode, done.stdout) == (code, said), done.stderr
 
 
@@ -223,5 +221,5 @@ def test_programs_find_the_same():
     model()
     given = json.dumps(ASKED)
     ours = "import crfkit.compat\ncrfkit.compat.install_aliases()\n"
-    theirs, own = (subprocess.run([sys.executable, "-c", code], input=given, capture_output=True, text=True, check=True).stdout for code in (PEER, ours + PEER))
+    theirs, own = (python(code, input=given, check=True).stdout for code in (PEER, ours + PEER))
     assert json.loads(theirs.splitlines()[-1]) == json.loads(own)

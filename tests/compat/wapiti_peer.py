@@ -1,10 +1,9 @@
 """Wapiti itself, where libwapiti is installed: the whole program is in it."""
 
 import importlib.util
-import subprocess
-import sys
 
 import pytest
+from commands import python
 
 _PROGRAM = """
 import ctypes, sys
@@ -21,6 +20,6 @@ def wapiti(*words, stdin=""):
     found = importlib.util.find_spec("libwapiti")
     if found is None or found.origin is None:
         pytest.skip("libwapiti is not installed")
-    done = subprocess.run([sys.executable, "-c", _PROGRAM, found.origin, *words], input=stdin, capture_output=True, text=True, encoding="utf-8", errors="replace")
+    done = python(_PROGRAM, found.origin, *words, input=stdin, encoding="utf-8", errors="replace")
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr

@@ -3,13 +3,12 @@
 import os
 import random
 import re
-import subprocess
-import sys
 import tracemalloc
 from itertools import islice, product
 from pathlib import Path
 
 import pytest
+from commands import python
 from foreign.hostile import WAPITI, use
 
 import crfkit
@@ -184,7 +183,7 @@ def test_a_model_without_weights_for_wapiti():
         crfkit.learn([[["a", "A"], ["b", "B"]]], template="U:%x[0,0]\n", prune=1e30).save("ours")
     foreign.convert("ours", "theirs", "wapiti")
     label_all = "import wapiti; print(wapiti.Model(model='theirs').label_sequence('a\\nb').decode())"
-    done = subprocess.run([sys.executable, "-c", label_all], capture_output=True, text=True)
+    done = python(label_all)
     assert done.stdout.split() == crfkit.load("ours").tag([["a"], ["b"]]) == crfkit.load("theirs").tag([["a"], ["b"]]), done.stderr
 
 

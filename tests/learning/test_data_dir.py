@@ -4,13 +4,12 @@ import errno
 import json
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import pytest
-from commands import crfkit, error, plain_build, start, trained, write_part
+from commands import crfkit, error, plain_build, python, start, trained, write_part
 from commands import limit as passes
 from workers import use_local_workers
 
@@ -163,7 +162,7 @@ def test_trainers_without_data_dir_refuse_it(work):
 def limited(what, size, *arguments):
     """Run a command under a limit; its standard error."""
     program = f"import resource, sys; sys.dont_write_bytecode = True; resource.setrlimit(resource.{what}, ({size}, {size})); from crfkit.cli import cli; cli()"
-    done = subprocess.run([sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True)
+    done = python(program, *arguments)
     assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
     return done.stderr
 
@@ -265,6 +264,6 @@ def test_the_estimate_is_without_the_data(algorithm, work):
 def test_memory_does_not_grow_with_the_data(algorithm, given, work):
     """Memory may grow by a quarter of what the data would take."""
     (work / "template").write_bytes((DATA.parent / "templates" / "chunking.txt").read_bytes())
-    done = subprocess.run([sys.executable, "-c", MEMORY, algorithm, json.dumps(given)], capture_output=True, text=True)
+    done = python(MEMORY, algorithm, json.dumps(given))
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 1_000_000

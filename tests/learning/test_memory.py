@@ -10,7 +10,7 @@ from array import array
 from pathlib import Path
 
 import pytest
-from commands import BATCH, crfkit, error, limit, plain_build, write_part
+from commands import BATCH, crfkit, error, limit, plain_build, python, write_part
 from workers import use_local_workers
 
 from crfkit import options
@@ -195,5 +195,5 @@ def test_what_takes_just_the_limit_is_no_more_than_it(limit, most):
 def test_a_process_may_have_any_name():
     """The system cuts names after fifteen bytes, in the midst of a letter too."""
     program = "from crfkit.learning.memory import in_use; open('/proc/self/comm', 'wb').write(b'caf\\xc3'); print(in_use()[0] > 0)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    done = python(program)
     assert (done.stdout, done.stderr) == ("True\n", "")

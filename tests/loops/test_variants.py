@@ -8,6 +8,7 @@ import sys
 import tempfile
 
 import pytest
+from commands import python
 
 PROGRAM = """
 import hashlib, random
@@ -68,7 +69,7 @@ def run(name):
     environment = {**os.environ, "CRFKIT_SIMD": name}
     # Away from the sources, which would hide an installed crfkit; fixtures of a module run before tests change folder.
     away = tempfile.gettempdir()
-    return subprocess.run([sys.executable, "-c", PROGRAM], env=environment, cwd=away, capture_output=True, text=True)
+    return python(PROGRAM, env=environment, cwd=away)
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,11 @@
 
 import array
 import itertools
-import subprocess
-import sys
 from math import inf
 from pathlib import Path
 
 import pytest
-from commands import plain_build
+from commands import plain_build, python
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import Problem
@@ -376,7 +374,7 @@ for _ in trainer.prepare():
     pass
 print(in_use()[1] - before, duals, visits)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = python(program, check=True)
     peak, duals, visits = map(int, done.stdout.split())
     assert duals > 10**7 and visits > 10**7 and peak < visits + 0.75 * duals
 

@@ -6,15 +6,13 @@ import hashlib
 import json
 import os
 import random
-import subprocess
-import sys
 import tempfile
 from dataclasses import fields
 from functools import cache
 from io import BytesIO
 
 import pytest
-from commands import BATCH, limit, write_part
+from commands import BATCH, limit, python, write_part
 from trainers.samples import ROOT, accuracy_of, options_of, read, sentences, tag, template
 
 import crfkit
@@ -194,10 +192,7 @@ def digests(variant, files):
     """Of models of columns and of attribute lines trained with these loops, and of text that they tagged, for every
     trainer; None where the processor lacks the loops. By a process of its own, in which Python's sets have an order of
     their own."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *files],
-        env={**os.environ, "CRFKIT_SIMD": variant, "PYTHONHASHSEED": str(len(variant))}, cwd=tempfile.gettempdir(), capture_output=True, text=True,
-    )  # fmt: skip
+    done = python(PROGRAM, *files, env={**os.environ, "CRFKIT_SIMD": variant, "PYTHONHASHSEED": str(len(variant))}, cwd=tempfile.gettempdir())
     if done.returncode and "no such variant" in done.stderr:
         return None
     assert done.returncode == 0, done.stderr

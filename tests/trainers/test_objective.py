@@ -3,14 +3,13 @@
 import array
 import math
 import os
-import subprocess
-import sys
 from functools import cache
 from itertools import accumulate, pairwise
 from pathlib import Path
 from random import Random
 
 import pytest
+from commands import python
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import assert_close, many_labels
@@ -240,12 +239,7 @@ def test_every_variant_of_the_loops_gives_the_same_bits(on_one_thread, variant):
     program = "from trainers.test_objective import bits; from crfkit.loops.kernels import variant; print(variant(), bits(2))"
     tests = str(Path(__file__).parents[1])
     path = os.pathsep.join(filter(None, [tests, os.environ.get("PYTHONPATH")]))
-    found = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "CRFKIT_SIMD": variant, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-    )
+    found = python(program, env={**os.environ, "CRFKIT_SIMD": variant, "PYTHONPATH": path})
     if "no such variant on this processor" in found.stderr:
         pytest.skip(f"no {variant} here")
     assert found.returncode == 0, found.stderr
