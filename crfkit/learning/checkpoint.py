@@ -76,6 +76,12 @@ def _standing(saved: dict[str, Any]) -> Standing:
     return Standing(**counts, seconds=seconds, best_score=best, last_loss=last, least_loss=least)
 
 
+def _part(saved: dict[str, Any], name: str) -> dict[str, Any]:
+    """A part of an identity; nothing where the file holds something else."""
+    found = saved.get(name)
+    return found if isinstance(found, dict) else {}
+
+
 class Checkpoint:
     """The checkpoint of one run: read when the run is resumed, and written during it."""
 
@@ -109,20 +115,23 @@ class Checkpoint:
             if resume:
                 raise
             raise FileError(f"{error.message}; give another name to --checkpoint, or remove this file") from None
-        if not resume:
-            if not file.header["finished"]:
-                raise FileError(f"{self.source}: contains a run that is not finished: add --resume to continue it, or remove the file")
-            return None
-        saved = file.header["identity"]
+        if resume:
+            self._check_options(file.header["identity"])
+            return file
+        if not file.header["finished"]:
+            raise FileError(f"{self.source}: contains a run that is not finished: add --resume to continue it, or remove the file")
+        return None
+
+    def _check_options(self, saved: dict[str, Any]) -> None:
+        """OptionError if the file is from a run with other options."""
         for name in ("crfkit", "algorithm"):
             self._compare(name, saved.get(name), self.identity[name])
-        theirs = saved.get("options")
-        if isinstance(theirs, dict) and ("shards" in theirs) != ("shards" in self.identity["options"]):
+        theirs, own = _part(saved, "options"), self.identity["options"]
+        if ("shards" in theirs) != ("shards" in own):
             by = "with" if "shards" in theirs else "without"
             raise OptionError(f"{self.source}: was written by a run {by} --workers or --cluster; resume with what it was written with")
-        for name, value in self.identity["options"].items():
-            self._compare(flag(name), theirs.get(name) if isinstance(theirs, dict) else None, value)
-        return file
+        for name, value in own.items():
+            self._compare(flag(name), theirs.get(name), value)
 
     def _compare(self, name: str, saved: Any, wanted: Any) -> None:
         if saved != wanted:
@@ -141,9 +150,9 @@ class Checkpoint:
                 checksum.update(piece)
             found[name] = None if pieces is None else checksum.hexdigest()
         self.identity["data"] = found
-        theirs = None if self.file is None else self.file.header["identity"].get("data")
+        theirs = found if self.file is None else _part(self.file.header["identity"], "data")
         for name, value in found.items():
-            if self.file is not None and (theirs.get(name) if isinstance(theirs, dict) else None) != value:
+            if theirs.get(name) != value:
                 what = "training data, template or column of labels" if name == _DATA else name
                 raise OptionError(f"{self.source}: was written by a run with different {what}; resume with what it was written with")
 
