@@ -20,7 +20,6 @@ cdef class Features(Arena):
 
     def __cinit__(self):
         self.columns, self.views, self.literals = [], [], [StringTable(), StringTable()]
-        self.paddings = StringTable()
 
     @property
     def n_attributes(self):
@@ -30,7 +29,7 @@ cdef class Features(Arena):
     cdef int adopt_plan(self) except -1:
         """Lay the plan out in structs. `columns` and `literals` are set already, empty or mapped."""
         plan = self.plan
-        cdef int32_t i, k
+        cdef int32_t i
         cdef StringTable table
         cdef View view
         self.n_columns, self.n_views = len(plan.columns), len(plan.views)
@@ -55,10 +54,7 @@ cdef class Features(Arena):
             self.view[i] = <void*>view
 
         adopt_nodes(self)
-        for k in range(1, self.padding + 1):
-            self.paddings.intern_bytes(b"_B-%d" % k)
-        for k in range(1, self.padding + 1):
-            self.paddings.intern_bytes(b"_B+%d" % k)
+        self.paddings = StringTable([b"_B%c%d" % (sign, k) for sign in b"-+" for k in range(1, self.padding + 1)])
         for i in range(2):
             table = self.literals[i]
             self.space[i].literal = &table.c
