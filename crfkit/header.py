@@ -69,19 +69,23 @@ def checked(header: dict[str, Any]) -> dict[str, Any]:
     if header.get("kind") == modelfile.PARSER:
         raise ModelFileError("is a parser, which has no labels for tokens; crfkit tag and crfkit.load use it")
     check_fields(header, _FIELDS)
-    labels = header["labels"]
-    if not labels or not all(isinstance(label, str) for label in labels) or len(set(labels)) < len(labels):
+    labels, names, label = (header[field] for field in ("labels", "column_names", "label_column"))
+    if not _are_names(labels):
         raise ModelFileError("the header's labels are not different names")
-    if header["algorithm"] != "crfsuite" and any(misfits_column(label) for label in labels):  # CRFsuite's may be anything
+    if header["algorithm"] != "crfsuite" and any(map(misfits_column, labels)):  # CRFsuite's may be anything
         raise ModelFileError("a label in the header is empty, or contains a tab or a line end")
-    names, label = header["column_names"], header["label_column"]
-    if names is not None and not (names and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)):
+    if names is not None and not _are_names(names):
         raise ModelFileError("the header's names of columns are not different names")
     if label is not None and not 0 <= label < len(names or ()):
         raise ModelFileError("the header names a column of labels that does not exist")
     if header["format"] not in FORMATS:
         raise ModelFileError(f"the header names an unknown format, {header['format']!r}")
     return header
+
+
+def _are_names(found: list[Any]) -> bool:
+    """Whether these are texts, all different, and at least one."""
+    return bool(found) and all(isinstance(name, str) for name in found) and len(set(found)) == len(found)
 
 
 def check_fields(header: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
