@@ -83,12 +83,12 @@ def _of_path(path: str) -> memoryview:
     with open_file(path) as file:
         try:
             endless = stat.S_ISCHR(os.fstat(file.fileno()).st_mode)  # as /dev/zero
-            return _aligned(file.read(_START)) if endless else mapped(file)
+            return _aligned(file.read(_START)) if endless else _mapped(file)
         except OSError as error:
             raise FileError(f"{path}: cannot be read: {reason_of(error)}") from error
 
 
-def mapped(file: BinaryIO) -> memoryview:
+def _mapped(file: BinaryIO) -> memoryview:
     """What an open file holds, whatever becomes of its name."""
     try:
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
