@@ -66,20 +66,10 @@ class DistributedObjective(Sharded):
             if answer is None:
                 given_up = True
                 return
-            shards, sizes, found = list(answer["shards"]), list(answer["chunks"]), answer["losses"]
-            if sorted(shards) != sorted(own) or len(sizes) != len(shards) or sum(sizes) != len(found) or min(sizes) < 0:
-                raise ValueError("the objective of other shards")
             wrong, flawed = int(answer["wrong"]), int(answer["flawed"])
-            cells = self.cells.get(tuple(own)) if answer["cells"] is None else answer["cells"]
-            if cells is None:
-                raise ValueError("a gradient of unknown cells")
-            self.add(answer["gradient"], cells)
-            if answer["cells"] is not None:
-                self.cells[tuple(own)] = array.array("q", cells)
+            losses.update(self._added(own, answer))
             counted[0] += wrong
             counted[1] += flawed
-            for shard, size, end in zip(shards, sizes, accumulate(sizes), strict=True):
-                losses[shard] = found[end - size : end]
 
         def arguments(memory: set[Any], own: list[int]) -> dict[str, Any]:
             cells = self.cells.get(tuple(own)) if ("cells", tuple(own)) in memory else None
@@ -92,3 +82,17 @@ class DistributedObjective(Sharded):
         if given_up:
             return None
         return array.array("d", [loss for shard in self.jobs for loss in losses[shard]]), *counted
+
+    def _added(self, own: list[int], answer: dict[str, Any]) -> dict[int, Any]:
+        """Add the gradient of a group of shards; returns the losses of their chunks, by shard. ValueError before anything is added if these
+        are not of the group."""
+        shards, sizes, found = list(answer["shards"]), list(answer["chunks"]), answer["losses"]
+        if sorted(shards) != sorted(own) or len(sizes) != len(shards) or sum(sizes) != len(found) or min(sizes) < 0:
+            raise ValueError("the objective of other shards")
+        cells = self.cells.get(tuple(own)) if answer["cells"] is None else answer["cells"]
+        if cells is None:
+            raise ValueError("a gradient of unknown cells")
+        self.add(answer["gradient"], cells)
+        if answer["cells"] is not None:
+            self.cells[tuple(own)] = array.array("q", cells)
+        return {shard: found[end - size : end] for shard, size, end in zip(shards, sizes, accumulate(sizes), strict=True)}
