@@ -16,7 +16,7 @@ from typing import Any
 
 from crfkit.constants import COMMENTS_OF_CONLLU, FORMATS
 from crfkit.errors import DataError, OptionError, refuse
-from crfkit.text.block import Columns, Marks
+from crfkit.text.block import Marks
 from crfkit.text.opening import path_of
 from crfkit.text.reading import Source
 from crfkit.values import LARGEST, Expected, lists, plain, plural, shown
@@ -100,40 +100,36 @@ class Outputs:
         scheme, self.strict, tables = _asked(scheme, strict)
         _check_together(scheme, outside, format, label, delimiter, segments, lexicon, gold, comments)
         known = None if lexicon is None else _words(lexicon) if isinstance(lexicon, Set) else read_lexicon(lexicon)
-        self._tallies, self.marks = [], Marks()
+        self.marks = Marks()
         files, entries = Labelled(format, label, delimiter, comments), Source(inputs).inputs
         right: Iterable[Sentence] | None = None if gold is None else files.sentences(gold, self.marks)
         if right is not None and len(entries) > 1:
             right = list(right)
-        for entry in entries:
-            columns, blocks = files.blocks(entry) if right is None else (Columns(), ())
-            tally = Tally(
-                tables,
-                self.strict,
-                word_starts=WORD_STARTS if segments else None,
-                lexicon=known,
-                keep=keep,
-                raw=scheme == "none",
-                outside=outside.encode(errors="surrogatepass"),
-                separator=files.separator,
-                path=path_of(entry),
-                form=format,
-                comments=comments,
-                **files.places(columns) if right is None else {},
-            )
-            for data, line in blocks:
-                tally.feed(data, line)
-            if right is not None:
-                for sentence, true in aligned(files.sentences(entry, self.marks, answers=True), right, tally.path):
-                    tally.add(true.words, sentence.words, sentence.line)
-            tally.finish()
-            self.marks.add(*tally.lines.marks)
-            self._tallies.append(tally)
+        how = {
+            "tables": tables, "strict": self.strict, "word_starts": WORD_STARTS if segments else None, "lexicon": known, "keep": keep,
+            "raw": scheme == "none", "outside": outside.encode(errors="surrogatepass"), "separator": files.separator, "form": format, "comments": comments,
+        }  # fmt: skip
+        self._tallies = [self._counted(entry, files, right, how) for entry in entries]
         if segments:
             for tally in self._tallies:
                 _check_labels(tally, SEGMENT_PREFIXES, "a word segmentation")
         self.scheme = _chosen(self._tallies, scheme, self.strict)
         self.scores = [_scores(tally, self.scheme, self.strict) for tally in self._tallies]
+
+    def _counted(self, entry: Any, files: Labelled, right: Iterable[Sentence] | None, how: dict[str, Any]) -> Tally:
+        """The counts of a file that has both labels, or beside the sentences with the right ones. `how`: arguments of Tally."""
+        if right is None:
+            columns, blocks = files.blocks(entry)
+            tally = Tally(path=path_of(entry), **how, **files.places(columns))
+            for data, line in blocks:
+                tally.feed(data, line)
+        else:
+            tally = Tally(path=path_of(entry), **how)
+            for sentence, true in aligned(files.sentences(entry, self.marks, answers=True), right, tally.path):
+                tally.add(true.words, sentence.words, sentence.line)
+        tally.finish()
+        self.marks.add(*tally.lines.marks)
+        return tally
 
     def compare(self, first: int, second: int, *, shuffles: int = 10000, seed: int = 1) -> Comparison:
         """Compare two of the files by two-sided approximate randomisation; their gold labels must be the same."""
