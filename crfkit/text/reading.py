@@ -71,25 +71,22 @@ class Source:
     def _blocks(self, file: BinaryIO, path: str, columns: Columns, first: bool, inside: bool) -> Iterator[Block]:
         seen = False
         for data, line, added in whole(texts(file, path, self.block_size, not inside), path):
-            starts = line == 1 and not inside
-            skip, mark = 0, starts and data.startswith(BYTE_ORDER_MARK)
-            if mark:
-                data = data[len(BYTE_ORDER_MARK) :]
-            if starts:
+            skip, mark = 0, False
+            if line == 1 and not inside:
+                mark = first and data.startswith(BYTE_ORDER_MARK)
+                data = data.removeprefix(BYTE_ORDER_MARK)
                 columns, header = self._header(data, path, columns)
                 if first:
                     skip = header
                 else:
                     line += data.count(b"\n", 0, header)
                     data = data[header:]
-            if not seen:
-                row = first_row(data, self.form, skip, self.comments, self.loose)
-                seen = row is not None
-                if row is not None:
-                    if row[2] and added and not (inside or self.loose) and data.count(b"\n") == 1:
-                        raise DataError("lines that end with carriage returns alone: expected \\n or \\r\\n", path)
-                    columns = self._first_row(row[0] + line, row[1], path, columns, line_of(data, row[0]))
-            yield Block(data, line, path, skip, columns, self.comments or self.form == "conllu", self.loose, self.marks, added, mark and first)
+            if not seen and (row := first_row(data, self.form, skip, self.comments, self.loose)) is not None:
+                seen, (before, n_cols, carriage) = True, row
+                if carriage and added and not (inside or self.loose) and data.count(b"\n") == 1:
+                    raise DataError("lines that end with carriage returns alone: expected \\n or \\r\\n", path)
+                columns = self._first_row(line + before, n_cols, path, columns, line_of(data, before))
+            yield Block(data, line, path, skip, columns, self.comments or self.form == "conllu", self.loose, self.marks, added, mark)
         if not seen and not self.allow_empty:
             raise DataError(NO_TOKENS, path)
 
