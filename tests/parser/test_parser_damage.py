@@ -104,26 +104,13 @@ def test_weights_that_are_no_numbers_lead_to_a_tree_all_the_same(value):
             assert word == 0
 
 
-def test_a_checkpoint_that_names_values_which_do_not_exist_is_damaged(tmp_path):
-    """Before, these options were refused only at the end of training."""
-    path = str(tmp_path / "state")
-    learned(passes=1, checkpoint=path)
-    file = modelfile.read(path)
-    sections = file.contents()
-    for value in (10**6, 2**31 - 1, -1):
-        keys = array.array("i", sections["trainer.keys"].tolist())
-        keys[0] = value
-        modelfile.write(path, file.header, {**sections, "trainer.keys": keys})
-        with pytest.raises(ModelFileError, match=r"damaged: .*keys: of values that do not exist"):
-            learned(passes=2, checkpoint=path, resume=True)
-
-
 @pytest.mark.parametrize(
     ("name", "numbers", "message"),
     [
         ("actions", (-1, 3), "actions: that do not exist"),  # without relations there are three
         ("rows", (-1, 10**6), "actions: that do not exist"),
         ("order", (-1, 8, 10**6), "order: not one of the sentences"),
+        ("keys", (10**6, 2**31 - 1, -1), "keys: of values that do not exist"),  # else refused only at the end of training
     ],
 )
 def test_a_checkpoint_with_numbers_that_do_not_exist_is_damaged(tmp_path, name, numbers, message):
