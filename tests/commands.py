@@ -19,6 +19,10 @@ plain_build = pytest.mark.skipif(
     "libasan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer needs memory of its own, and stops programs of others for their faults"
 )
 
+memory_told = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the system does not tell what memory a program takes")
+full_device = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
+named_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+
 DATA = Path(__file__).parents[1] / "data"
 TEMPLATES = Path(__file__).parents[1] / "templates"
 SMALL = "U00:%x[0,0]\nU01:%x[0,1]\nB\n"
@@ -69,6 +73,13 @@ def start(*arguments: Any, **options: Any) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "crfkit", *map(str, arguments)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, **{"stdin": pipe, "stdout": pipe, "stderr": pipe, "text": True, **options})
+
+
+def interrupted(training: subprocess.Popen[str], number: int) -> tuple[str, str]:
+    """What a training run writes after a signal, which it gets once two passes are reported."""
+    assert any("pass    2" in line for line in training.stderr), "ended too early"
+    training.send_signal(number)
+    return training.communicate(timeout=600)
 
 
 def python(program: str, *arguments: Any, flags: Sequence[str] = (), **how: Any) -> subprocess.CompletedProcess[str]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
-from commands import invoked, tag
+from commands import invoked, memory_told, tag
 from models import model
 
 from crfkit.cli import cli
@@ -242,7 +242,7 @@ def test_a_dash_is_standard_output(run):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="elsewhere a program's peak may be that of who started it")
+@memory_told
 def test_memory_does_not_grow_with_the_input(run, tmp_path):
     code = (
         "import sys; from crfkit.cli import cli; cli.main(['tag', '--threads', '2', 'm', 'text'], standalone_mode=False); "

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from commands import crfkit as run
+from commands import full_device
 
 import crfkit
 from crfkit import modelfile, replacing
@@ -84,7 +85,7 @@ def test_what_takes_the_place_of_the_old_model_is_on_the_disk(model, monkeypatch
     assert synced == [(size, "old"), ("folder", "new")]
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
+@full_device
 def test_devices_are_written_to_and_not_replaced():
     replacing.check_writable("/dev/null")
     modelfile.write("/dev/null", {}, {"w": b"abc"})

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import leaks
 import pytest
-from commands import python
+from commands import memory_told, python
 from models import model, sentences
 
 import crfkit
@@ -355,7 +355,7 @@ def test_pickled_while_another_thread_uses_it(tagger, kind):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="memory in use is read from /proc")
+@memory_told
 @pytest.mark.parametrize(("cycle", "grows"), [("leaks.cycle", False), ("lambda number, folder: kept.append(bytes([number % 256]) * 40000)", True)])
 def test_memory_stays_where_it_was(cycle, grows):
     """In a process of its own: this one has memory to spare. And a leak would be seen."""

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 import yaml
-from commands import crfkit, error, start, write_part
+from commands import crfkit, error, interrupted, start, write_part
 from data.test_selection import plain
 from trainers.samples import named_weights, sentences, template
 from trainers.twins import Corpus, Sample
@@ -117,12 +117,7 @@ def test_several_models_need_names(train):
 def test_a_signal_on_the_way_saves_the_value_at_hand(train):
     endless = ("--delta", 0, "--epsilon", 0, "--period", 10**6, "--max-iter", 10**7, "--l2", 1e-9)
     with start("learn", "-a", "owlqn", "--path", "1e-6,1e-7", *map(str, endless), "template", "train", "m") as process:
-        said = ""
-        while "pass    2" not in said:
-            said = process.stderr.readline()
-            assert said, "ended too early"
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=600)
+        _, said = interrupted(process, signal.SIGINT)
     assert process.returncode == 130
     assert "stopped; the weights so far are kept" in said
     assert files(train.parent) == ["dev", "m.l1-1e-06", "template", "train"]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import kills
 import pytest
-from commands import crfkit, error, python, start, write_part
+from commands import crfkit, error, full_device, interrupted, python, start, write_part
 
 from crfkit import learn, threads
 from crfkit.errors import FileError
@@ -136,7 +136,7 @@ def test_standard_error_that_is_closed():
         assert (process.stdout.read(), process.wait()) == ("", 2)
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
+@full_device
 @pytest.mark.parametrize("quiet", [[], ["-q"]], ids=["", "-q"])
 def test_a_log_on_a_full_disk(train, quiet):
     result = crfkit("learn", *quiet, "-a", "adf", "--passes", 3, "--log", "/dev/full", "template", "train", "model")
@@ -152,7 +152,7 @@ def test_a_log_that_outgrows_the_disk_keeps_whole_lines_before_it(train):
 
 
 @pytest.mark.parametrize("command", ["tag", "eval", pytest.param("dump", marks=pytest.mark.long), "learn"])
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
+@full_device
 def test_results_on_a_full_disk(train, command):
     crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "template", "train", "model")
     crfkit("tag", "-o", "tagged", "model", "train")
@@ -165,7 +165,7 @@ def test_results_on_a_full_disk(train, command):
 @pytest.mark.parametrize(
     "arguments", [("learn", "--help"), ("templates", "ner"), ("--version",), pytest.param(("--help",), marks=pytest.mark.long)]
 )
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
+@full_device
 def test_help_on_a_full_disk(arguments):
     with open("/dev/full", "wb") as full, start(*arguments, stdout=full) as process:
         _, said = process.communicate()
@@ -336,12 +336,7 @@ def test_a_signal_while_training_saves_the_model(train, algorithm, number, code)
     endless = ("--passes", 10**7) if algorithm == "sgd" else ("--delta", 0, "--epsilon", 0, "--period", 10**6, "--l1", 1e-6, "--l2", 1e-9, "--max-iter", 10**7)
     write_part(train, "chunking", 300)
     with start("learn", "-a", algorithm, *endless, "--log", "log", "template", "train", "model") as process:
-        said = ""
-        while "pass    2" not in said:
-            said = process.stderr.readline()
-            assert said, "ended too early"
-        process.send_signal(number)
-        output, said = process.communicate(timeout=600)
+        output, said = interrupted(process, number)
     assert (process.returncode, output) == (code, "")
     assert "stopped; the weights so far are kept" in said
     assert "Traceback" not in said

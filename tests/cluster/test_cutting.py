@@ -10,6 +10,7 @@ import random
 from pathlib import Path
 
 import pytest
+from commands import named_pipes
 
 from crfkit import errors
 from crfkit.learning.shards.files import count, cut, look, matching
@@ -56,7 +57,7 @@ def test_patterns(tmp_path, monkeypatch):
     assert matching("absent") == ["absent"] and matching("absent*") == []
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+@named_pipes
 def test_what_cannot_be_read_twice_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()

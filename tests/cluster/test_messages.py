@@ -2,11 +2,11 @@
 
 import array
 import math
-import os
 import subprocess
 import sys
 
 import pytest
+from commands import memory_told
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from workers import sent
@@ -87,7 +87,7 @@ def test_nonsense_is_refused(data):
         decode(data[: HEAD.size], data[HEAD.size :])  # as what dask brings
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the peak of memory is read from /proc")
+@memory_told
 def test_no_memory_is_taken_for_bytes_that_never_come():
     """The length of a message is not covered by its checksum."""
     code = """

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pycrfsuite
 import pytest
-from commands import plain_build, python
+from commands import memory_told, plain_build, python
 from compat.kept import appended
 from compat.pycrfsuite_runs import BOTH, opened, trained
 
@@ -346,7 +346,7 @@ def test_groups_may_be_any_numbers_that_become_whole(group):
 
 
 @plain_build
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the memory in use is read from /proc")
+@memory_told
 def test_nothing_is_left_of_a_sequence_for_which_there_was_no_memory():
     program = """
 import resource
@@ -369,7 +369,7 @@ except MemoryError:
 
 
 @plain_build
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the memory in use is read from /proc")
+@memory_told
 def test_names_that_come_again_take_no_memory():
     program = """
 import resource

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import commands
 import pytest
+from commands import named_pipes
 from foreign.hostile import sound
 from hypothesis import given
 from hypothesis import strategies as st
@@ -358,7 +359,7 @@ def test_messages():
             foreign.load(data[:8] + struct.pack("<d", value) + data[16:])
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+@named_pipes
 @pytest.mark.parametrize("to", [name for name in foreign.FORMATS if name != "crfsuite"])
 def test_models_that_come_through_a_pipe(model, tmp_path, to):
     data, wanted = foreign.model_bytes(foreign.read(model.to_bytes()), to), model.tagger().tag(sentences()[3])

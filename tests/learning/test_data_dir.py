@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from commands import crfkit, error, plain_build, python, start, trained, write_part
+from commands import crfkit, error, memory_told, plain_build, python, start, trained, write_part
 from commands import limit as passes
 from workers import use_local_workers
 
@@ -242,7 +242,7 @@ except MemoryError:
 
 
 @plain_build
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="elsewhere the system does not tell what files take")
+@memory_told
 @pytest.mark.parametrize("algorithm", ["lbfgs", "perceptron"])
 def test_the_estimate_is_without_the_data(algorithm, work):
     found = []

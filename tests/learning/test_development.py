@@ -6,7 +6,7 @@ import threading
 import warnings
 
 import pytest
-from commands import text_of
+from commands import named_pipes, text_of
 from trainers.samples import sentences
 
 from crfkit import learn
@@ -76,7 +76,7 @@ def test_a_checkpoint_takes_what_training_takes(tmp_path):
             scores(other, ITEMS, resume=True, **given)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+@named_pipes
 def test_a_named_pipe(tmp_path):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)

@@ -10,7 +10,7 @@ from array import array
 from pathlib import Path
 
 import pytest
-from commands import BATCH, crfkit, error, limit, plain_build, python, write_part
+from commands import BATCH, crfkit, error, limit, memory_told, plain_build, python, write_part
 from workers import use_local_workers
 
 from crfkit import options
@@ -48,7 +48,7 @@ def near(expected, peak):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
+@memory_told
 @plain_build
 @pytest.mark.parametrize("features", ["observed", "all"])
 @pytest.mark.parametrize("algorithm", options.TRAINERS)
@@ -59,7 +59,7 @@ def test_the_estimate_is_near_the_peak(algorithm, features):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
+@memory_told
 @plain_build
 @pytest.mark.parametrize(("algorithm", "given"), [("lbfgs", {}), ("perceptron", {}), ("perceptron", {"average": False})])
 def test_the_estimate_with_workers(algorithm, given, items):
@@ -86,7 +86,7 @@ def items(tmp_path_factory):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
+@memory_told
 @plain_build
 @pytest.mark.parametrize(("name", "threads"), [("values", 1), ("values", 2), ("labels", 1), ("labels", 2)])
 @pytest.mark.parametrize("algorithm", options.TRAINERS)
@@ -100,7 +100,7 @@ def test_the_estimate_for_values_and_labels(algorithm, name, threads, items):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
+@memory_told
 @plain_build
 @pytest.mark.parametrize("algorithm", ["perceptron", "sgd", "lbfgs"])
 def test_the_estimate_where_steps_with_features_are_lists(algorithm, tmp_path):
@@ -118,7 +118,7 @@ def test_the_estimate_where_steps_with_features_are_lists(algorithm, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
+@memory_told
 @plain_build
 @pytest.mark.parametrize("template", ["U:%x[0,0]\n", "U:%x[0,0]\nB\n", "U:%x[0,0]\nB:%x[0,0]\n"])
 @pytest.mark.parametrize(("algorithm", "labels"), [*((name, 2000) for name in ("perceptron", "lookahead", "sapo", "sgd", "lbfgs")), ("perceptron", 4001), ("sgd", 4001)])
@@ -146,7 +146,7 @@ def test_sizes_have_binary_units():
         assert size(text) is None
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="elsewhere the system tells of the peak alone")
+@memory_told
 def test_memory_in_use():
     """Pages of our own, as an allocator may have room left."""
     before, _ = in_use()

@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import random
 import signal
 import subprocess
@@ -11,6 +10,7 @@ import warnings
 from collections import Counter
 
 import pytest
+from commands import memory_told
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import ROOT, named_weights, sentences, template
@@ -221,7 +221,7 @@ print(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="elsewhere a program's peak may be that of who started it")
+@memory_told
 def test_memory_does_not_grow_with_the_same_data_again():
     """To hold 20 MB of text with its attributes would take 200 MB."""
     data = (ROOT / "data/chunking.train.txt").read_bytes().strip() + b"\n\n"

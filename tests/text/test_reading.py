@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from commands import named_pipes
 from hypothesis import given
 from hypothesis import strategies as st
 from inputs import SENTENCES, TEXT, OneByOne, fault, read
@@ -313,7 +314,7 @@ def test_corpora_have_their_known_sizes():
     assert counts == [8936, 211_727]
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+@named_pipes
 @pytest.mark.parametrize("buffered", [False, True])
 def test_a_signal_just_before_a_read_is_seen(tmp_path, buffered):
     """Ctrl-C that does not interrupt the read, because it came between Python's last check of signals and the read."""

@@ -3,10 +3,9 @@
 import array
 import itertools
 from math import inf
-from pathlib import Path
 
 import pytest
-from commands import plain_build, python
+from commands import memory_told, plain_build, python
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import Problem
@@ -350,7 +349,7 @@ def test_no_warm_up_where_it_would_take_many_times_the_memory():
 
 
 @plain_build
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the most memory that was in use is read from /proc")
+@memory_told
 def test_the_ascent_and_the_visits_do_not_take_memory_at_the_same_time():
     program = """
 from crfkit import options
