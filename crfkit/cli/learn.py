@@ -131,10 +131,15 @@ def learn_command(ctx: click.Context, arguments: tuple[str, ...], config: str | 
     for name in targets:
         check_writable(name)
     progress, stop = Progress(speech.get("progress", "auto"), speech.get("quiet", False)), StopRequest()
+    _train(ctx, lambda: Training(train, template, algorithm, options, run, progress, stop), targets, progress, stop)
+
+
+def _train(ctx: click.Context, begun: Callable[[], Training], targets: list[str], progress: Progress, stop: StopRequest) -> None:
+    """Write the models of a run to their files; after a signal, end with its code."""
     started = time.perf_counter()
     saved = 0
     try:
-        with stop.on_signals(), closing(Training(train, template, algorithm, options, run, progress, stop).models()) as models:
+        with stop.on_signals(), closing(begun().models()) as models:
             for name, model in zip(targets, models, strict=False):  # fewer models when training is stopped
                 size = model.save(name) / 1e6
                 saved += 1
