@@ -148,12 +148,10 @@ class _Editor:
         for edit in mine:
             if edit.weight and edit.pairs and self._model.search is not None and not self._has(numbers.get(edit.attribute, -1), edit.labels):
                 raise self._fault("the model has no such feature, and a model that decides label by label takes no new ones with previous labels", edit.line)
-        rows, *columns = ("b_ptr", "b_prev2", "b_prev", "b_label") if pairs else ("u_ptr", "u_label")
-        columns = [name for name in columns if name in self._arrays]
-        before = self._arrays[rows], *(self._arrays[name] for name in columns), weights
+        names = [name for name in (("b_ptr", "b_prev2", "b_prev", "b_label") if pairs else ("u_ptr", "u_label")) if name in self._arrays]
         changes = [(numbers[edit.attribute], *edit.labels, edit.weight) for edit in mine if edit.attribute in numbers]
-        *found, weights = _changed(before, changes, self._index.n_attributes[pairs])
-        self._arrays.update(zip((rows, *columns), found, strict=True))
+        *found, weights = _changed([*map(self._arrays.get, names), weights], changes, self._index.n_attributes[pairs])
+        self._arrays.update(zip(names, found, strict=True))
         return weights
 
     def _has(self, attribute: int, labels: Labels) -> bool:
