@@ -14,7 +14,7 @@ from crfkit.loops.numbers cimport isfinite, ldexp
 from crfkit.features.hashing cimport strings_get
 from crfkit.features.strings cimport StringTable
 from crfkit.memory cimport memchr, memcpy
-from crfkit.text.scanning cimport is_digit, is_exact
+from crfkit.text.scanning cimport is_digit, is_exact, skip_sign
 from crfkit.text.writing cimport Output, PIECE, out_bytes, out_char, out_decimal, out_integer
 
 from crfkit.errors import ModelFileError
@@ -176,7 +176,7 @@ cdef inline int64_t digit_of(char c) noexcept nogil:
 cdef int64_t read_weight(const char* s, int64_t n, int64_t* number, double* weight) noexcept nogil:
     """Read one line: its length in bytes, or 0 if it has another form."""
     cdef int64_t k = 0, digit, mantissa = 0, begin, point = -1, power = 0
-    cdef bint negative = False, down = False
+    cdef bint negative, down
     number[0] = 0
     while k < n and k < MOST_NUMBER and is_digit(s[k]):
         number[0] = 10 * number[0] + digit_of(s[k])
@@ -184,9 +184,7 @@ cdef int64_t read_weight(const char* s, int64_t n, int64_t* number, double* weig
     if k == 0 or k >= n or s[k] != b"=":
         return 0
     k += 1
-    if k < n and (s[k] == b"-" or s[k] == b"+"):
-        negative = s[k] == b"-"
-        k += 1
+    negative = skip_sign(s, n, &k)
     if k + 2 >= n or s[k] != b"0" or s[k + 1] != b"x":
         return 0
     k += 2
@@ -206,9 +204,7 @@ cdef int64_t read_weight(const char* s, int64_t n, int64_t* number, double* weig
         power = -4 * (k - point)
     if k < n and s[k] == b"p":
         k += 1
-        if k < n and (s[k] == b"-" or s[k] == b"+"):
-            down = s[k] == b"-"
-            k += 1
+        down = skip_sign(s, n, &k)
         begin, digit = k, 0
         while k < n and k - begin < MOST_POWER and is_digit(s[k]):
             digit = 10 * digit + digit_of(s[k])

@@ -17,6 +17,14 @@ cdef inline bint is_digit(char c) noexcept nogil:
     return b"0" <= c <= b"9"
 
 
+cdef inline bint skip_sign(const char* s, int64_t n, int64_t* at) noexcept nogil:
+    """Go behind the sign that stands there, if one does; whether it is a minus."""
+    cdef bint minus = at[0] < n and s[at[0]] == b"-"
+    if minus or (at[0] < n and s[at[0]] == b"+"):
+        at[0] += 1
+    return minus
+
+
 cdef inline bint is_exact(int64_t n) noexcept nogil:
     """Whether doubles represent every integer up to this one."""
     return n <= <int64_t>1 << 53

@@ -91,11 +91,8 @@ cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil:
     left to the interpreter. strtod would depend on the locale."""
     cdef int64_t i = 0, mantissa = 0, exponent = 0, power = 0
     cdef int digits = 0
-    cdef bint negative = False, negative_power = False, point = False
+    cdef bint negative = skip_sign(s, n, &i), negative_power, point = False
     cdef double x
-    if i < n and (s[i] == b"+" or s[i] == b"-"):
-        negative = s[i] == b"-"
-        i += 1
     while i < n and (is_digit(s[i]) or (s[i] == b"." and not point)):
         if s[i] == b".":
             point = True
@@ -111,9 +108,7 @@ cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil:
         return 0
     if i < n and (s[i] == b"e" or s[i] == b"E"):
         i += 1
-        if i < n and (s[i] == b"+" or s[i] == b"-"):
-            negative_power = s[i] == b"-"
-            i += 1
+        negative_power = skip_sign(s, n, &i)
         if i == n:
             return 0
         while i < n and is_digit(s[i]):
