@@ -26,3 +26,5 @@ cdef class Decoder(Arena):
     cdef const uint8_t* may_end         # [L]
     cdef const char** name              # [L]
     cdef int32_t* name_len              # [L]
+
+    cdef int constrain(self, constraints, int32_t L) except -1

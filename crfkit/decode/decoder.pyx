@@ -59,17 +59,22 @@ cdef class Decoder:
         for j in range(L):
             self.name_len[j] = <int32_t>strings_get(&self.label_table.c, j, &self.name[j])
         if constraints is not None:
-            self.follow, self.starts, self.ends = constraints.transitions, constraints.starts, constraints.ends
-            if [len(self.follow), len(self.starts), len(self.ends)] != [L * L, L, L]:
-                raise ValueError("constraints on other labels")
-            if backward:
-                self.follow = b"".join([self.follow[j::L] for j in range(L)])
-                self.starts, self.ends = self.ends, self.starts
-            self.may_follow = <const uint8_t*><const char*>self.follow
-            self.may_start = <const uint8_t*><const char*>self.starts
-            self.may_end = <const uint8_t*><const char*>self.ends
-            self.constrained = True
+            self.constrain(constraints, L)
         self.index = index
+
+    cdef int constrain(self, constraints, int32_t L) except -1:
+        """Take the constraints on L labels, reversed as sentences are."""
+        cdef int32_t j
+        self.follow, self.starts, self.ends = constraints.transitions, constraints.starts, constraints.ends
+        if [len(self.follow), len(self.starts), len(self.ends)] != [L * L, L, L]:
+            raise ValueError("constraints on other labels")
+        if self.backward:
+            self.follow = b"".join([self.follow[j::L] for j in range(L)])
+            self.starts, self.ends = self.ends, self.starts
+        self.may_follow = <const uint8_t*><const char*>self.follow
+        self.may_start = <const uint8_t*><const char*>self.starts
+        self.may_end = <const uint8_t*><const char*>self.ends
+        self.constrained = True
 
     def label_ids(self, labels, str place="token"):
         """The numbers of these labels; DataError, which says the number of the place, for one that the model does not have."""
