@@ -53,17 +53,7 @@ class Training:
             check_writable(run.log)
         check_files(run.dev)
         self.template = _template(template, run.format)
-        if self.template is not None and self.template.parses:
-            from .parser import check_options, parser_of
-
-            if isinstance(self.train, Weighted):
-                raise OptionError("sample_weight is of no use to a parser, which a template with P lines makes: leave it out")
-            check_options(self.template, algorithm, options, run)
-            self.initial: Any = None if run.init is None else parser_of(run.init)
-        else:
-            for name in not_default(options, "labels", "oracle") if algorithm == "lookahead" else ():
-                raise OptionError(f"{name} is for parsers: for templates with P lines")
-            self.initial = None if run.init is None else _model_of(run.init)
+        self.initial = self._initial()
         if self.initial is not None and isinstance(run.log, str) and os.path.exists(self.initial.name):  # else it is of no file
             refuse_overwriting("--log", [self.initial.name], run.log)
         self.streams = streaming.is_wanted(self.train, algorithm, options)
@@ -73,6 +63,20 @@ class Training:
         self.checkpoint = None if run.checkpoint is None else Checkpoint(run, algorithm, options)
         if not run.distributed:  # workers look for theirs
             check_files(self.train)
+
+    def _initial(self) -> Any:
+        """The model or the parser to start from, if there is one; OptionError for what is of no use to the one or the other."""
+        options, init = self.options, self.run.init
+        if self.template is not None and self.template.parses:
+            from .parser import check_options, parser_of
+
+            if isinstance(self.train, Weighted):
+                raise OptionError("sample_weight is of no use to a parser, which a template with P lines makes: leave it out")
+            check_options(self.template, self.algorithm, options, self.run)
+            return None if init is None else parser_of(init)
+        for name in not_default(options, "labels", "oracle") if self.algorithm == "lookahead" else ():
+            raise OptionError(f"{name} is for parsers: for templates with P lines")
+        return None if init is None else _model_of(init)
 
     def models(self) -> Generator[Any, None, None]:
         """The models, as they are trained: one, or one for each value of l1 on the path. Closing it ends the run."""
