@@ -37,7 +37,7 @@ def test_a_data_set_without_data():
     empty = Dataset.__new__(Dataset)
     assert empty.n_incidences == (0, 0) and empty.arrays() == Dataset().arrays()
     Dataset().extend(empty)
-    empty.fill_in()
+    empty.fill_in(True, True)
     assert empty.has_values and empty.n_tokens == 0
     one = Dataset([0, 1], [0, 0])
     one.__init__([0, 9])

@@ -27,7 +27,7 @@ cdef class Dataset(Arena):
     cdef readonly Possible possible # labels of tokens, where not all are given, or None
     cdef public object nesting      # which unigram attributes bring others along, or None: IndexBuilder.nesting
 
-    cpdef int fill_in(self, Dataset other=*) except -1
+    cpdef int fill_in(self, bint values, bint weights) except -1
     cdef void drop_ones(self) noexcept nogil
     cdef void settle(self) noexcept nogil
     cdef void point(self) noexcept nogil
@@ -36,4 +36,5 @@ cdef class Dataset(Arena):
     cdef int need_labels(self, int64_t tokens) except -1
 
 
+cdef void renumber_rows(int64_t n_tok, int64_t* ptr, int32_t* id, float* value, const int32_t* new_id) noexcept nogil
 cdef int append_sequences(Dataset data, Dataset more, int64_t first, int64_t last) except -1

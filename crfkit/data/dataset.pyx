@@ -224,17 +224,17 @@ cdef class Dataset:
             raise ValueError("a data set without all labels cannot be extended")
         if more is self or (more.c.b_ptr == NULL) != (self.c.b_ptr == NULL):
             raise ValueError("two data sets are needed, with bigram attributes or without")
-        self.fill_in(more)
-        more.fill_in(self)
+        self.fill_in(more.has_values, more.has_weights)
+        more.fill_in(self.has_values, self.has_weights)
         append_sequences(self, more, 0, more.c.n_seq)
         self.n_u, self.n_b = max(self.n_u, more.n_u), max(self.n_b, more.n_b)
         self.settle()
 
-    cpdef int fill_in(self, Dataset other=None) except -1:
-        """Values and weights of one get room where another data set has some; with None, values always."""
-        if self.c.u_val == NULL and (other is None or other.c.u_val != NULL):
+    cpdef int fill_in(self, bint values, bint weights) except -1:
+        """Give values and weights room where they are wanted and all of them are one."""
+        if values and self.c.u_val == NULL:
             fill_with_ones(self, &self.u_val, self.c.u_ptr[self.c.n_tok])
-        if other is not None and self.c.seq_weight == NULL and other.c.seq_weight != NULL:
+        if weights and self.c.seq_weight == NULL:
             fill_with_ones(self, &self.seq_weight, self.c.n_seq)
         self.settle()
 

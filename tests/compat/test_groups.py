@@ -1,5 +1,6 @@
 """Sequences as crfkit.compat.pycrfsuite keeps them: as numbers of labels and names, beside the rows that they come from."""
 
+import array
 import gc
 
 import pytest
@@ -93,6 +94,51 @@ def check_division(groups, holdout, division):
     assert ([label.encode() for label in learned.labels], list(names)) == seen(sequences)
 
 
+def unordered(sequences):
+    """The same with the attributes of each token sorted."""
+    return [(labels, [sorted(token) for token in tokens]) for labels, tokens in sequences]
+
+
+def add_all(groups, given):
+    for one in given:
+        groups.add(one, "XYZ"[: len(one)], 0)
+    return groups
+
+
+@given(sentences, sentences, st.randoms(use_true_random=False), st.booleans())
+def test_sequences_that_were_lent_have_the_names_they_had(given, more, random, meanwhile):
+    """Whatever numbers the training gave them, and whether others were appended meanwhile or behind."""
+    groups = add_all(Groups(), given)
+    learned, _, names, _ = groups.divided(-1)
+    numbers = random.sample(range(len(names)), len(names))
+    groups.renumber(learned, array.array("i", numbers))
+    if meanwhile:
+        add_all(groups, more)
+    renamed = [name for _, name in sorted(zip(numbers, names, strict=True))]
+    assert unordered(decoded(learned, list(groups.labels), renamed)) == unordered(appended(add_all(Groups(), given)))
+    groups.give_back(learned)
+    if not meanwhile:
+        add_all(groups, more)
+    expected = add_all(Groups(), given + more)
+    assert unordered(appended(groups)) == unordered(appended(expected)) and list(groups.names) == list(expected.names)
+
+
+def test_sequences_are_copied_only_where_two_want_them():
+    groups = Groups()
+    for number in range(4):
+        groups.add([["a", "b"]], ["X"], number % 2)
+    learned = groups.divided(2)[0]
+    groups.give_back(learned)
+    assert groups.data is learned and learned.n_sequences == 4
+    learned = groups.divided(-1)[0]
+    copy = groups.copied(learned)
+    assert groups.data is learned is not copy and groups.copied(copy) is copy and copy.arrays() == learned.arrays()
+    learned = groups.divided(-1)[0]
+    assert groups.data is not learned and groups.data.arrays() == learned.arrays()
+    groups.give_back(learned)  # in whose place there is a copy by now
+    assert groups.divided(1)[0].n_sequences == groups.divided(1)[1].n_sequences == 2
+
+
 @given(sentences, st.lists(st.integers(-1, 2), min_size=4, max_size=4), st.integers(-1, 3))
 def test_sequences_are_divided_by_their_groups(given, numbers, holdout):
     groups = Groups()
@@ -123,8 +169,8 @@ def with_garbage(kept, meanwhile, work, *given):
 
 
 def test_sequences_that_are_appended_as_garbage_is_collected():
-    """While others are appended or divided: names that a division has are copied before they grow."""
-    groups = Groups()
+    """While others are appended or divided: names and sequences that a division has are copied before they grow."""
+    groups, lent = Groups(), []
 
     def append(kind):
         n = len(groups.groups)
@@ -133,7 +179,11 @@ def test_sequences_that_are_appended_as_garbage_is_collected():
     for kept in range(25):
         rows = rows_of([[(["all"], "own"), ([f"own {kept}"], f"own{kept}")]], labelled=True)
         with_garbage(kept, lambda: append("garbage"), groups.append, rows, 0, None, 0)
-        check_division(groups, 1, with_garbage(kept, lambda: append("garbage"), groups.divided, 1))
+        for holdout in (1, 2):
+            check_division(groups, holdout, with_garbage(kept, lambda: append("garbage"), groups.divided, holdout))
+        lent.append(groups.divided(2))
+        with_garbage(kept, lambda: (append("garbage"), lent.append(groups.divided(2))), append, "garbage")
+    assert all(learned.n_sequences == len(numbers) for learned, _, _, numbers in lent)
     sequences = appended(groups)
     kinds = [labels[0].decode() for labels, _ in sequences]
     assert len(kinds) == len(groups.groups) > kinds.count("own") == 25

@@ -239,6 +239,42 @@ def test_sequences_that_come_during_training_wait_for_the_next(library, algorith
         assert tagger.labels() == labels
 
 
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_it_does_not_matter_what_was_trained_before(algorithm, tmp_path):
+    data = list(sentences(60))
+
+    def extended(trainer, first, last):
+        for number in range(first, last):
+            items, labels = data[number]
+            own = {f"rare{number // 2}": 1, "real": number / 7 - 3 if number > 30 else 1}
+            trainer.append([{**item, **own} for item in items], labels, number % 2)
+        return trainer
+
+    trainer, n = compat.Trainer(verbose=False), 0
+    for more, holdout, least in ((20, -1, 0), (0, -1, 0), (0, 1, 0), (10, -1, 3), (15, -1, 0), (0, 0, 2), (15, 7, 0)):
+        n += more
+        found = []
+        for one in (extended(trainer, n - more, n), extended(compat.Trainer(verbose=False), 0, n)):
+            one.select(algorithm)
+            one.set_params({"max_iterations": 4, "feature.minfreq": least})
+            one.train(str(tmp_path / "m"), holdout)
+            found.append((tmp_path / "m").read_bytes())
+        assert found[0] == found[1]
+
+
+def test_training_takes_no_copy_of_the_sequences():
+    """Not the second one either, nor one behind a training that failed."""
+    trainer = compat.BaseTrainer("ap")
+    trainer.append([["a"], ["b"]], ["A", "B"])
+    kept = trainer.sequences.data
+    trainer.message = lambda message: None
+    trainer.train("")
+    trainer.message = lambda message: {}[message] if message.startswith("Loss") else None
+    with pytest.raises(KeyError):
+        trainer.train("")
+    assert trainer.sequences.data is kept
+
+
 def test_what_is_changed_after_append_does_not_matter(tmp_path):
     trainer, items, labels = compat.Trainer(verbose=False), [{"a": 1}, {"b": 1}], ["A", "B"]
     trainer.append(items, labels)

@@ -60,10 +60,11 @@ def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> F
     layout, *new = Layout.build(data, len(data.labels), pairs, bytes([states]) * len(names), b"")
     numbers = numpy.array(new[0])
     for some in (data, held):
-        some.renumber(*new)
+        sequences.renumber(some, new[0])
     rest = frequent(layout, data, values["feature.minfreq"])
     if rest is not None:
         layout, *new = rest
+        data = sequences.copied(data)
         for some in (data, held):
             some.renumber(*new)
         numbers = numpy.where(numbers < 0, -1, numpy.array([*new[0], -1])[numbers])

@@ -2,12 +2,15 @@
 
 Items, labels and group may run Python code. All of it runs before anything is changed, and where there is no memory for all of a
 sequence, what was appended is taken back. So neither an error nor Ctrl-C leaves half a sequence, or a sequence without its group.
+
+Training orders the attributes of each token by numbers of its own. It does so in place, with the data lent to it: a copy would take as much
+memory again. What comes meanwhile is appended to a copy.
 """
 
 from cpython cimport array
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint16_t, uint64_t
 
-from crfkit.data.dataset cimport Dataset, all_ones, append_sequences
+from crfkit.data.dataset cimport Dataset, all_ones, append_sequences, largest, renumber_rows
 from crfkit.features.hashing cimport string_hash, strings_find
 from crfkit.features.strings cimport StringTable
 from crfkit.loops.atomic cimport crfkit_prefetch
@@ -29,12 +32,31 @@ cdef class Groups:
     """Sequences in the order of their arrival, and the group of each. Labels and attributes have numbers in the order in which they were first seen."""
 
     cdef readonly StringTable labels, names     # a frozen table of names is in use elsewhere
-    cdef readonly Dataset data
+    cdef Dataset kept                   # the sequences
+    cdef bint lent                      # a training is at work with them
+    cdef array.array names_of           # the name of each attribute, where those of the data have other numbers than names; else None
     cdef public array.array groups
     cdef Rows spare                     # rows into which a sequence is read, reused
 
     def __cinit__(self):
-        self.labels, self.names, self.data, self.groups = StringTable(), StringTable(), Dataset(), array.array("i")
+        self.labels, self.names, self.kept, self.groups = StringTable(), StringTable(), Dataset(), array.array("i")
+
+    @property
+    def data(self):
+        """The sequences. After a training, the attributes of a token are in the order of their numbers."""
+        return self.own()
+
+    cdef Dataset own(self):
+        """The data, to be changed: what is lent stays with the training, and a copy takes its place."""
+        cdef Dataset data, copy
+        while self.lent:
+            data, copy = self.kept, copy_of(self.kept)
+            if self.kept is data:       # else it was done meanwhile, as garbage was collected
+                self.kept, self.lent = copy, False
+        if self.names_of is not None:
+            renumber_all(self.kept, <const int32_t*>self.names_of.data.as_ints)
+            self.names_of = None
+        return self.kept
 
     def add(self, sentence, labels, int group):
         """Append a list of items and their labels."""
@@ -43,21 +65,23 @@ cdef class Groups:
         if rows is None:
             rows = Rows("crfsuite")
             rows.loose = rows.spelled = True
-        fill_rows(rows, (sentence,), False, self.data.c.n_seq)
+        fill_rows(rows, (sentence,), False, self.kept.c.n_seq)
         self.append(rows, 0, labels, group)
         self.spare = rows
 
     cpdef append(self, Rows rows, int64_t s, labels, int group):
         """Append a sequence of rows, unless it is empty, with these labels, a str or bytes for each token; None: with its own."""
-        cdef list given = checked(rows, s, labels, self.data.c.n_seq + 1)
-        cdef StringTable names = self.names, copy
+        cdef list given = checked(rows, s, labels, self.kept.c.n_seq + 1)
+        cdef StringTable names, copy
         cdef int64_t n, n_labels, n_names
         if rows.c.seq_ptr[s] == rows.c.seq_ptr[s + 1]:
             return
-        if names.mapped is not None:
-            copy = names.copy()
+        while self.names.mapped is not None or self.lent or self.names_of is not None:
+            names = self.names
+            copy = names.copy() if names.mapped is not None else names
             if self.names is names:     # else a sequence was appended meanwhile, as garbage was collected
                 self.names = copy
+            self.own()
         n, n_labels, n_names = len(self.groups), self.labels.c.n, self.names.c.n
         array.resize_smart(self.groups, n + 1)
         self.groups.data.as_ints[n] = group
@@ -67,26 +91,76 @@ cdef class Groups:
             array.resize_smart(self.groups, n)
             self.labels.shrink(n_labels)
             self.names.shrink(n_names)
-            self.data.point()
+            self.kept.point()
             raise
 
     def divided(self, int holdout):
-        """Copies of the sequences of the other groups and of this one, the names of all attributes, and the group of each sequence. Sequences
-        that are appended while this is at work, as garbage is collected, are not among them."""
-        cdef Dataset learned = Dataset(), held = Dataset(), to
-        cdef int64_t n_labels = self.labels.c.n, n = self.data.c.n_seq, s
+        """The sequences of the other groups and of this one, the names of all attributes, and the group of each sequence. Sequences that are
+        appended while this is at work, as garbage is collected, are not among them. Where none is of this group, the others are lent, until
+        `give_back`, and to be changed by `renumber` and by nothing else."""
+        cdef Dataset learned = Dataset(), held = Dataset(), data = self.own(), to
+        cdef int64_t n_labels = self.labels.c.n, n = data.c.n_seq, s
         cdef StringTable names = self.names
         names.freeze()
-        learned.fill_in(self.data)
-        held.fill_in(self.data)
-        for s in range(n):
-            to = held if 0 <= holdout == self.groups.data.as_ints[s] else learned
-            append_sequences(to, self.data, s, s + 1)
+        if is_there(self.groups, n, holdout):
+            learned.fill_in(data.c.u_val != NULL, data.c.seq_weight != NULL)
+            held.fill_in(data.c.u_val != NULL, data.c.seq_weight != NULL)
+            for s in range(n):
+                to = held if holdout == self.groups.data.as_ints[s] else learned
+                append_sequences(to, data, s, s + 1)
+        else:
+            learned, self.lent = data, True
         learned.n_u = held.n_u = <int32_t>names.c.n
         learned.drop_ones()
         held.drop_ones()
         learned.labels = held.labels = [as_text(self.labels[label]) for label in range(n_labels)]
         return learned, held, names, self.groups[:n]
+
+    def renumber(self, Dataset data not None, const int32_t[::1] new not None):
+        """Give the attributes of data that `divided` made other numbers, all that occur. It is done once."""
+        cdef const int32_t* number = &new[0] if new.shape[0] else NULL
+        cdef int64_t a
+        cdef array.array old = array.clone(self.groups, largest(number, new.shape[0]) + 1, zero=False)
+        for a in range(new.shape[0]):
+            if number[a] >= 0:
+                old.data.as_ints[number[a]] = <int32_t>a
+        if self.lent and data is self.kept:
+            self.names_of = old
+        renumber_all(data, number)      # at once, whatever other threads would do
+        data.n_u = <int32_t>len(old)
+
+    def copied(self, Dataset data not None):
+        """Data that `divided` made, to be changed in any way: a copy if they are lent, and they are given back."""
+        cdef Dataset copy
+        if data is not self.kept:
+            return data
+        copy = copy_of(data)
+        self.give_back(data)
+        return copy
+
+    def give_back(self, Dataset data not None):
+        """Nobody works any more with data that `divided` made."""
+        if data is self.kept:           # else they are a copy, or one has taken their place
+            self.lent = False
+
+
+cdef Dataset copy_of(Dataset data):
+    cdef Dataset copy = Dataset(labels=data.labels)
+    copy.extend(data)
+    return copy
+
+
+cdef void renumber_all(Dataset data, const int32_t* new) noexcept:
+    renumber_rows(data.c.n_tok, <int64_t*>data.u_ptr.data, <int32_t*>data.u_id.data, <float*>data.u_val.data, new)
+
+
+cdef bint is_there(array.array groups, int64_t n, int group) noexcept:
+    """Whether one of the first n groups is this one, which is not below 0."""
+    cdef int64_t s
+    for s in range(n if group >= 0 else 0):
+        if groups.data.as_ints[s] == group:
+            return True
+    return False
 
 
 cdef list checked(Rows rows, int64_t s, labels, int64_t number):
@@ -124,29 +198,32 @@ cdef list checked(Rows rows, int64_t s, labels, int64_t number):
 cdef int append_numbers(Groups to, Rows rows, int64_t s, list labels) except -1:
     """Append the sequence to the data. An error leaves new names in the tables, and no more."""
     cdef const RowsC* c = &rows.c
-    cdef Dataset data = to.data
+    cdef Dataset data = to.kept
     cdef int64_t first = c.seq_ptr[s], T = c.seq_ptr[s + 1] - first, n = data.c.n_tok, begin = c.attr_ptr[first], t
     cdef int64_t more = c.attr_ptr[first + T] - begin
     cdef const float* given = c.attr_value + begin
     cdef int64_t* u_ptr = <int64_t*>data_reserve(data, &data.u_ptr, n + T + 1, sizeof(int64_t)) + n
     cdef uint16_t* label = <uint16_t*>data_reserve(data, &data.label, n + T, sizeof(uint16_t)) + n
     cdef int64_t* seq_ptr = <int64_t*>data_reserve(data, &data.seq_ptr, data.c.n_seq + 2, sizeof(int64_t)) + data.c.n_seq
-    cdef float* weight = <float*>data_reserve(data, &data.seq_weight, data.c.n_seq + 1, sizeof(float)) + data.c.n_seq
     cdef int32_t* id = <int32_t*>data_reserve(data, &data.u_id, u_ptr[0] + more, sizeof(int32_t)) + u_ptr[0]
     cdef float* value
     cdef TextC text
     data.point()        # as the buffers may have moved
     if data.u_val.data == NULL and not all_ones(given, 0, more):
-        data.fill_in()      # passes over all data, but once
+        data.fill_in(True, False)       # passes over all data, but once
+    if data.seq_weight.data == NULL and c.seq_weight[s] != 1:
+        data.fill_in(False, True)
     if data.u_val.data != NULL:
         value = <float*>data_reserve(data, &data.u_val, u_ptr[0] + more, sizeof(float)) + u_ptr[0]
         memcpy(value, given, more * sizeof(float))
+    if data.seq_weight.data != NULL:
+        (<float*>data_reserve(data, &data.seq_weight, data.c.n_seq + 1, sizeof(float)))[data.c.n_seq] = c.seq_weight[s]
     for t in range(T):
         text = label_at(c, first + t, labels, t)
         label[t] = <uint16_t>to.labels.intern(text.s, text.n)   # where there are too many, no training begins
         u_ptr[t + 1] = u_ptr[0] + c.attr_ptr[first + t + 1] - begin
     number_names(to.names, c, begin, more, id)
-    weight[0], seq_ptr[1] = c.seq_weight[s], n + T
+    seq_ptr[1] = n + T
     data.c.n_tok, data.c.n_seq = n + T, data.c.n_seq + 1
     data.point()
 

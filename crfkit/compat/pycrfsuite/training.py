@@ -86,7 +86,10 @@ class Training:
         n, labels = features.layout.n_features, features.data.labels
         known = n, len(features.names)
         learnable = features.data.n_sequences > 0 and (self.algorithm != "lbfgs" or (len(labels) > 1 and n > 0))
-        parts = self._learned(features) if learnable else self._empty_model(n, labels)
+        try:
+            parts = self._learned(features) if learnable else self._empty_model(n, labels)
+        finally:
+            self.sequences.give_back(features.data)
         del features  # the data take memory that is needed for the file
         self._store(parts, known, path)
 

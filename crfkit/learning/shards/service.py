@@ -134,7 +134,7 @@ class Service:
         data.widen(*layout.n_attributes)
         data.nesting = self.nesting
         if self.values:
-            data.fill_in()
+            data.fill_in(True, False)
         return [data.checksum(), list(data.n_incidences), data.squares, data.largest_value]
 
     def _layout(self) -> Any:
