@@ -64,6 +64,21 @@ def test_values_of_zero_are_not_visited(values, every, data):
     assert value_at(Objective(built.dataset, built.layout, 0.5, 1), weights) == value_at(Objective(less, built.layout, 0.5, 1), weights)
 
 
+@given(st.lists(st.booleans(), min_size=12, max_size=12), st.booleans(), st.data())
+def test_values_of_one_need_not_be_listed(values, every, data):
+    """The same bits as where another sequence has another value, for which they are listed; and they take no memory. Attribute 5 has one label."""
+    tokens = [[(0, 0.0), *enumerate(map(float, values[t : t + 3]), 1), *[(5, 1.0)] * (t in (3, 6))] for t in range(0, 12, 3)]
+    samples = [Sample([0, 1], tokens[:2], [[]] * 2), Sample([1, 2], tokens[2:], [[]] * 2)]
+    ones, others = (Built(Corpus([*samples, *more], 3, 6, u_all={1, 2, 3} if every else {1})) for more in ((), [Sample([0], [[(4, 2.0)]], [[]])]))
+    weights = {feature: data.draw(st.floats(-2, 2, width=32)) for feature in sorted(ones.corpus.features())}
+    found = [built.to_weights(value_at(Objective(built.dataset, built.layout, 0.5, 1), built.to_cells(weights, "d"))[1]) for built in (ones, others)]
+    assert [found[0][feature] for feature in weights if feature[0] == "U"] == [found[1][feature] for feature in weights if feature[0] == "U"]
+    left = [[a for a, value in token if value] for token in given_of(ones.dataset)]
+    arrays = ones.dataset.arrays()
+    none = Dataset(arrays["seq_ptr"], [*accumulate(map(len, left), initial=0)], sum(left, []), label=arrays["label"], n_u=ones.dataset.n_u)
+    assert bytes_of_visits(ones.dataset, ones.layout, 1) == bytes_of_visits(none, ones.layout, 1)
+
+
 def given_of(dataset):
     """The attributes of each token with their values."""
     arrays = dataset.arrays()

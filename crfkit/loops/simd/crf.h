@@ -197,7 +197,7 @@ typedef struct {
     const int64_t *cell_ptr; /* [T+1] */
     const uint32_t *cell;    /* cells of cold features, from cold0 on */
     const uint16_t *label;   /* of these */
-    const float *cell_val;   /* or NULL */
+    const float *cell_val;   /* or NULL, too */
 } VisitsC;
 
 /* Scratch of one thread. Steps into positions with rich attributes have potentials of their own; all others share one

@@ -1,7 +1,8 @@
 """Lists of the sums, rows and cells that each token visits, for trainers that pass over the data many times.
 
 What is the same in every pass is looked up once: which attributes have dense rows, and the cells and labels of the
-others. Attributes that always occur together are summed up beforehand (nests.pyx).
+others. Attributes that always occur together are summed up beforehand (nests.pyx). Values are listed only if some of those other than
+0 are not 1: those of mappings with True and False are not.
 """
 
 import array
@@ -53,7 +54,7 @@ def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) 
                 entries += 1
             else:
                 cells += layout.c.u_ptr[a + 1] - layout.c.u_ptr[a]
-    lists = 24 * c.n_tok + 4 * (entries + cells) * (1 if c.u_val == NULL else 2) + 2 * cells
+    lists = 24 * c.n_tok + 4 * (entries + cells) * (2 if has_other_values(c) else 1) + 2 * cells
     return (0 if data.folder is not None else lists) + (1 + threads) * nests * layout.c.P * sizeof(double)
 
 
@@ -78,6 +79,15 @@ cdef class Visits:
 cdef inline bint is_zero(const DatasetC* data, int64_t u) noexcept nogil:
     """Whether an attribute of a token has the value 0, which changes no score and no gradient: it is not visited."""
     return data.u_val != NULL and data.u_val[u] == 0
+
+
+cdef bint has_other_values(const DatasetC* data) noexcept nogil:
+    """Whether there are values other than 0 and 1."""
+    cdef int64_t u
+    for u in range(data.u_ptr[data.n_tok] if data.u_val != NULL else 0):
+        if data.u_val[u] != 0 and data.u_val[u] != 1:
+            return True
+    return False
 
 
 cdef struct CountsC:        # of what tokens visit
@@ -121,7 +131,7 @@ cdef int list_visits(Visits visits, const DatasetC* data, const LayoutC* layout)
     row_ptr, row = <int64_t*>data_zeros(visits, data.n_tok, 8), <int32_t*>data_zeros(visits, n.rows + CRFKIT_AHEAD, sizeof(int32_t))
     cell_ptr, cell = <int64_t*>data_zeros(visits, data.n_tok, 8), <uint32_t*>data_zeros(visits, n.cells + CRFKIT_AHEAD, sizeof(uint32_t))
     label = <uint16_t*>data_zeros(visits, n.cells, sizeof(uint16_t))
-    if data.u_val != NULL:
+    if has_other_values(data):
         row_val, cell_val = <float*>data_zeros(visits, n.rows, sizeof(float)), <float*>data_zeros(visits, n.cells, sizeof(float))
     with nogil:
         for t in range(data.n_tok):

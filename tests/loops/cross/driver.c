@@ -161,6 +161,12 @@ static void run_updates(const LayoutC *y, const SentenceC *s, const weight_t *we
     ADD(gradient, y->n_cells);
     ADD(of_sums, 3 * y->P);
     say("scatter_visits");
+    VisitsC ones = visits;
+    ones.row_val = ones.cell_val = NULL;
+    double *of_ones = ROOM(double, y->n_cells);
+    K->scatter_visits(y, &ones, s, lat, of_ones, of_sums);
+    ADD(of_ones, y->n_cells);
+    say("scatter_visits(ones)");
     K->scatter_pairs(y, lat, gradient);
     ADD(gradient, y->n_cells);
     say("scatter_pairs");
@@ -284,6 +290,8 @@ static void run_case(const CaseC *c)
     weight_t *w = make_weights(&layout, c->spread);
     SentenceC sentence = make_sentence(&layout, c);
     LatticeC lat = make_lattice(&layout);
+    if (!c->values)
+        lat.cold_quanta = NULL;
     double *x = doubles(layout.P, 0, 1);
     for (int32_t j = layout.L; j < layout.P; j++)
         x[j] = 0;
