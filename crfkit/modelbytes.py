@@ -7,7 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .errors import FileError, ModelFileError
@@ -67,7 +67,7 @@ def named_in_faults(name: str) -> Iterator[None]:
 
 def _read(file: Any, name: str) -> Any:
     try:
-        data = file.read()
+        data = _rest_of(file)
     except UnicodeDecodeError:
         data = ""
     except (OSError, ValueError) as error:  # not open for reading, or not any more
@@ -75,6 +75,30 @@ def _read(file: Any, name: str) -> Any:
     if isinstance(data, str):
         raise FileError(f"{name}: the file is open as text: open it in binary mode")
     return data
+
+
+def _rest_of(file: Any) -> Any:
+    """What is left of an open file. One on the disk is read to where it stays: a copy of a large one would take longer than reading it."""
+    n = 0
+    with suppress(AttributeError, OSError, TypeError, ValueError):  # it has no place in a file on the disk
+        n = os.fstat(file.fileno()).st_size - file.tell()
+    if n <= 0 or not hasattr(file, "readinto"):
+        return file.read()
+    room = _room(n)
+    taken = file.readinto(room)
+    rest = file.read()  # of one that grows, or is unpacked as it is read
+    return room[:taken] + rest if rest or taken < n else room
+
+
+class _Room(mmap.mmap):
+    """Memory that begins with a page, and that nobody else knows."""
+
+
+def _room(n: int) -> _Room:
+    room = _Room(-1, n, access=mmap.ACCESS_COPY)
+    with suppress(AttributeError, OSError):  # large pages, where there are any: taking small ones is most of the time of reading
+        room.madvise(mmap.MADV_HUGEPAGE)
+    return room
 
 
 def _of_path(path: str) -> memoryview:
@@ -98,9 +122,11 @@ def _mapped(file: BinaryIO) -> memoryview:
 
 def _aligned(buffer: Buffer) -> memoryview:
     """A private copy at the start of a memory page, read only."""
+    if isinstance(buffer, _Room):
+        return memoryview(buffer).toreadonly()
     data = memoryview(buffer)
     if not data.nbytes:
         return memoryview(b"")
-    copy = mmap.mmap(-1, data.nbytes, access=mmap.ACCESS_COPY)
+    copy = _room(data.nbytes)
     copy[:] = data.cast("B") if data.c_contiguous else data.tobytes()
     return memoryview(copy).toreadonly()

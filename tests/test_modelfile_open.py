@@ -1,6 +1,7 @@
 """Models that are written into open files and read from them, and what no file can hold."""
 
 import errno
+import gzip
 import io
 import mmap
 import os
@@ -11,7 +12,7 @@ import tempfile
 
 import models
 import pytest
-from commands import python
+from commands import plain_build, python
 from liars import Sips
 
 import crfkit
@@ -19,6 +20,7 @@ from crfkit import modelfile
 from crfkit.errors import DataError, FileError, ModelFileError, OptionError, UnsupportedError
 from crfkit.foreign import model_bytes
 from crfkit.foreign.parts import parts_of
+from crfkit.modelbytes import held
 
 
 def test_into_and_from_open_files(tmp_path):
@@ -224,6 +226,60 @@ def test_models_of_other_programs_come_from_open_files_too(tmp_path):
         tagger = crfkit.load(file)
     assert tagger.tag([["a"], ["b"]]) == ["X", "Y"] and tagger.model.name == str(tmp_path / "m")
     assert crfkit.load(io.BytesIO(crfsuite_model())).tag([["b"], ["a"]]) == ["Y", "X"]
+
+
+class Slow(io.FileIO):
+    """Reads a few bytes at a time."""
+
+    def readinto(self, room):
+        return super().readinto(memoryview(room)[:7])
+
+
+class Growing(io.FileIO):
+    """A byte is added before anything is read."""
+
+    def readinto(self, room):
+        with open(self.name, "ab") as file:
+            file.write(b"!")
+        return super().readinto(room)
+
+
+class Shrinking(io.FileIO):
+    """All but two bytes are lost before anything is read."""
+
+    def readinto(self, room):
+        os.truncate(self.name, 2)
+        return super().readinto(room)
+
+
+@pytest.mark.parametrize(
+    ("opened", "expected"),
+    [(open, b"0123456789"), (Slow, b"0123456789"), (Growing, b"0123456789!"), (Shrinking, b"01"), (gzip.open, b"0" * 10_000)],
+)
+def test_what_is_left_of_an_open_file(opened, expected, tmp_path):
+    path = tmp_path / "file"
+    for start in (0, 1, len(expected)):
+        path.write_bytes(gzip.compress(b"0" * 10_000) if opened is gzip.open else b"0123456789")
+        with opened(path, "rb") as file:
+            file.seek(start)
+            assert held(file) == (str(path), expected[start:])
+
+
+@plain_build
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the memory in use is read from /proc")
+def test_a_file_is_not_in_memory_twice(tmp_path):
+    program = """
+import resource, sys
+from crfkit.modelbytes import held
+taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + 100_000_000, resource.RLIM_INFINITY))
+with open(sys.argv[1], "rb") as file:
+    print(len(held(file).data))
+"""
+    with open(tmp_path / "large", "wb") as file:
+        file.truncate(80_000_000)
+    done = subprocess.run([sys.executable, "-c", program, tmp_path / "large"], capture_output=True, text=True, check=True)
+    assert done.stdout == "80000000\n"
 
 
 def test_a_map_of_a_file_is_bytes(tmp_path):
