@@ -15,7 +15,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from crfkit.memory cimport memchr, memcpy
 from crfkit.features.strings cimport StringTable
-from crfkit.features.hashing cimport string_hash as name_hash, strings_get
+from crfkit.features.hashing cimport string_hash as name_hash, strings_find, strings_get
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.text.writing cimport OutC, Output, PIECE, out_bytes, out_char, out_decimal, out_integer
 from .little cimport number, put
@@ -28,7 +28,7 @@ cdef enum:
     RECORDS = 24 + 8 * 256      # offset of the first record in a table of strings
     BYTE_ORDER = 0x62445371
     FEATURE = 20
-    AHEAD = 16                  # names ahead of the current one that are prefetched
+    AT_ONCE = 64                # names whose entries are prefetched together
 
 cdef array_t OFFSETS = array.array("q"), LABELS = array.array("H"), WEIGHTS = array.array("d")
 
@@ -55,10 +55,12 @@ cdef const uint8_t* chunk(const uint8_t[::1] data, int64_t offset, bytes magic, 
 
 def read_strings(const uint8_t[::1] data not None, int64_t offset, int64_t n, str what not None):
     """The n strings of a CQDB table, in the order of their ids."""
-    cdef int64_t size, i, k, by_id, at, length
-    cdef uint64_t hash
+    cdef int64_t size, i, k, by_id, at, length, block, begin
     cdef const uint8_t* start = chunk(data, offset, b"CQDB", RECORDS, &size)
     cdef StringTable table = StringTable()
+    cdef const char* string
+    cdef int64_t[AT_ONCE] place, length_of
+    cdef uint64_t[AT_ONCE] hash
     if number(start + 12) != BYTE_ORDER:
         raise ModelFileError("damaged: a table of strings in another byte order")
     k, by_id = number(start + 16), number(start + 20)
@@ -66,22 +68,24 @@ def read_strings(const uint8_t[::1] data not None, int64_t offset, int64_t n, st
         raise ModelFileError(f"damaged: a table of {k} strings, expected {n} {what}s")
     table.reserve(n, size)  # more than enough: the strings are shorter than the table
     with nogil:
-        for i in range(n):
-            if i + AHEAD < n:
-                at = number(start + by_id + 4 * (i + AHEAD))
-                if RECORDS <= at <= size - 8:
-                    length = number(start + at + 4)
-                    if 1 <= length <= size - 8 - at:
-                        hash = name_hash(<const char*>start + at + 8, length - 1)
-                        crfkit_prefetch(&table.c.slot[hash & table.c.mask])
-            at = number(start + by_id + 4 * i)
-            if at < RECORDS or at > size - 8:
-                raise ModelFileError(f"damaged: {what} {i} has no name")
-            length = number(start + at + 4)
-            if number(start + at) != i or length < 1 or length > size - 8 - at or start[at + 8 + length - 1] != 0:
-                raise ModelFileError(f"damaged: the name of {what} {i} is not where it should be")
-            if table.intern(<const char*>start + at + 8, length - 1) != i:
-                raise ModelFileError(f"damaged: a second {what} {table[table.find((<const char*>start + at + 8)[:length - 1])]!r}")
+        for block in range((n + AT_ONCE - 1) // AT_ONCE):
+            begin = block * AT_ONCE
+            for i in range(begin, min(begin + AT_ONCE, n)):
+                at = number(start + by_id + 4 * i)
+                if at < RECORDS or at > size - 8:
+                    raise ModelFileError(f"damaged: {what} {i} has no name")
+                length = number(start + at + 4)
+                if number(start + at) != i or length < 1 or length > size - 8 - at or start[at + 8 + length - 1] != 0:
+                    raise ModelFileError(f"damaged: the name of {what} {i} is not where it should be")
+                k = i - begin
+                place[k], length_of[k] = at + 8, length - 1
+                hash[k] = name_hash(<const char*>start + place[k], length_of[k])
+                crfkit_prefetch(&table.c.slot[hash[k] & table.c.mask])
+            for k in range(min(AT_ONCE, n - begin)):
+                string = <const char*>start + place[k]
+                if strings_find(&table.c, string, length_of[k], hash[k]) >= 0:
+                    raise ModelFileError(f"damaged: a second {what} {string[:length_of[k]]!r}")
+                table.add(string, length_of[k], hash[k])
     return table
 
 
