@@ -2,6 +2,7 @@
 kilobytes: too much for a program that keeps many sentences."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.memory cimport memcpy
@@ -71,6 +72,20 @@ cdef class Packed:
             token = []
             while a < self.ends()[t]:
                 token.append((name[:self.lengths()[a]], self.values()[a]))
+                name += self.lengths()[a]
+                a += 1
+            found.append(token)
+        return found
+
+    def mappings(self):
+        """The same as a mapping for each token; bytes in names that are no UTF-8 come as crfkit.values.as_text has them."""
+        cdef int64_t t, a = 0
+        cdef const char* name = self.names()
+        found = []
+        for t in range(self.n_tok):
+            token = {}
+            while a < self.ends()[t]:
+                token[PyUnicode_DecodeUTF8(name, self.lengths()[a], "surrogateescape")] = self.values()[a]
                 name += self.lengths()[a]
                 a += 1
             found.append(token)

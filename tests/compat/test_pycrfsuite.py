@@ -44,6 +44,11 @@ def test_bytes_and_whatever_is_iterable():
     ]  # fmt: skip
 
 
+def test_names_that_are_not_utf_8_come_back_as_text():
+    items = compat.ItemSequence([[b"caf\xc3\xa9", b"\xff", "\udcfe"]]).items()
+    assert items == [{"caf\xe9": 1.0, "\udcff": 1.0, "\udcfe": 1.0}]
+
+
 class Indexed:
     """Parts that are found by index alone, as in map-style data sets."""
 

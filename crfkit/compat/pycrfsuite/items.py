@@ -7,7 +7,6 @@ from typing import Any
 
 from crfkit.text.items import read_sentence
 from crfkit.text.packed import Packed
-from crfkit.values import as_text
 
 
 class ItemSequence:
@@ -29,7 +28,7 @@ class ItemSequence:
 
     def items(self) -> list[dict[str, float]]:
         """The attributes of each item, as a mapping from names to values."""
-        return [{as_text(name): value for name, value in token} for token in self.packed.attributes()]
+        return self.packed.mappings()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ItemSequence, (self.packed.attributes(),)
