@@ -82,20 +82,20 @@ class _Foreign(NamedTuple):
             return self.form.read(self.source.data)
 
     def model(self, exact: bool = False) -> Model:
-        """The same model for crfkit's tagger. The last ones are kept: some programs open the same files for each sentence."""
+        """The same model for crfkit's tagger. The last small ones are kept: some programs open the same files for each sentence."""
         from xxhash import xxh3_128_digest
 
         from .parts import model_of
 
         name, data = self.source
+        if len(data) > _LARGEST:
+            return model_of(self.parts(), name, exact)
         key = (name, exact, len(data), xxh3_128_digest(data))
         found = _last.get(key)
         if found is None:
-            found = model_of(self.parts(), name, exact)
-            if len(data) <= _LARGEST:
-                _last[key] = found
-                for oldest in list(_last)[:-_MOST]:
-                    _last.pop(oldest, None)
+            found = _last[key] = model_of(self.parts(), name, exact)
+            for oldest in list(_last)[:-_MOST]:
+                _last.pop(oldest, None)
         return found
 
     def dumped(self) -> Iterator[bytes]:
