@@ -45,8 +45,8 @@ def test_bytes_and_whatever_is_iterable():
 
 
 def test_names_that_are_not_utf_8_come_back_as_text():
-    items = compat.ItemSequence([[b"caf\xc3\xa9", b"\xff", "\udcfe"]]).items()
-    assert items == [{"caf\xe9": 1.0, "\udcff": 1.0, "\udcfe": 1.0}]
+    items = compat.ItemSequence([[b"caf\xc3\xa9", b"\xff"]]).items()
+    assert items == [{"caf\xe9": 1.0, "\udcff": 1.0}]
 
 
 class Indexed:

@@ -75,7 +75,7 @@ def test_values_of_one_need_not_be_listed(values, every, data):
     assert [found[0][feature] for feature in weights if feature[0] == "U"] == [found[1][feature] for feature in weights if feature[0] == "U"]
     left = [[a for a, value in token if value] for token in given_of(ones.dataset)]
     arrays = ones.dataset.arrays()
-    none = Dataset(arrays["seq_ptr"], [*accumulate(map(len, left), initial=0)], sum(left, []), label=arrays["label"], n_u=ones.dataset.n_u)
+    none = Dataset(arrays["seq_ptr"], [*accumulate(map(len, left), initial=0)], [a for token in left for a in token], label=arrays["label"], n_u=ones.dataset.n_u)
     assert bytes_of_visits(ones.dataset, ones.layout, 1) == bytes_of_visits(none, ones.layout, 1)
 
 
