@@ -284,7 +284,8 @@ def test_what_is_changed_after_append_does_not_matter(tmp_path):
     assert set(tagger.info().attributes) == {"a", "b"} and set(tagger.labels()) == {"A", "B"}
 
 
-def test_what_another_thread_appends_meanwhile_counts_in_the_next_run(tmp_path):
+@pytest.mark.parametrize(("holdout", "parts"), [(1, 2), (-1, 1)])
+def test_what_another_thread_appends_meanwhile_counts_in_the_next_run(tmp_path, holdout, parts):
     def new_trainer(n):
         made = compat.Trainer("ap", {"max_iterations": 3}, verbose=False)
         for number in range(300 + n):
@@ -299,14 +300,14 @@ def test_what_another_thread_appends_meanwhile_counts_in_the_next_run(tmp_path):
             append(trainer, number)
 
     trainer, thread = new_trainer(0), threading.Thread(target=append_more)
-    trainer.train("", 1)
+    trainer.train("", holdout)
     before = trainer.logparser.featgen_num_features
     thread.start()
-    trainer.train(tmp_path / "found", 1)
+    trainer.train(tmp_path / "found", holdout)
     thread.join()
     # each sequence that is not held out, of a name of its own, adds a feature
-    alone = new_trainer(2 * (trainer.logparser.featgen_num_features - before))
-    alone.train(tmp_path / "expected", 1)
+    alone = new_trainer(parts * (trainer.logparser.featgen_num_features - before))
+    alone.train(tmp_path / "expected", holdout)
     assert (tmp_path / "found").read_bytes() == (tmp_path / "expected").read_bytes()
     assert len(appended(trainer.sequences)) == len(trainer.sequences.groups) == 20_000
 

@@ -145,8 +145,12 @@ cdef class Groups:
 
 
 cdef Dataset copy_of(Dataset data):
-    cdef Dataset copy = Dataset(labels=data.labels)
-    copy.extend(data)
+    """A copy of data that another thread may be reading: nothing is written to them."""
+    cdef Dataset copy = Dataset()
+    copy.fill_in(data.c.u_val != NULL, data.c.seq_weight != NULL)
+    append_sequences(copy, data, 0, data.c.n_seq)
+    copy.settle()
+    copy.n_u, copy.labels = data.n_u, data.labels
     return copy
 
 
