@@ -4,15 +4,18 @@ in a pass."""
 from itertools import pairwise
 from math import hypot
 from random import Random
+from types import SimpleNamespace
 
 import pytest
-from trainers.samples import Numbers, read, trainer_of
+from trainers.samples import Numbers, end, read, trainer_of
 
 import crfkit
 from crfkit import Template
+from crfkit.data.dataset import Dataset
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.options import Run
+from crfkit.weights.layout import Layout
 
 ALGORITHMS = ["lbfgs", "owlqn", "sbcd"]
 
@@ -77,6 +80,18 @@ def test_it_ends_where_numbers_get_no_lower(algorithm, corpus):
     assert trainer.converged == "no step lowers the objective any more"
 
 
+@pytest.mark.parametrize(("before", "after"), [(3.0, 0.5), (0.5, 3.0)])
+def test_sbcd_goes_on_with_another_penalty(corpus, before, after):
+    """To where a trainer ends that starts from these weights: objectives with the penalty before are no measure of progress."""
+    first = trainer_of("sbcd", corpus, l1=before, epsilon=0.0, delta=1e-4, period=2)
+    end(first)
+    second = trainer_of("sbcd", corpus, first.weights(), l1=after, epsilon=0.0, delta=1e-4, period=2)
+    first.set_l1(after)
+    assert first.converged is None and first.stride == second.stride
+    values, others = end(first), end(second)
+    assert min(len(values), len(others)) > 3 and values[-1] == pytest.approx(others[-1], rel=1e-4)
+
+
 def test_it_ends_where_large_values_leave_steps_without_a_gain():
     """The gradient stays above zero there: its terms are as large as the years."""
     words = [("w", 1987, "X"), ("v", 2013, "Y"), ("w", 1950, "Y"), ("v", 1999, "Y"), ("z", 1987, "X"), ("v", 2003, "Z")]
@@ -115,3 +130,13 @@ def test_sbcd_hears_ctrl_c_everywhere_in_a_pass():
     assert stops == sorted(stops) and len(stops) > 2
     # A sweep takes no steps between its blocks, each of which is of some thousand tokens.
     assert steps.count(trainer.chains.steps) >= sum(corpus.dataset.n_incidences) // 110_000 > 0
+
+
+def test_sbcd_hears_ctrl_c_between_visits_to_plain_label_pairs():
+    """It makes four of them in a row, each of some steps for every token; and then it extrapolates, several times, by a step for every token."""
+    n, steps = 42_000, [0]
+    data = Dataset(range(0, n + 1, 6), [0] * (n + 1), label=[t * t // 5 % 3 for t in range(n)], labels=["X", "Y", "Z"])
+    trainer = trainer_of("sbcd", SimpleNamespace(dataset=data, layout=Layout.build(data, 3, 1, b"", b"")[0]), l1=1.0)
+    for _ in range(2):
+        trainer.run_pass(lambda: steps.append(trainer.chains.steps))
+    assert max(b - a for a, b in pairwise([*steps, trainer.chains.steps])) < 100_000 + 4 * n

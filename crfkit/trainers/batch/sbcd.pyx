@@ -29,7 +29,7 @@ from .quasinewton cimport dual_objective
 from collections import deque
 
 cdef enum:
-    STEPS_BETWEEN_SIGNALS = 100_000     # or tokens that a sweep looks at, which takes no steps for them
+    WORK_BETWEEN_SIGNALS = 100_000
     # Plain label pairs occur everywhere and interact with everything: visiting them more often halves the number of passes.
     VISITS_OF_PAIRS = 4
 
@@ -53,6 +53,8 @@ cdef class Sbcd(Trainer):
         object recent
         int32_t* active                 # blocks to be visited
         int64_t n_active
+        int visits                      # to the block under way, in this pass
+        int64_t due                     # the work done (`done`) after which signals are next asked for
 
     numbers = Trainer.numbers + ("stride", "started", "bound")
 
@@ -103,15 +105,21 @@ cdef class Sbcd(Trainer):
         self.recent = deque(map(float, state["recent"]), self.recent.maxlen)
         self.full_sweep()       # recomputes all else from the weights
 
+    cdef int64_t done(self) noexcept nogil:
+        """The work done so far: steps, and tokens that were looked at."""
+        return self.chains.steps + self.blocks.looked
+
     cdef int ask(self, should_stop, bint work_left) except -1:
         """Note whether to end the pass early; nobody is asked when no work is left."""
-        self.interrupted = work_left and should_stop is not None and should_stop()
+        if work_left:
+            self.due = self.done() + WORK_BETWEEN_SIGNALS
+            self.interrupted = should_stop is not None and should_stop()
 
     cdef int full_sweep(self, should_stop=None) except -1:
         """Compute F, the norm of its gradient and the blocks to visit at the current weights. If it is `interrupted`, F is as before."""
         cdef:
             Blocks blocks = self.blocks
-            int64_t k, until
+            int64_t k
             int32_t block = blocks.n - 1
             double f, g, w, l1 = blocks.l1, l2 = blocks.l2, squares = 0, weights = 0, entropy, most = 0, excess = 0
             bint is_active
@@ -120,9 +128,8 @@ cdef class Sbcd(Trainer):
         entropy = f = self.sum_of_log_z(True, should_stop)
         blocks.sweeps = True
         while block >= 0 and not self.interrupted:
-            until = blocks.looked + STEPS_BETWEEN_SIGNALS
             with nogil:
-                while block >= 0 and blocks.looked < until:
+                while block >= 0 and self.done() < self.due:
                     blocks.gather(block)
                     is_active = False
                     for k in range(blocks.size):
@@ -152,19 +159,18 @@ cdef class Sbcd(Trainer):
             raise not_finite("--l1 or --l2")
 
     cdef int64_t run_blocks(self, int64_t k) except -1 nogil:
-        """Visit blocks from the k-th active one on, for a while; returns the first one left."""
-        cdef int j
-        cdef int64_t until = self.chains.steps + STEPS_BETWEEN_SIGNALS
-        while k < self.n_active and self.chains.steps < until:
-            for j in range(VISITS_OF_PAIRS if self.active[k] == self.layout.c.A + self.layout.c.B else 1):
-                self.f += self.blocks.update(self.active[k], self.f)
-            k += 1
+        """Visit blocks from the k-th active one on, for a while; returns the first one that has visits left."""
+        while k < self.n_active and self.done() < self.due:
+            self.f += self.blocks.update(self.active[k], self.f)
+            self.visits += 1
+            if self.visits == (VISITS_OF_PAIRS if self.active[k] == self.layout.c.A + self.layout.c.B else 1):
+                k, self.visits = k + 1, 0
         return k
 
     def run_pass(self, should_stop=None) -> dict:
         """Visit every active block once; then a full sweep, unless it is interrupted. The next pass begins with one then."""
         cdef int64_t k = 0
-        self.interrupted = False
+        self.interrupted, self.visits = False, 0
         if not self.started:
             self.full_sweep()
             memcpy(self.before, self.w, self.layout.c.n_cells * sizeof(weight_t))
@@ -227,13 +233,12 @@ cdef class Sbcd(Trainer):
     cdef double sum_of_log_z(self, bint both, should_stop) except? -1:
         """Log Z of all sequences at the current weights, unless it is interrupted; computes alpha, or `both` recursions, for all."""
         cdef double sum = 0
-        cdef int64_t s = 0, until
+        cdef int64_t s = 0
         with nogil:
             self.chains.load_edges()
         while s < self.data.c.n_seq and not self.interrupted:
-            until = self.chains.steps + STEPS_BETWEEN_SIGNALS
             with nogil:
-                while s < self.data.c.n_seq and self.chains.steps < until:
+                while s < self.data.c.n_seq and self.done() < self.due:
                     self.chains.refresh(s)
                     sum += weight_of(&self.data.c, s) * self.chains.full_log_z(s, both)
                     s += 1
