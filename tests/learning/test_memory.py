@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import tracemalloc
 from array import array
 from pathlib import Path
 
@@ -14,9 +15,13 @@ from commands import BATCH, crfkit, error, limit, memory_told, plain_build, pyth
 from workers import use_local_workers
 
 from crfkit import options
+from crfkit.data.dataset import Dataset
 from crfkit.errors import TrainingError
 from crfkit.lattice.lattice import bytes_of_tables
+from crfkit.learning.corpus import read_corpus
 from crfkit.learning.memory import check_memory, in_use
+from crfkit.learning.reader import Reader
+from crfkit.trainers import trainer_class
 from crfkit.values import size
 from crfkit.weights.layout import Layout
 
@@ -136,6 +141,29 @@ def test_tables_whose_places_are_too_large_for_lists():
     for labels, tables in ((46_336, 0), (46_344, 5)):
         layout = Layout(labels, False, 0, array("q", [0]), array("H"), array("q", [0]), array("H"), array("H"))
         assert bytes_of_tables(layout, True) == tables * 8 * labels**2
+
+
+@pytest.mark.parametrize("value", [1.0, 0.5])
+def test_lbfgs_takes_what_owlqn_takes_but_its_pseudo_gradient(value):
+    """With scales by values, too."""
+    data = Dataset([0, 2], [0, 1, 2], [0, 1], [value, value], label=[0, 1], labels=["X", "Y"], n_u=2)
+    layout = Layout.build(data, 2, 1, bytes([2, 2]), b"")[0]
+    chosen = {"warm_up": 0, "l2": 1.0}
+    lbfgs, owlqn = (trainer_class(name).expected_bytes(data, layout, options.make(name, chosen), 2) for name in ("lbfgs", "owlqn"))
+    assert owlqn - lbfgs == 8 * layout.n_cells > 0
+
+
+def test_arow_holds_one_copy_of_the_weights_while_it_chooses_r():
+    """The estimate counts one, which the model takes later."""
+    rows = [[([f"a{20 * n + k}" for k in range(20)], "XY"[n % 2])] for n in range(1000)]
+    corpus = read_corpus(Reader(rows, None, options.Run(format="crfsuite", features="all")))
+    tracemalloc.start()
+    try:
+        trainer = trainer_class("arow")(corpus.dataset, corpus.layout, options.make("arow", {"passes": 1}))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert trainer.r > 0 and 1 <= most / (4 * corpus.layout.n_cells) < 1.5
 
 
 def test_sizes_have_binary_units():

@@ -17,7 +17,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport weight_t
 from .dual cimport DualAscent
-from .quasinewton cimport QuasiNewton, may_take
+from .quasinewton cimport QuasiNewton, bytes_of_scales, may_take
 
 from crfkit.errors import TrainingError
 from .dual import dual_bytes
@@ -56,7 +56,7 @@ cdef class Lbfgs(QuasiNewton):
         visits = bytes_of_visits(data, layout, threads)
         if options.train_accuracy or data.possible is not None:     # the starting point is evaluated
             warm += visits
-        return max(warm, layout.c.n_cells * cls.bytes_per_cell(options, threads) + visits)
+        return bytes_of_scales(data, layout) + max(warm, layout.c.n_cells * cls.bytes_per_cell(options, threads) + visits)
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, seed=0, **others):
         QuasiNewton.__init__(self, data, layout, options, initial, **others)

@@ -1,5 +1,6 @@
 from libc.stdint cimport int64_t
 
+from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport weight_t
 from crfkit.trainers.base cimport Trainer
@@ -28,6 +29,7 @@ cdef inline double dual_objective(double entropy, double l1, double l2, double m
 
 
 cdef bint may_take(int64_t needed, Layout layout, object options) except -1
+cdef int64_t bytes_of_scales(Dataset data, Layout layout) except -1
 
 
 cdef class QuasiNewton(Trainer):

@@ -25,6 +25,11 @@ cdef bint may_take(int64_t needed, Layout layout, object options) except -1:
     return needed <= max(8 * layout.c.n_cells * QuasiNewton.bytes_per_cell(options, 1), LITTLE)
 
 
+cdef int64_t bytes_of_scales(Dataset data, Layout layout) except -1:
+    """Memory that the history takes for scales by values, in place of one more pair."""
+    return 2 * 4 * layout.c.n_cells if data.has_values else 0
+
+
 cdef class QuasiNewton(Trainer):
     """A subclass defines the line search (`search`) and, if it minimises more than the smooth objective, `evaluate`, `find_gradient`
     and `restrict_direction`."""
@@ -34,8 +39,8 @@ cdef class QuasiNewton(Trainer):
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
-        scales = 2 * 4 if data.has_values else 0        # in place of one more pair
-        return layout.c.n_cells * (cls.bytes_per_cell(options, threads) + scales) + bytes_of_visits(data, layout, threads)
+        return (layout.c.n_cells * cls.bytes_per_cell(options, threads) + bytes_of_scales(data, layout)
+                + bytes_of_visits(data, layout, threads))
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:

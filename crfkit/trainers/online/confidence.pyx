@@ -162,7 +162,6 @@ cdef class Arow(ConfidenceTrainer):
         cdef:
             int64_t half, first, last, wrong = 0, rounds = max(FEWEST_ROUNDS, min(self.options.passes, MOST_ROUNDS))
             double loss = 0
-            const float[::1] learned
         self.r = r
         for half in range(2):
             first, last = n * half // 2, n * (half + 1) // 2
@@ -172,8 +171,7 @@ cdef class Arow(ConfidenceTrainer):
                     PyErr_CheckSignals()
                     with nogil:
                         self.learn_from(sample + last, n - last + first, &loss)
-                learned = self.weights()
-                wrong += self.wrong_with(&learned[0], sample + first, last - first)
+                wrong += self.wrong_now(sample + first, last - first)
             except TrainingError:
                 return INFINITY         # training diverges
         return wrong
@@ -184,10 +182,12 @@ cdef class Arow(ConfidenceTrainer):
             memset(self.u, 0, self.layout.c.n_cells * sizeof(double))
         self.forget()
 
-    cdef int64_t wrong_with(self, const weight_t* w, const int32_t* which, int64_t n) except -1:
-        """How many labels of some sequences are wrong with these weights."""
+    cdef int64_t wrong_now(self, const int32_t* which, int64_t n) except -1:
+        """How many labels of some sequences are wrong with the weights as they would be stored now."""
         cdef:
             int64_t k, wrong = 0
+            const float[::1] learned = self.weights()
+            const weight_t* w = &learned[0]
             SentenceC sent
         lattice_load_scores(&self.lattice.c, &self.layout.c, w)
         with nogil:
