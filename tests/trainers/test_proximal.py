@@ -82,6 +82,26 @@ def test_the_bound_of_a_smaller_penalty_holds_before_the_first_pass():
     assert ascent.bound() == pytest.approx(0.2 * before, rel=1e-5) and 0 < 0.2 * before < lowest(corpus, 0.2, 0.0, 150)
 
 
+def test_a_restored_ascent_goes_on_to_the_same_numbers():
+    """Where attributes are left out, and sequences, whose losses are those of their last visits; and from another penalty on."""
+    built, visited = Built(random_corpus(Random(8))), set()
+    one = ascent_of(built, 0.5, 0.1)
+    for passes in range(1, 15):
+        other = ascent_of(built, 0.5 if passes < 10 else 0.3, 0.1)
+        other.restore(one.state())
+        if passes == 9:
+            one.set_l1(0.3)
+            other.set_l1(0.3)
+        assert one.run_pass() == other.run_pass()
+        if passes % 3 == 0:
+            assert one.bound() == other.bound()
+        assert one.weights() == other.weights()
+        visited.add(one.visited)
+        if passes > 8:
+            one = other
+    assert min(visited) < max(visited) == 8 and one.screened
+
+
 def test_features_that_are_too_rare_weigh_nothing():
     """A minimum frequency of features, as CRFsuite has it, leaves cells without a feature among those of labels that were seen."""
     random, trainer = Random(3), Trainer(verbose=False)
@@ -212,10 +232,11 @@ def test_threads_change_nothing(many):
     assert ends[0] == ends[1]
 
 
-@pytest.mark.parametrize("passes", [1, 6])
-def test_a_resumed_run_goes_on_to_the_same_bits(many, passes):
-    """Before the ascent ends, and after; with another penalty too. Which passes count towards the end depends on what the last one reached."""
-    one, other = (trainer_of("owlqn", many, l1=1.0, warm_up=20, epsilon=0.0) for _ in range(2))
+@pytest.mark.parametrize(("passes", "warm_up"), [(1, 20), (6, 20), (1, 13)])
+def test_a_resumed_run_goes_on_to_the_same_bits(many, passes, warm_up):
+    """Before the ascent ends, as it does, and after; with another penalty too, which has passes of its own. Which passes count towards the end
+    depends on what the last one reached."""
+    one, other = (trainer_of("owlqn", many, l1=1.0, warm_up=warm_up, epsilon=0.0) for _ in range(2))
     for _ in range(passes):
         one.run_pass()
     other.restore(one.state())
@@ -227,6 +248,7 @@ def test_a_resumed_run_goes_on_to_the_same_bits(many, passes):
         for _ in range(2):
             assert one.run_pass() == other.run_pass()
         assert one.weights() == other.weights()
+        assert one.ascended == (min(5 * (passes + 2), warm_up) if l1 is None else 10 if warm_up > 15 and passes == 1 else 0)
 
 
 @pytest.mark.long
