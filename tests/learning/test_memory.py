@@ -18,6 +18,7 @@ from crfkit import options
 from crfkit.data.dataset import Dataset
 from crfkit.errors import TrainingError
 from crfkit.lattice.lattice import bytes_of_tables
+from crfkit.learning import memory
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.memory import check_memory, in_use
 from crfkit.learning.reader import Reader
@@ -164,6 +165,17 @@ def test_arow_holds_one_copy_of_the_weights_while_it_chooses_r():
     finally:
         tracemalloc.stop()
     assert trainer.r > 0 and 1 <= most / (4 * corpus.layout.n_cells) < 1.5
+
+
+@pytest.mark.parametrize(("algorithm", "copies"), [("lbfgs", 2), ("owlqn", 2), ("perceptron", 1), ("arow", 1)])
+def test_weights_are_scored_while_the_best_are_kept(algorithm, copies, monkeypatch):
+    """With development data two copies of the weights are held; that for the model is made when batch trainers have freed as much."""
+    rows = [[([f"a{20 * n + k}" for k in range(20)], "XY"[n % 2])] for n in range(1000)]
+    corpus = read_corpus(Reader(rows, None, options.Run(format="crfsuite", features="all")))
+    monkeypatch.setattr(memory, "in_use", lambda: (1 << 20, 0))
+    chosen = options.make(algorithm, {"l2": 1.0} if algorithm in BATCH else {})
+    before, after = (memory.expected_memory(corpus, algorithm, chosen, 1, taggers) for taggers in (0, 1))
+    assert 0 <= after - before - copies * 4 * corpus.layout.n_cells < 4096 < corpus.layout.n_cells
 
 
 def test_sizes_have_binary_units():
