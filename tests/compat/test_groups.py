@@ -8,6 +8,7 @@ from compat.kept import appended, decoded
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crfkit.compat.pycrfsuite import groups as module
 from crfkit.compat.pycrfsuite.groups import Groups
 from crfkit.errors import DataError
 from crfkit.text.items import fill_rows
@@ -141,12 +142,14 @@ def test_sequences_are_copied_only_where_two_want_them():
 
 @given(sentences, st.lists(st.integers(-1, 2), min_size=4, max_size=4), st.integers(-1, 3))
 def test_sequences_are_divided_by_their_groups(given, numbers, holdout):
-    groups = Groups()
+    """Once and again, each division as it was: names that it has do not grow."""
+    groups, divisions = Groups(), []
     for one, group in zip(given, numbers, strict=False):
         groups.add(one, "XYZ"[: len(one)], group)
-        division = groups.divided(holdout)
+        divisions.append(groups.divided(holdout))
+        assert divisions[-1][-1] == groups.groups
+    for division in divisions:
         check_division(groups, holdout, division)
-        assert division[-1] == groups.groups
 
 
 def with_garbage(kept, meanwhile, work, *given):
@@ -190,6 +193,22 @@ def test_sequences_that_are_appended_as_garbage_is_collected():
     for kind, (labels, tokens) in zip(kinds, sequences, strict=True):
         number = labels[1].decode().removeprefix(kind)
         assert tokens == [[(b"all", 1.0)], [(f"{kind} {number}".encode(), 1.0)]]
+
+
+def test_sequences_that_are_appended_while_a_division_is_made(monkeypatch):
+    """As labels become text, which runs Python code: none of what is appended then is in the division."""
+    done, as_text = Groups(), module.as_text
+    for k in range(3):
+        done.add([["a"], [f"b{k}"]], ["X", f"Y{k}"], k % 2)
+
+    def appending(text):
+        done.add([["a"], [f"new {len(done.groups)}"]], ["X", f"Z{len(done.groups)}"], 1)
+        return as_text(text)
+
+    monkeypatch.setattr(module, "as_text", appending)
+    division = done.divided(1)
+    assert len(done.groups) == 3 + 4
+    check_division(done, 1, division)
 
 
 def test_impossible_sequences_are_refused():
