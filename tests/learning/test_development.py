@@ -7,6 +7,8 @@ import warnings
 
 import pytest
 from commands import named_pipes, text_of
+from hypothesis import given
+from hypothesis import strategies as st
 from trainers.samples import sentences
 
 from crfkit import learn
@@ -126,3 +128,13 @@ def test_of_labels_of_chunks_the_best_f1_is_kept():
 def test_passes_without_a_better_score(patience):
     """The first pass labels everything right."""
     assert scores(ROWS, patience=patience, passes=9) == [1.0] * (1 + patience)
+
+
+@given(st.lists(st.sampled_from([0.2, 0.5, 0.7]), min_size=1, max_size=9))
+def test_passes_are_counted_from_the_best_score_on(found):
+    """The first of equal ones."""
+    standing = Standing()
+    for standing.passes, score in enumerate(found, 1):
+        standing.offer(score, array.array("f", [standing.passes]), None)
+    best = 1 + found.index(max(found))
+    assert (standing.best_pass, standing.waited, list(standing.best)) == (best, len(found) - best, [best])
