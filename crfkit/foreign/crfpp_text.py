@@ -17,7 +17,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from crfkit.errors import ModelFileError
-from crfkit.features.strings import StringTable
 from crfkit.values import as_bytes
 
 from .crfpp_parts import assembled, columns_in_use, taken_apart
@@ -29,43 +28,51 @@ if TYPE_CHECKING:
 START = b"version: 100"
 
 _HEADER = (("version", rb"100"), ("cost-factor", rb"[-+0-9.e]{1,30}"), ("maxid", rb"[0-9]{1,15}"), ("xsize", rb"[0-9]{1,9}"))
-_FEATURE = re.compile(rb"([0-9]{1,15}) (.*)", re.DOTALL)
-_WEIGHT = re.compile(rb"[-+]?(?:[0-9]+\.?[0-9]*(?:[eE][-+]?[0-9]+)?|inf|nan)\r?")
+_ENDS = bytes.maketrans(b"\0\n", b"\n\r")
 _WHOLE = re.compile(rb"-?[0-9]+\.[0-9]{16}")  # as CRF++ writes a weight: with fewer digits, the file may have been cut
 
 
 def read(data: memoryview) -> Parts:
-    windows = data[:13] == b"version: 100\r"  # CRF++ for Windows ends all lines so
-    lines = bytes(data).split(b"\r\n" if windows else b"\n")
-    if _WHOLE.fullmatch(lines[-1]):  # editors leave out the last line end
-        lines.append(b"")
-    if lines[-1]:
-        raise ModelFileError(f"{len(lines)}: damaged: the last line has no end")
+    windows = data[:13] == b"version: 100\r"  # CRF++ for Windows ends all lines so, and none by \n alone
+    text = bytes(data).replace(b"\r\n", b"\0").translate(_ENDS) if windows else data
+    content = b"".join((text, b"\n"))  # a blank line behind the last one
+    last = content[content.rfind(b"\n", 0, -1) + 1 : -1]
+    if _WHOLE.fullmatch(last):  # editors leave out the last line end
+        content += b"\n"
+    elif last:
+        raise ModelFileError(f"{_line(content)}: damaged: the last line has no end")
     header: dict[str, bytes] = {}
+    at = 0
     for number, (name, form) in enumerate(_HEADER, 1):
-        line = lines[number - 1] if number <= len(lines) else b""
+        line = content[at : content.find(b"\n", at)]
         key, _, value = line.partition(b": ")
         if key != name.encode() or not re.fullmatch(form, value):
             raise ModelFileError(f"{number}: damaged: expected {name!r} and its value, found {_shown(line)}")
-        header[name] = value
-    blocks, at = [], len(_HEADER)
+        header[name], at = value, at + len(line) + 1
+    blocks = []
     for what in ("the labels", "the template", "the features", "the weights"):
-        if lines[at]:
-            raise ModelFileError(f"{at + 1}: damaged: expected a blank line, and {what} behind it")
-        try:
-            end = lines.index(b"", at + 1)
-        except ValueError:
-            raise ModelFileError(f"{len(lines)}: damaged: {what} have no end") from None
-        blocks.append((at + 1, lines[at + 1 : end]))
+        if content[at : at + 1] != b"\n":
+            raise ModelFileError(f"{_line(content, at)}: damaged: expected a blank line, and {what} behind it")
+        end = content.find(b"\n\n", at) + 1
+        if not end:
+            raise ModelFileError(f"{_line(content)}: damaged: {what} have no end")
+        blocks.append((at + 1, end))
         at = end
-    (_, labels), (_, template), (first, features), (first_weight, weights) = blocks
-    if any(lines[at:]):
-        raise ModelFileError(f"{at + 1}: damaged: more lines behind the weights")
-    if len(weights) != int(header["maxid"]):
-        raise ModelFileError(f"{first_weight + len(weights)}: damaged: {len(weights)} weights, {header['maxid'].decode()} are announced")
+    labels, template, features, (first, end) = blocks
+    if content[at:].strip(b"\n"):
+        raise ModelFileError(f"{_line(content, at)}: damaged: more lines behind the weights")
+    found = content.count(b"\n", first, end)
+    if found != int(header["maxid"]):
+        raise ModelFileError(f"{_line(content, end) - 1}: damaged: {found} weights, {header['maxid'].decode()} are announced")
+    names, lines = (content[slice(*block)].split(b"\n")[:-1] for block in (labels, template))
     return assembled(
-        labels, template, int(header["xsize"]), _features(features, first), _weights(weights, first_weight), {"cost_factor": _cost(header["cost-factor"])}
+        names, lines, int(header["xsize"]), _features(content, *features), _weights(content, first, end), {"cost_factor": _cost(header["cost-factor"])}
     )
+
+
+def _line(content: bytes, at: int = -1) -> int:
+    """The number of the line there; the last one has no end in the file."""
+    return content.count(b"\n", 0, at) + 1
 
 
 def _shown(line: bytes) -> str:
@@ -79,31 +86,32 @@ def _cost(text: bytes) -> float:
     raise ModelFileError(f"2: damaged: {_shown(text)} is not a cost factor")
 
 
-def _features(lines: list[bytes], first: int) -> Places:
-    found = []
-    for number, line in enumerate(lines, first + 1):
-        match = _FEATURE.fullmatch(line)
-        if match is None:
-            raise ModelFileError(f"{number}: damaged: expected a number, a blank and the name of a feature, found {_shown(line)}")
-        found.append((int(match[1]), match[2]))
-    found.sort()
-    names = StringTable()
-    for number, (_, name) in enumerate(found):
-        if names.intern_bytes(name) != number:
-            raise ModelFileError("damaged: two features of the same name")
-    return Places(names, array.array("q", (place for place, _ in found)))
+def _features(content: bytes, begin: int, end: int) -> Places:
+    from .placed import read_places
+
+    found = content.count(b"\n", begin, end)
+    at, names, places = read_places(content, begin, found)
+    if at < end:
+        raise _unexpected(content, at, "a number, a blank and the name of a feature")
+    if len(names) < found:
+        raise ModelFileError("damaged: two features of the same name")
+    return Places(names, places)
 
 
-def _weights(lines: list[bytes], first: int) -> array.array:
-    if not b"".join(lines).translate(None, b"0123456789.+-e"):  # else names of numbers, blanks and underscores, of which float takes more
-        with suppress(ValueError):
-            return array.array("d", map(float, lines))
-    weights = array.array("d")
-    for number, line in enumerate(lines, first + 1):
-        if not _WEIGHT.fullmatch(line):
-            raise ModelFileError(f"{number}: damaged: expected a weight, found {_shown(line)}")
-        weights.append(float(line))
+def _weights(content: bytes, begin: int, end: int) -> array.array[float]:
+    from .placed import read_decimals
+
+    weights = array.array("d", bytes(8)) * content.count(b"\n", begin, end)
+    at = read_decimals(content, begin, weights)
+    if at < end:
+        raise _unexpected(content, at, "a weight")
     return weights
+
+
+def _unexpected(content: bytes, at: int, expected: str) -> ModelFileError:
+    """The error for another line there."""
+    line = content[at : content.find(b"\n", at)]
+    return ModelFileError(f"{_line(content, at)}: damaged: expected {expected}, found {_shown(line)}")
 
 
 def dump(data: memoryview) -> Iterator[bytes]:

@@ -8,10 +8,10 @@ import array
 
 from cpython.array cimport array as array_t
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport qsort
 
 from crfkit.features.strings cimport StringTable
 from .little cimport number
+from .placed cimport NameC, by_place
 
 from crfkit.errors import ModelFileError
 
@@ -21,37 +21,30 @@ cdef enum:
     LAST_PLACE = 0x7FFFFE00
 
 
-cdef struct EndC:           # the end of a name
-    int64_t value, unit
-    int64_t begin, length   # of its bytes
-
-
 def read_names(const uint8_t[::1] data not None):
     """All names in a double array, and their values, sorted by value."""
     cdef:
         int64_t n = data.shape[0] // UNIT, p, q, b, root, length, k, room = 0, ends = 0, i, begin
         int32_t[::1] owner
         const uint8_t* unit = &data[0] if n else NULL
-        StringTable names = StringTable()
+        StringTable names
         uint8_t* s
-        EndC* end
+        NameC* end                              # of a name: its place is the value, its order the unit
     if data.shape[0] % UNIT or n < 1 or n > 0x7FFFFFFF:
         raise ModelFileError(f"damaged: the table of names has {data.shape[0]} bytes, expected a multiple of {UNIT}")
     root, owner = <int32_t>number(unit), owners(unit, n)
     for p in range(1, n):
         ends += is_end(unit, p)
-    values = array.array("q", bytes(8 * ends))
-    cdef int64_t[::1] value = values
-    cdef uint8_t[::1] room_of_ends = bytearray((ends + 1) * sizeof(EndC))
-    end, ends = <EndC*>&room_of_ends[0], 0
+    cdef uint8_t[::1] room_of_ends = bytearray((ends + 1) * sizeof(NameC))
+    end, ends = <NameC*>&room_of_ends[0], 0
     for p in range(1, n):
         if is_end(unit, p):
-            end[ends].value, end[ends].unit = -1 - <int64_t><int32_t>number(unit + p * UNIT), p
+            end[ends].place, end[ends].order = -1 - <int64_t><int32_t>number(unit + p * UNIT), p
             ends += 1
     cdef uint8_t[::1] buffer = bytearray(4096)
     s = &buffer[0]
     for i in range(ends):  # in the order of units: similar names are close together
-        begin, length, b = room, 0, end[i].unit
+        begin, length, b = room, 0, end[i].order
         while b != root:
             q = owner[b]
             if q == 0 or length >= n:    # a longer one is a cycle
@@ -72,12 +65,10 @@ def read_names(const uint8_t[::1] data not None):
         room += length
         if room > 64 * data.shape[0]:
             raise ModelFileError("damaged: the names are much longer than their table")
-    qsort(end, <size_t>ends, sizeof(EndC), by_value)
-    names.reserve(ends, room)
-    for i in range(ends):
-        if names.intern(<const char*>s + end[i].begin, end[i].length) != i:
-            raise ModelFileError(f"damaged: a second feature {(<const char*>s + end[i].begin)[: end[i].length]!r}")
-        value[i] = end[i].value
+    names, values = by_place(end, ends, <const char*>s)
+    if names.c.n < ends:
+        i = names.c.n
+        raise ModelFileError(f"damaged: a second feature {(<const char*>s + end[i].begin)[: end[i].length]!r}")
     return names, values
 
 
@@ -97,14 +88,6 @@ cdef owners(const uint8_t* unit, int64_t n):
 cdef inline bint is_end(const uint8_t* unit, int64_t p) noexcept nogil:
     """Whether a name ends at unit p."""
     return number(unit + p * UNIT + 4) == p and <int32_t>number(unit + p * UNIT) < 0
-
-
-cdef int by_value(const void* a, const void* b) noexcept nogil:
-    cdef const EndC* x = <const EndC*>a
-    cdef const EndC* y = <const EndC*>b
-    if x.value != y.value:
-        return 1 if x.value > y.value else -1
-    return 1 if x.unit > y.unit else -1
 
 
 cdef void reverse(uint8_t* s, int64_t n) noexcept nogil:

@@ -9,12 +9,13 @@ import array
 from cpython.array cimport array as array_t, clone
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
+from libc.stdlib cimport qsort
 
 from crfkit.loops.numbers cimport isfinite, ldexp
 from crfkit.features.hashing cimport strings_get
 from crfkit.features.strings cimport StringTable
 from crfkit.memory cimport memchr, memcpy
-from crfkit.text.scanning cimport is_digit, is_exact, skip_sign
+from crfkit.text.scanning cimport find, is_digit, is_exact, parse_double, skip_sign
 from crfkit.text.writing cimport Output, PIECE, out_bytes, out_char, out_decimal, out_integer
 
 from crfkit.errors import ModelFileError
@@ -23,8 +24,10 @@ cdef enum:
     MOST_DIGITS = 14                    # hexadecimal digits: 53 bits, wherever the point is
     MOST_POWER = 5                      # digits of an exponent
     MOST_NUMBER = 18                    # digits of a number
+    MOST_PLACE = 15                     # of a place in CRF++'s text models
 
 cdef array_t NUMBERS = array.array("q"), LABELS = array.array("H"), WEIGHTS = array.array("d")
+NOT_FINITE = frozenset((b"inf", b"+inf", b"-inf", b"nan", b"+nan", b"-nan"))
 
 
 def doubles(const uint8_t[::1] data not None):
@@ -218,6 +221,72 @@ cdef int64_t read_weight(const char* s, int64_t n, int64_t* number, double* weig
     if mantissa == 0 and negative:
         weight[0] = -0.0
     return k + 1 if isfinite(weight[0]) else 0
+
+
+cdef tuple by_place(NameC* name, int64_t n, const char* text):
+    """Sort names by their places: (names, places). The names end before one that is there twice."""
+    cdef array_t places = clone(NUMBERS, n, zero=False)
+    cdef StringTable names = StringTable()
+    cdef int64_t i, room = 0
+    qsort(name, <size_t>n, sizeof(NameC), compare_places)
+    for i in range(n):
+        places.data.as_longlongs[i] = name[i].place
+        room += name[i].length
+    names.reserve(n, room)
+    for i in range(n):
+        if names.intern(text + name[i].begin, name[i].length) != i:
+            break
+    return names, places
+
+
+cdef int compare_places(const void* a, const void* b) noexcept nogil:
+    cdef const NameC* x = <const NameC*>a
+    cdef const NameC* y = <const NameC*>b
+    if x.place != y.place:
+        return 1 if x.place > y.place else -1
+    return 1 if x.order > y.order else -1
+
+
+def read_places(const uint8_t[::1] text not None, int64_t at, int64_t n):
+    """Read n lines of CRF++'s text models, `12 U:abc`, from byte `at` on: (the byte behind the last one, or where one of another
+    form begins; the names by their places, up to one that is there twice; the places)."""
+    cdef int64_t i, k, stop, size = text.shape[0]
+    if not 0 <= at <= size or n < 0:
+        raise ValueError(f"{n} lines from byte {at} of {size}")
+    cdef uint8_t[::1] room = bytearray((n + 1) * sizeof(NameC))
+    cdef NameC* name = <NameC*>&room[0]
+    cdef const char* s = <const char*>&text[0]
+    for i in range(n):
+        k, stop = at, find(s, b"\n", at, size)
+        while k < stop and k - at < MOST_PLACE and is_digit(s[k]):
+            name[i].place = 10 * name[i].place + digit_of(s[k])
+            k += 1
+        if k == at or k == stop or s[k] != b" ":
+            n = i
+            break
+        name[i].order, name[i].begin, name[i].length = i, k + 1, stop - k - 1
+        at = min(stop + 1, size)
+    return at, *by_place(name, n, s)
+
+
+def read_decimals(const uint8_t[::1] text not None, int64_t at, array_t weights not None):
+    """Read a number from each line there from byte `at` on, as many as the array has room for. Returns the byte behind the last
+    one, or where a line of another form begins."""
+    cdef const char* s = <const char*>&text[0]
+    cdef int64_t i, n, stop, size = text.shape[0]
+    cdef double* weight = weights.data.as_doubles
+    if weights.typecode != "d" or not 0 <= at <= size:
+        raise ValueError("an array of other numbers")
+    for i in range(len(weights)):
+        stop = find(s, b"\n", at, size)
+        n = stop - at
+        n -= n > 0 and s[stop - 1] == b"\r"
+        if not parse_double(s + at, n, &weight[i]):
+            if s[at:at + n] not in NOT_FINITE:
+                break
+            weight[i] = float(s[at:at + n])
+        at = min(stop + 1, size)
+    return at
 
 
 def place_lines(features not None):

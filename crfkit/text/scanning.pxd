@@ -81,6 +81,7 @@ cdef inline void copy_bytes(char* to, const char* s, int64_t n) noexcept nogil:
 
 cdef int64_t utf8_fault(const unsigned char* s, int64_t n) noexcept nogil
 cdef int64_t last_blank_line(const char* text, int64_t start, int64_t n) noexcept nogil
+cdef int parse_double(const char* s, int64_t n, double* value) except -1 nogil
 cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil
 cdef int conllu_id(const char* s, int64_t n) noexcept nogil
 

@@ -84,8 +84,8 @@ cdef double[23] POWERS = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10
                           1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22]
 
 
-cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil:
-    """Return 1 and set the value if the bytes are a decimal number in the range of a float, else 0.
+cdef int parse_double(const char* s, int64_t n, double* value) except -1 nogil:
+    """Return 1 and set the value if the bytes are a decimal number, else 0. One that is too large for a double is infinite.
 
     A product or quotient of two exact doubles is rounded only once, so it is correctly rounded. Numbers with more digits are
     left to the interpreter. strtod would depend on the locale."""
@@ -125,6 +125,15 @@ cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil:
     else:
         with gil:
             x = float(s[:n])
+    value[0] = x
+    return 1
+
+
+cdef int parse_number(const char* s, int64_t n, float* value) except -1 nogil:
+    """The same for numbers in the range of a float: 0 for others, too."""
+    cdef double x
+    if not parse_double(s, n, &x):
+        return 0
     value[0] = <float> x
     return isfinite(value[0])
 

@@ -12,7 +12,16 @@ from crfkit.errors import ModelFileError
 from crfkit.features.strings import StringTable
 from crfkit.foreign import wapiti
 from crfkit.foreign.parts import Places
-from crfkit.foreign.placed import doubles, initials, read_strings, read_weights, rows_at, weight_lines
+from crfkit.foreign.placed import (
+    doubles,
+    initials,
+    read_decimals,
+    read_places,
+    read_strings,
+    read_weights,
+    rows_at,
+    weight_lines,
+)
 from crfkit.testing import written
 
 SIGNS = st.sampled_from(["", "-", "+"])
@@ -91,6 +100,38 @@ def test_strings_that_are_none(text):
     assert len(found) == 0
 
 
+@given(st.lists(st.tuples(st.integers(0, 10**15 - 1), st.binary(max_size=9).filter(lambda name: b"\n" not in name)), unique_by=lambda found: found[1]),
+       st.binary(min_size=1, max_size=4))  # fmt: skip
+@example([(3, b"b"), (2, b""), (2, b" 7 c"), (0, b"a")], b"1 x")
+def test_features_are_ordered_by_their_places(found, rest):
+    lines = b"".join(b"%d %s\n" % line for line in found)
+    at, names, places = read_places(lines + rest, 0, len(found))
+    assert at == len(lines)
+    assert list(zip(places, names, strict=True)) == sorted(found, key=lambda line: line[0])
+
+
+@pytest.mark.parametrize("line", [b"", b" a", b"a", b"12", b"1\ta", b"-1 a", b"+1 a", b"1234567890123456 a"])
+def test_lines_that_are_no_features(line):
+    at, names, places = read_places(b"7 b\n" + line + b"\n3 c\n", 0, 3)
+    assert (at, list(names), list(places)) == (4, [b"b"], [7])
+
+
+@given(st.lists(st.one_of(st.floats().map(lambda x: f"{x:.16f}"), st.floats(-2, 2).map("{:.16f}".format),
+                          st.builds("{}{}{}{}{}".format, SIGNS, st.text("0123456789", min_size=1, max_size=25), st.sampled_from(["", ".", ".0", ".123456789012345"]),
+                                    st.one_of(st.just(""), st.integers(-400, 400).map("e{:d}".format)), st.sampled_from(["", "\r"])))))  # fmt: skip
+@example([".5", "5.", "+inf", "-nan\r", "1E+5", "9e999", "-0.0"])
+def test_decimals_are_those_of_python(lines):
+    text = "".join(line + "\n" for line in lines).encode()
+    weights = array.array("d", bytes(8 * len(lines)))
+    assert read_decimals(text + b"1", 0, weights) == len(text)
+    assert list(map(bits, weights)) == list(map(bits, map(float, lines)))
+
+
+@pytest.mark.parametrize("line", ["", ".", "-", "1e", "1_0", "0x1", " 1", "1 ", "1\r\r", "\r", "infinity", "+-1", "Inf"])
+def test_lines_that_are_no_decimals(line):
+    assert read_decimals(f"1\n{line}\n2\n".encode(), 0, array.array("d", bytes(24))) == 2
+
+
 @given(st.data())
 def test_rows_have_the_weights_of_their_places(data):
     """A row has the weights that exist of its place, in order."""
@@ -142,6 +183,14 @@ def test_arrays_that_do_not_fit():
     for at in (-1, 2):
         with pytest.raises(ValueError, match=r"byte -?[0-9] of 1"):
             read_strings(b"1", at, 1, StringTable())
+        with pytest.raises(ValueError, match=r"byte -?[0-9] of 1"):
+            read_places(b"1", at, 1)
+        with pytest.raises(ValueError, match="other numbers"):
+            read_decimals(b"1", at, weights)
+    with pytest.raises(ValueError, match="-1 lines"):
+        read_places(b"1", 0, -1)
+    with pytest.raises(ValueError, match="other numbers"):
+        read_decimals(b"1", 0, numbers)
 
 
 @given(st.lists(st.floats(width=32, allow_nan=False)), st.binary(max_size=3))
