@@ -72,7 +72,7 @@ def write(parts: Parts) -> bytes:
     labels = b"".join(as_bytes(label) + b"\0" for label in parts.labels)
     template = b"".join(line + b"\0" for line in lines)
     template += bytes(-(len(labels) + len(template)) % 4)
-    names = write_names(features)
+    names = write_names(features.names, features.places)
     with numpy.errstate(over="ignore"):
         singles = weights.astype("<f4")
     if not numpy.isfinite(singles).all():

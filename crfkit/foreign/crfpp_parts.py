@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import array
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
@@ -78,12 +77,15 @@ def _from_cells(template: Template, name: bytes) -> bool:
     )  # fmt: skip
 
 
-Taken = tuple[Parts, list[bytes], list[tuple[bytes, int]], "numpy.ndarray"]
+Taken = tuple[Parts, list[bytes], Places, "numpy.ndarray"]
 
 
 def taken_apart(parts: Parts) -> Taken:
-    """The contents of a CRF++ file: the model, lines of the template, (name, place of its first weight), weights."""
+    """The contents of a CRF++ file: the model, lines of the template, names by their bytes with the place of the first weight of each, weights."""
     import numpy
+
+    from .names import ascending, found_in, joined
+    from .placed import initials
 
     if parts.template is None:
         raise UnsupportedError("a CRF++ model needs a template: give the one that made the attributes with --template")
@@ -96,30 +98,33 @@ def taken_apart(parts: Parts) -> Taken:
     if plain is None and parts.pairs is not None and any(parts.pairs):
         raise UnsupportedError("the model has weights of pairs of labels, but its template has no line for them (B without macros)")
     n = len(parts.labels)
-    names = [*parts.unigrams.names, *(name for name in parts.bigrams.names if name != plain)]
-    if plain is not None:
-        names.append(plain)
-    if parts.places:
-        names.sort(key=lambda name: parts.places.get(name, len(names) * n * n))
-    *starts, total = accumulate((n * n if name[:1] == b"B" else n for name in names), initial=0)
-    places = dict(zip(names, starts, strict=True))
+    names = joined(parts.unigrams.names, parts.bigrams.names)
+    of_plain = -1 if plain is None else names.intern_bytes(plain)
+    # In the order of the file that the model was read from. Names that it lacks are the last, and behind them that of plain pairs.
+    order = numpy.argsort(numpy.arange(len(names)) == of_plain, kind="stable")
+    known = numpy.append(numpy.asarray(parts.places.places, numpy.int64), len(names) * n * n)[found_in(parts.places.names, names)]
+    order = order[numpy.argsort(known[order], kind="stable")]
+    sizes = numpy.where(numpy.frombuffer(initials(names), numpy.uint8) == b"B"[0], n * n, n)
+    places = numpy.empty(len(names), numpy.int64)
+    places[order] = numpy.cumsum(sizes[order]) - sizes[order]
+    total = int(sizes.sum())
     if total > MOST_WEIGHTS:
         raise UnsupportedError(f"{total} weights, one for each label or pair of labels of every attribute: CRF++'s models have room for {MOST_WEIGHTS}")
     weights = numpy.zeros(total)
     for rows in (parts.unigrams, parts.bigrams):
-        first = numpy.fromiter((places[name] for name in rows.names), numpy.int64, len(rows.names))
-        at = numpy.repeat(first, numpy.diff(rows.ptr).astype(numpy.intp)) + numpy.asarray(rows.label)
+        at = numpy.repeat(places[found_in(names, rows.names)], numpy.diff(rows.ptr).astype(numpy.intp)) + numpy.asarray(rows.label)
         if rows is parts.bigrams:
             at += n * numpy.asarray(rows.previous, numpy.int64)
         weights[at] = rows.weight
     if plain is not None and not (of_wapiti and parts.pairs is None):
         # The first line has the plain pairs, the others the feature of that name: all get the mean.
-        found = weights[places[plain] : places[plain] + n * n]
+        found = weights[places[of_plain] : places[of_plain] + n * n]
         more = (0 if parts.pairs is None else numpy.asarray(parts.pairs)) - found
         if numpy.any(more) and _from_cells(parts.template, plain):
             raise UnsupportedError(f"lines of the template with and without a macro make the feature {as_text(plain)}: in CRF++ they share weights")
         found += more / lines_of_plain
-    return parts, lines, [(name, places[name]) for name in sorted(places)], weights
+    order = numpy.asarray(ascending(names))
+    return parts, lines, Places(names.select(order), array.array("q", places[order].tobytes())), weights
 
 
 def columns_in_use(parts: Parts) -> int:

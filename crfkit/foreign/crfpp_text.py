@@ -123,13 +123,13 @@ def write(parts: Parts) -> bytes:
     return b"".join(text_of(*taken_apart(parts)))
 
 
-def text_of(parts: Parts, template: list[bytes], features: list[tuple[bytes, int]], weights: numpy.ndarray) -> Iterator[bytes]:
+def text_of(parts: Parts, template: list[bytes], features: Places, weights: numpy.ndarray) -> Iterator[bytes]:
     """A text model, in pieces."""
     from .placed import place_lines, weight_lines
 
     yield f"version: 100\ncost-factor: {parts.options.get('cost_factor', 1.0):g}\nmaxid: {len(weights)}\nxsize: {columns_in_use(parts)}\n\n".encode()
     for names in (map(as_bytes, parts.labels), template):
         yield b"".join(name + b"\n" for name in names) + b"\n"
-    yield from place_lines(features)
+    yield from place_lines(features.names, features.places)
     yield b"\n"
     yield from weight_lines(weights)

@@ -9,9 +9,10 @@ import array
 from cpython.array cimport array as array_t
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
+from crfkit.features.hashing cimport strings_get
 from crfkit.features.strings cimport StringTable
 from .little cimport number
-from .placed cimport NameC, by_place
+from .names cimport NameC, by_place
 
 from crfkit.errors import ModelFileError
 
@@ -29,7 +30,7 @@ def read_names(const uint8_t[::1] data not None):
         const uint8_t* unit = &data[0] if n else NULL
         StringTable names
         uint8_t* s
-        NameC* end                              # of a name: its place is the value, its order the unit
+        NameC* end                              # of a name: its place is the value, its number the unit
     if data.shape[0] % UNIT or n < 1 or n > 0x7FFFFFFF:
         raise ModelFileError(f"damaged: the table of names has {data.shape[0]} bytes, expected a multiple of {UNIT}")
     root, owner = <int32_t>number(unit), owners(unit, n)
@@ -39,12 +40,12 @@ def read_names(const uint8_t[::1] data not None):
     end, ends = <NameC*>&room_of_ends[0], 0
     for p in range(1, n):
         if is_end(unit, p):
-            end[ends].place, end[ends].order = -1 - <int64_t><int32_t>number(unit + p * UNIT), p
+            end[ends].place, end[ends].number = -1 - <int64_t><int32_t>number(unit + p * UNIT), p
             ends += 1
     cdef uint8_t[::1] buffer = bytearray(4096)
     s = &buffer[0]
     for i in range(ends):  # in the order of units: similar names are close together
-        begin, length, b = room, 0, end[i].order
+        begin, length, b = room, 0, end[i].number
         while b != root:
             q = owner[b]
             if q == 0 or length >= n:    # a longer one is a cycle
@@ -61,14 +62,16 @@ def read_names(const uint8_t[::1] data not None):
         if b != root:
             raise ModelFileError(f"damaged: name {i} does not lead back to the first node")
         reverse(s + begin, length)
-        end[i].begin, end[i].length = begin, length
+        end[i].length = length
         room += length
         if room > 64 * data.shape[0]:
             raise ModelFileError("damaged: the names are much longer than their table")
-    names, values = by_place(end, ends, <const char*>s)
+    for i in range(ends):
+        end[i].s = <const char*>s
+        s += end[i].length
+    names, values = by_place(end, ends)
     if names.c.n < ends:
-        i = names.c.n
-        raise ModelFileError(f"damaged: a second feature {(<const char*>s + end[i].begin)[: end[i].length]!r}")
+        raise ModelFileError(f"damaged: a second feature {end[names.c.n].s[:end[names.c.n].length]!r}")
     return names, values
 
 
@@ -147,14 +150,12 @@ cdef class DoubleArray:
         return begin
 
 
-def write_names(features not None):
-    """The double array of pairs (name, value). The names are distinct, in ascending order and without zero bytes."""
+def write_names(StringTable names not None, const int64_t[::1] values not None):
+    """The double array of names and their values. The names are in ascending order and without zero bytes."""
     cdef:
-        int64_t node, depth, first, last, at, begin, k, n
-        list names = [name for name, _ in features]
-        list values = [value for _, value in features]
-        list todo = [(0, 0, len(names), 0)]     # unit of a node, first and last of its names, length of their common prefix
-        bytes name
+        int64_t node, depth, first, last, at, begin, k, n, length
+        list todo = [(0, 0, names.c.n, 0)]      # unit of a node, first and last of its names, length of their common prefix
+        const char* name
         int32_t c, before
         int32_t[257] byte                       # of each child; see DoubleArray.add
         int64_t[258] start                      # of each child: its first name
@@ -163,10 +164,8 @@ def write_names(features not None):
         node, first, last, depth = todo.pop()
         n, before = 0, -1
         for at in range(first, last):
-            name = names[at]
-            c = 0 if len(name) == depth else <uint8_t>name[depth] + 1
-            if c == 0 and n:
-                raise ModelFileError(f"a second feature {name!r}")
+            length = strings_get(&names.c, <int32_t>at, &name)
+            c = 0 if length == depth else <uint8_t>name[depth] + 1
             if c != before:
                 byte[n], start[n], before = c, at, c
                 n += 1

@@ -6,42 +6,14 @@ pair of labels, by (label before, label), unless its name begins with u.
 
 import array
 
-from cpython.array cimport array as array_t, clone
-
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
-from crfkit.features.hashing cimport string_hash, strings_find, strings_get
+from crfkit.features.hashing cimport strings_get
 from crfkit.features.strings cimport StringTable
 from crfkit.text.writing cimport OutC, Output, PIECE, out_bytes, out_char, out_decimal, out_hexadecimal, out_integer
+from .names cimport numbers_in
 
 from crfkit.values import as_bytes
-
-cdef array_t NUMBERS = array.array("i")
-
-
-cdef numbers_in(StringTable table, StringTable names):
-    """The number of each name in the table, -1 if it is not there."""
-    cdef array_t found = clone(NUMBERS, names.c.n, zero=False)
-    cdef const char* s
-    cdef int64_t i, n
-    for i in range(names.c.n):
-        n = strings_get(&names.c, <int32_t>i, &s)
-        found.data.as_ints[i] = strings_find(&table.c, s, n, string_hash(s, n))
-    return found
-
-
-def in_order(StringTable first not None, *tables) -> StringTable:
-    """The names in `first`, in that order, and those that only the tables have, ascending."""
-    cdef StringTable table, names = first
-    others = set()
-    for table in tables:
-        others.update(name for name, number in zip(table, numbers_in(first, table)) if number < 0)
-    if others:
-        names = first.copy()
-        for name in sorted(others):
-            names.intern_bytes(name)
-    return names
-
 
 cdef inline bint has_room(StringTable names, int64_t i, bint bigram) noexcept:
     """Whether an observation has weights of this kind."""

@@ -85,16 +85,17 @@ class FeatureRows:
         span = slice(self.ptr[number], self.ptr[number + 1])
         return list(zip(self.previous[span] or repeat(0), self.label[span], self.weight[span], strict=False))
 
-    def renamed(self, numbers: Mapping[bytes, int]) -> FeatureRows:
+    def renamed(self, names: StringTable, numbers: array.array[int]) -> FeatureRows:
         """Each of these names with the features of the attribute that has this number."""
-        made = FeatureRows.empty()
-        for name, number in numbers.items():
-            span = slice(self.ptr[number], self.ptr[number + 1])
-            made.names.intern_bytes(name)
+        made = replace(FeatureRows.empty(), names=names)
+        ends = [number for number, (one, other) in enumerate(pairwise(numbers), 1) if other != one + 1]
+        for begin, end in pairwise([0, *ends, len(numbers)] if numbers else []):
+            first, last = numbers[begin], numbers[end - 1]  # of attributes that follow each other
+            span = slice(self.ptr[first], self.ptr[last + 1])
+            made.ptr.extend(map((len(made.label) - span.start).__add__, self.ptr[first + 1 : last + 2]))
             made.label.extend(self.label[span])
             made.weight.extend(self.weight[span])
             made.previous.extend(self.previous[span])
-            made.ptr.append(len(made.label))
         return made
 
     def append(self, name: bytes, features: Features) -> None:

@@ -9,7 +9,6 @@ import array
 from cpython.array cimport array as array_t, clone
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
-from libc.stdlib cimport qsort
 
 from crfkit.loops.numbers cimport isfinite, ldexp
 from crfkit.features.hashing cimport strings_get
@@ -17,6 +16,7 @@ from crfkit.features.strings cimport StringTable
 from crfkit.memory cimport memchr, memcpy
 from crfkit.text.scanning cimport find, is_digit, is_exact, parse_double, skip_sign
 from crfkit.text.writing cimport Output, PIECE, out_bytes, out_char, out_decimal, out_integer
+from .names cimport NameC, by_place
 
 from crfkit.errors import ModelFileError
 
@@ -223,30 +223,6 @@ cdef int64_t read_weight(const char* s, int64_t n, int64_t* number, double* weig
     return k + 1 if isfinite(weight[0]) else 0
 
 
-cdef tuple by_place(NameC* name, int64_t n, const char* text):
-    """Sort names by their places: (names, places). The names end before one that is there twice."""
-    cdef array_t places = clone(NUMBERS, n, zero=False)
-    cdef StringTable names = StringTable()
-    cdef int64_t i, room = 0
-    qsort(name, <size_t>n, sizeof(NameC), compare_places)
-    for i in range(n):
-        places.data.as_longlongs[i] = name[i].place
-        room += name[i].length
-    names.reserve(n, room)
-    for i in range(n):
-        if names.intern(text + name[i].begin, name[i].length) != i:
-            break
-    return names, places
-
-
-cdef int compare_places(const void* a, const void* b) noexcept nogil:
-    cdef const NameC* x = <const NameC*>a
-    cdef const NameC* y = <const NameC*>b
-    if x.place != y.place:
-        return 1 if x.place > y.place else -1
-    return 1 if x.order > y.order else -1
-
-
 def read_places(const uint8_t[::1] text not None, int64_t at, int64_t n):
     """Read n lines of CRF++'s text models, `12 U:abc`, from byte `at` on: (the byte behind the last one, or where one of another
     form begins; the names by their places, up to one that is there twice; the places)."""
@@ -264,9 +240,9 @@ def read_places(const uint8_t[::1] text not None, int64_t at, int64_t n):
         if k == at or k == stop or s[k] != b" ":
             n = i
             break
-        name[i].order, name[i].begin, name[i].length = i, k + 1, stop - k - 1
+        name[i].number, name[i].s, name[i].length = i, s + k + 1, stop - k - 1
         at = min(stop + 1, size)
-    return at, *by_place(name, n, s)
+    return at, *by_place(name, n)
 
 
 def read_decimals(const uint8_t[::1] text not None, int64_t at, array_t weights not None):
@@ -289,14 +265,16 @@ def read_decimals(const uint8_t[::1] text not None, int64_t at, array_t weights 
     return at
 
 
-def place_lines(features not None):
-    """The lines of pairs (name, place) in CRF++'s text models, in pieces."""
+def place_lines(StringTable names not None, const int64_t[::1] places not None):
+    """The lines of names and their places in CRF++'s text models, in pieces."""
     cdef Output text = Output()
-    cdef bytes name
-    for name, place in features:
-        out_integer(&text.c, place)
+    cdef const char* name
+    cdef int64_t i, n
+    for i in range(names.c.n):
+        n = strings_get(&names.c, <int32_t>i, &name)
+        out_integer(&text.c, places[i])
         out_char(&text.c, b" ")
-        out_bytes(&text.c, name, len(name))
+        out_bytes(&text.c, name, n)
         out_char(&text.c, b"\n")
         if text.c.n > PIECE:
             yield text.taken()

@@ -7,7 +7,7 @@ of the data may look like a padding; such a feature gets both names.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -73,50 +73,52 @@ def _texts(line: Line, to: str) -> Iterator[bytes]:
 
 def _renamed(parts: Parts, bigram: bool, to: str) -> FeatureRows:
     """The features of one kind under their names in the other language."""
+    from .names import renamed
+
     template = parts.template
     assert template is not None
-    lines = _by_beginning(line for line in template.lines if "UB"[bigram] in line.kinds)
-    lengths, letters = {len(text) for text in lines}, {text[:1] for text in lines}
-    old = parts.bigrams if bigram else parts.unigrams
-    made: dict[bytes, int] = {}
+    old, dialect = parts.bigrams if bigram else parts.unigrams, template.dialect
+    # Of lines that make the same names under the same conditions, one.
+    alike = {(line.kinds, line.literals, tuple(macro.row for macro in line.macros)): line for line in template.lines if "UB"[bigram] in line.kinds}
+    starts = b"".join({line.literals[0][:1] for line in alike.values()})
+    letters = b"".join(sorted({_letter(line, bigram, to) for line in alike.values()}))
+    by_beginning: dict[bytes, list[Line]] = {}
+    for line in alike.values():
+        by_beginning.setdefault(line.literals[0], []).append(line)
+    lengths = {len(text) for text in by_beginning}
 
     def others(name: bytes) -> set[bytes]:
         """Its names in the other language."""
-        makers = (line for length in lengths for line in lines.get(name[:length], {}).values())
-        return {renamed for line in makers for renamed in _names(name, line, bigram, template.dialect, to)}
+        makers = (line for length in lengths for line in by_beginning.get(name[:length], ()))
+        return {other for line in makers for other in _names(name, line, bigram, dialect, to)}
 
-    for number, name in enumerate(old.names):
+    def special(name: bytes) -> tuple[list[bytes], bool]:
+        """The same, and whether a token that the model lacks would get one of them."""
         found = others(name)
-        # Lines that there begin with the same letter may make a name of the model of tokens that here have a name which the model lacks.
-        twins = (letter + name[1:] for letter in letters if letter != name[:1])
-        clash = any(old.names.find(twin) < 0 and found & others(twin) for twin in twins)
-        for other in sorted(found):
-            first = made.setdefault(other, number)
-            clash = clash or (first != number and old.features(first) != old.features(number))
-        if clash:
-            raise UnsupportedError(f"{name.decode(errors='replace')!r} and another feature would get the same name")
-    return old.renamed(made)
+        twins = (twin for letter in starts if old.names.find(twin := bytes([letter]) + name[1:]) < 0)
+        return sorted(found), any(found & others(twin) for twin in twins)
+
+    makers = {(1 << letters.index(_letter(line, bigram, to)), line.literals) for line in alike.values()}
+    names, numbers, clashes = renamed(old.names, makers, letters, starts, _padding(dialect), special)
+    for one, other in clashes:
+        if one is None or old.features(one) != old.features(other):
+            raise UnsupportedError(f"{old.names[other].decode(errors='replace')!r} and another feature would get the same name")
+    return old.renamed(names, numbers)
 
 
-def _by_beginning(lines: Iterable[Line]) -> dict[bytes, dict[tuple, Line]]:
-    """Lines by the text before their first macro, so that not every line has to be compared with every name; of those that make the same
-    names under the same conditions, one."""
-    found: dict[bytes, dict[tuple, Line]] = {}
-    for line in lines:
-        alike = line.kinds, line.literals, tuple(macro.row for macro in line.macros)
-        found.setdefault(line.literals[0], {}).setdefault(alike, line)
-    return found
+def _letter(line: Line, bigram: bool, to: str) -> bytes:
+    """The first letter of the line's names in the other language."""
+    single, pair, both = _LETTERS[to]
+    return both if line.kinds == "UB" and both else pair if bigram else single
+
+
+def _padding(dialect: str | None) -> bytes:
+    return _PADDINGS.get(dialect or "", b"_B")
 
 
 def _names(name: bytes, line: Line, bigram: bool, source: str | None, to: str) -> Iterator[bytes]:
-    """The names in the other language for a feature `name` of the line; the name begins as the line does."""
-    before, after = _PADDINGS.get(source or "", b"_B"), _PADDINGS[to]
-    letter = _LETTERS[to][2] if line.kinds == "UB" and _LETTERS[to][2] else _LETTERS[to][bigram]
-    assert letter is not None
-    if before not in name:  # as in most
-        if _makes(line, name):
-            yield letter + name[1:]
-        return
+    """The names in the other language for a feature `name` of the line, which may look beyond the sentence; the name begins as the line does."""
+    before, after, letter = _padding(source), _PADDINGS[to], _letter(line, bigram, to)
     beyond = [[padding for padding in _beyond(macro.row, before) if padding in name] for macro in line.macros]
     if prod(len(found) + 1 for found in beyond) > MOST_FORMS:
         raise UnsupportedError(f"line {line.number} of the template: too many of its macros look beyond the sentence at once to rename them all")
@@ -128,19 +130,6 @@ def _names(name: bytes, line: Line, bigram: bool, source: str | None, to: str) -
         for cell, padding, literal in zip(found, chosen, line.literals[1:], strict=True):
             text += (cell if padding is None else padding.replace(before, after)) + literal
         yield text
-
-
-def _makes(line: Line, name: bytes) -> bool:
-    """Whether cells can be such that the line makes this name; the name begins as the line does."""
-    first, *others = line.literals
-    if not others:
-        return name == first
-    at, last = len(first), others.pop()
-    for literal in others:
-        at = name.find(literal, at) + len(literal)
-        if at < len(literal):
-            return False
-    return name.endswith(last, at)
 
 
 def _cells(line: Line, chosen: tuple[bytes | None, ...], name: bytes) -> tuple[bytes, ...] | None:

@@ -196,7 +196,8 @@ def plain_name(parts: Parts) -> bytes | None:
 
 def observed(parts: Parts) -> Observations:
     """The observations in the order of the file, with their features."""
-    from .observations import Observations, in_order
+    from .names import in_order
+    from .observations import Observations
 
     plain, bigrams = None if parts.pairs is None else plain_name(parts), parts.bigrams
     if plain is not None:

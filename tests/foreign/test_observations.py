@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from crfkit.features.strings import StringTable
 from crfkit.foreign import wapiti
-from crfkit.foreign.observations import Observations, in_order, places_for
+from crfkit.foreign.observations import Observations, places_for
 from crfkit.foreign.parts import FeatureRows, Parts, Places, pair_table
 from crfkit.template import dialects
 
@@ -110,13 +110,6 @@ def test_a_long_dump_comes_in_pieces():
     pieces = list(wapiti.dumped(parts, 5, True))
     assert len(pieces) > 3 and max(map(len, pieces)) < 1 << 17
     assert b"".join(pieces).count(b"\n") == 9000 * 4
-
-
-def test_names_in_order():
-    first = StringTable([b"c", b"a"])
-    assert in_order(first, StringTable([b"a"]), first) is first
-    assert list(in_order(first, StringTable([b"z", b"a"]), StringTable([b"b", b"z"]))) == [b"c", b"a", b"b", b"z"]
-    assert list(first) == [b"c", b"a"]
 
 
 @pytest.mark.parametrize("change", ["ptr", "label", "weight", "previous"])
