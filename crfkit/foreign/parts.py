@@ -90,21 +90,39 @@ class FeatureRows:
         made = replace(FeatureRows.empty(), names=names)
         ends = [number for number, (one, other) in enumerate(pairwise(numbers), 1) if other != one + 1]
         for begin, end in pairwise([0, *ends, len(numbers)] if numbers else []):
-            first, last = numbers[begin], numbers[end - 1]  # of attributes that follow each other
-            span = slice(self.ptr[first], self.ptr[last + 1])
-            made.ptr.extend(map((len(made.label) - span.start).__add__, self.ptr[first + 1 : last + 2]))
-            made.label.extend(self.label[span])
-            made.weight.extend(self.weight[span])
-            made.previous.extend(self.previous[span])
+            made._extend(self, numbers[begin], numbers[end - 1] + 1)  # attributes that follow each other
+        return made
+
+    def changed(self, features: Mapping[int, Features]) -> FeatureRows:
+        """The same names, with other features for the attributes of these numbers."""
+        made, begin = replace(FeatureRows.empty(), names=self.names.copy()), 0
+        for number in sorted(features):
+            made._extend(self, begin, number)
+            made._add(features[number])
+            begin = number + 1
+        made._extend(self, begin, len(self.names))
+        if len(self.previous) < len(self.label):  # left out
+            del made.previous[:]
         return made
 
     def append(self, name: bytes, features: Features) -> None:
         self.names.intern_bytes(name)
+        self._add(features)
+
+    def _add(self, features: Features) -> None:
         for previous, label, weight in features:
             self.previous.append(previous)
             self.label.append(label)
             self.weight.append(weight)
         self.ptr.append(len(self.label))
+
+    def _extend(self, other: FeatureRows, begin: int, end: int) -> None:
+        """Add the features of these attributes of another model."""
+        span = slice(other.ptr[begin], other.ptr[end])
+        self.ptr.extend(map((len(self.label) - span.start).__add__, other.ptr[begin + 1 : end + 1]))
+        self.label.extend(other.label[span])
+        self.weight.extend(other.weight[span])
+        self.previous.extend(other.previous[span])
 
 
 class Places(Mapping[bytes, int]):

@@ -26,7 +26,7 @@ from crfkit.template import dialects
 from crfkit.template.pattern_syntax import plain_pattern
 from crfkit.values import as_bytes, as_text
 
-from .parts import FeatureRows, Features, Parts, Places, labels_of, of_kind, pair_table
+from .parts import FeatureRows, Parts, Places, labels_of, of_kind, pair_table
 from .translating import translated
 
 if TYPE_CHECKING:
@@ -205,16 +205,6 @@ def observed(parts: Parts) -> Observations:
         bigrams.append(plain, list(parts.pair_weights()))
     names = in_order(parts.places.names, parts.unigrams.names, bigrams.names)
     return Observations(names, parts.labels, parts.unigrams, bigrams, plain)
-
-
-def observations(parts: Parts) -> Iterator[tuple[bytes, bool, Features]]:
-    """Each observation, in the order of the file: its name, whether it is of pairs of labels, and its features (previous, label, weight)."""
-    plain = None if parts.pairs is None else plain_name(parts)
-    for name in observed(parts).names:
-        for bigram, row in ((False, parts.unigrams), (True, parts.bigrams)):
-            if name[:1] != (b"u" if bigram else b"b"):  # one of * takes the room of both
-                number = row.names.find(name)
-                yield name, bigram, list(parts.pair_weights()) if bigram and name == plain else row.features(number) if number >= 0 else []
 
 
 def dump(data: memoryview) -> Iterator[bytes]:

@@ -9,12 +9,22 @@ from pathlib import Path
 
 import pytest
 from commands import text_of, unheard
-from compat.wapiti_runs import PATTERNS, TIMES, TWICE, dumped, run, sentences, trained, write_files
+from compat.wapiti_runs import (
+    PATTERNS,
+    TIMES,
+    TWICE,
+    dumped,
+    observations,
+    run,
+    sentences,
+    trained,
+    write_files,
+)
 
 import crfkit
 from crfkit import foreign
 from crfkit.compat.wapiti.progress import Windows
-from crfkit.foreign.wapiti import observations, read_file
+from crfkit.foreign.wapiti import read_file
 from crfkit.template.patterns import Patterns
 from crfkit.testing import said_by
 from crfkit.text.items import fill_rows
@@ -85,8 +95,7 @@ def test_scores_are_those_of_doubles(patterns):
     printed = run("label", "-m", "fine", "-s", "plain").stdout
     for block, rows in zip(printed.strip().split("\n\n"), sentences(4, 60, 2), strict=True):
         head, *body = block.split("\n")
-        labels = [line.split("\t")[1] for line in body]
-        scores = slow_scores(parts, rows, labels)
+        scores = slow_scores(parts, rows, [line.split("\t")[1] for line in body])
         assert head == f"# 0 {sum(scores):.6f}"
         assert [line.rpartition("/")[2] for line in body] == [f"{score:.6f}" for score in scores]
 

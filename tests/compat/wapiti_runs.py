@@ -8,6 +8,7 @@ from pathlib import Path
 from commands import invoked, text_of
 
 from crfkit.compat.wapiti.commands import cli
+from crfkit.foreign import wapiti
 
 PATTERNS = ["u0:%x[-1,0]", "*:%X[0,0]", "U1 %x[0,1]", "u2:%x[@1,0]/%x[1,1]", "*4:%m[0,0,\"^.?.?\"]", "u5:%t[0,0,\"^\\u\"]", "b6:%x[0,1]", "b"]
 WORDS = ["Dog", "a", "aan", "an", "Été", "x1", "12", "U.", "日本n", "ABC9", "a-b", "on"]
@@ -39,3 +40,13 @@ def write_files():
     Path("patterns").write_text("# patterns\n" + "   # a comment\n\n".join(PATTERNS) + "\n", encoding="utf-8")
     for name, seed, columns in (("train", 1, 3), ("dev", 2, 3), ("test", 3, 3), ("plain", 4, 2)):
         Path(name).write_text(text_of(sentences(seed, 60, columns)), encoding="utf-8")
+
+
+def observations(parts):
+    """Each observation, in the order of the file: its name, whether it is of pairs of labels, and its features (label before, label, weight)."""
+    plain = None if parts.pairs is None else wapiti.plain_name(parts)
+    for name in wapiti.observed(parts).names:
+        for bigram, row in ((False, parts.unigrams), (True, parts.bigrams)):
+            if name[:1] != (b"u" if bigram else b"b"):  # one of * takes the room of both
+                number = row.names.find(name)
+                yield name, bigram, list(parts.pair_weights()) if bigram and name == plain else row.features(number) if number >= 0 else []

@@ -4,9 +4,10 @@ import array
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from crfkit.compat.wapiti.editing import compacted, edited
 from crfkit.features.strings import StringTable
 from crfkit.foreign import wapiti
 from crfkit.foreign.observations import Observations, places_for
@@ -89,20 +90,22 @@ def test_dumps(parts, decimals, every):
 def test_observations_with_weights(parts):
     found = wapiti.observed(parts)
     assert [found.names[number] for number in found.used()] == list(dict.fromkeys(name for name, *_, weight in cells(parts) if weight))
-    assert list(wapiti.observations(parts)) == [
-        (name, bigram, features) for (name, bigram), features in by_row(parts).items()
-    ]  # fmt: skip
 
 
-def by_row(parts):
-    """The features of each observation and kind, with those zeros that are given."""
-    given = {}
-    for name, bigram, *_ in cells(parts):
-        of_kind = parts.bigrams if bigram else parts.unigrams
-        number = of_kind.names.find(name)
-        plain = bigram and name == b"b" and parts.pairs is not None
-        given[name, bigram] = list(parts.pair_weights()) if plain else of_kind.features(number) if number >= 0 else []
-    return given
+@given(MODELS, st.data())
+def test_changes(parts, data):
+    """Some weights are changed, then observations without any are left out."""
+    assume(parts.pairs is not None or parts.bigrams.names.find(b"b") < 0)
+    known = {cell[:4]: cell[4] for cell in cells(parts)}
+    possible = [cell for cell in known if cell[0] in parts.places and (cell[1] or parts.unigrams.names.find(cell[0]) >= 0)]
+    changed = data.draw(st.dictionaries(st.sampled_from(possible), WEIGHTS, max_size=9)) if possible else {}
+    changes = {}
+    for (name, bigram, *place), weight in changed.items():
+        changes.setdefault((name, bigram), {})[tuple(place)] = weight
+    found, expected = edited(parts, changes), {**known, **changed}
+    assert {cell[:4]: cell[4] for cell in cells(found)} == expected
+    heavy = {name for (name, *_), weight in expected.items() if weight}
+    assert [(cell[:4], cell[4]) for cell in cells(compacted(found, str))] == [cell for cell in expected.items() if cell[0][0] in heavy]
 
 
 def test_a_long_dump_comes_in_pieces():

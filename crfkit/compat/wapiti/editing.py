@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -9,9 +10,11 @@ from math import isfinite
 from typing import Any
 
 from crfkit.errors import DataError
+from crfkit.features.strings import StringTable
+from crfkit.foreign.names import found_in
 from crfkit.foreign.observations import places_for
 from crfkit.foreign.parts import FeatureRows, Features, Parts, Places, pair_table
-from crfkit.foreign.wapiti import observations, observed, plain_name
+from crfkit.foreign.wapiti import observed, plain_name
 from crfkit.values import as_bytes
 
 Changes = dict[tuple[bytes, bool], dict[tuple[int, int], float]]
@@ -29,8 +32,8 @@ def read_patch(lines: Iterable[bytes], parts: Parts, path: str) -> Changes:
         fields = line.split(b"\t") if b"\t" in line else line.rsplit(None, 3)
         if len(fields) != 4:
             raise DataError("expected an observation, the label before or #, the label, and the weight, with tabs between", path, number)
-        name, before, label, value = (field if place == 0 else field.strip() for place, field in enumerate(fields))
-        if name not in parts.places:
+        name, before, label, value = fields[0], *map(bytes.strip, fields[1:])
+        if parts.places.names.find(name) < 0:
             raise DataError(f"the model has no observation {name.decode(errors='replace')!r}, and an update cannot add any", path, number)
         pair = before != b"#" or (before in labels and name[:1] == b"b")
         if name[:1] == (b"u" if pair else b"b"):
@@ -54,14 +57,21 @@ def _weight(value: bytes, path: str, number: int) -> float:
 
 def edited(parts: Parts, changes: Changes) -> Parts:
     """The model with some weights changed."""
-    unigrams, bigrams, pairs, plain = FeatureRows.empty(), FeatureRows.empty(), None, plain_name(parts)
-    for name, bigram, before in observations(parts):
-        features = _changed(before, changes.get((name, bigram)))
-        if features and bigram and name == plain:
-            pairs = pair_table(features, len(parts.labels))
-        elif features:
-            (bigrams if bigram else unigrams).append(name, features)
-    return replace(parts, unigrams=unigrams, bigrams=bigrams, pairs=pairs, places=Places.of(observed(parts).names))
+    rows, pairs, plain = (parts.unigrams, parts.bigrams), parts.pairs, plain_name(parts)
+    changed: tuple[dict[int, Features], dict[int, Features]] = {}, {}
+    added = []
+    for (name, bigram), cells in changes.items():
+        number = rows[bigram].names.find(name)
+        if bigram and name == plain:
+            pairs = pair_table(_changed(list(parts.pair_weights()), cells), len(parts.labels))
+        elif number < 0:  # those of pairs in a model of type maxent are not read
+            added.append((name, _changed([], cells)))
+        else:
+            changed[bigram][number] = _changed(rows[bigram].features(number), cells)
+    bigrams = parts.bigrams.changed(changed[True])
+    for name, features in added:
+        bigrams.append(name, features)
+    return replace(parts, unigrams=parts.unigrams.changed(changed[False]), bigrams=bigrams, pairs=pairs if any(pairs or ()) else None)
 
 
 def compacted(parts: Parts, say: Callable[[str], Any]) -> Parts:
@@ -73,13 +83,16 @@ def compacted(parts: Parts, say: Callable[[str], Any]) -> Parts:
     say("    - Compact it")
     say(f"    {len(found.names) - len(kept):8d} observations removed")
     say(f"    {places_for(found.names, n) - places_for(kept, n):8d} features removed")
-    return replace(parts, places=Places.of(kept))
+    return replace(parts, unigrams=_only(parts.unigrams, kept), bigrams=_only(parts.bigrams, kept), places=Places.of(kept))
 
 
-def _changed(features: Features, changes: dict[tuple[int, int], float] | None) -> Features:
+def _only(rows: FeatureRows, kept: StringTable) -> FeatureRows:
+    numbers = array("i", (number for number, other in enumerate(found_in(kept, rows.names)) if other >= 0))
+    return rows.renamed(rows.names.select(numbers), numbers)
+
+
+def _changed(features: Features, changes: dict[tuple[int, int], float]) -> Features:
     """Features with a weight other than zero."""
-    if not changes:
-        return [feature for feature in features if feature[2]]
     weights = {(previous, label): weight for previous, label, weight in features}
     weights.update(changes)
     return [(*place, weight) for place, weight in sorted(weights.items()) if weight]
