@@ -105,11 +105,11 @@ class FeatureRows:
             del made.previous[:]
         return made
 
-    def append(self, name: bytes, features: Features) -> None:
+    def append(self, name: bytes, features: Iterable[tuple[int, int, float]]) -> None:
         self.names.intern_bytes(name)
         self._add(features)
 
-    def _add(self, features: Features) -> None:
+    def _add(self, features: Iterable[tuple[int, int, float]]) -> None:
         for previous, label, weight in features:
             self.previous.append(previous)
             self.label.append(label)

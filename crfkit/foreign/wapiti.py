@@ -182,7 +182,7 @@ def _share_out(parts: Parts, names: StringTable, numbers: array.array[int], weig
         chosen.remove(number)
         row = FeatureRows.placed(of_pairs, [number], numbers, weights, n, True)
         if any(row.weight):
-            parts.pairs = pair_table(row.features(0), n)
+            parts.pairs = pair_table(zip(row.previous, row.label, row.weight, strict=True), n)
     parts.bigrams = FeatureRows.placed(of_pairs, chosen, numbers, weights, n, True)
 
 
@@ -202,7 +202,7 @@ def observed(parts: Parts) -> Observations:
     plain, bigrams = None if parts.pairs is None else plain_name(parts), parts.bigrams
     if plain is not None:
         bigrams = bigrams.copy()
-        bigrams.append(plain, list(parts.pair_weights()))
+        bigrams.append(plain, parts.pair_weights())
     names = in_order(parts.places.names, parts.unigrams.names, bigrams.names)
     return Observations(names, parts.labels, parts.unigrams, bigrams, plain)
 
