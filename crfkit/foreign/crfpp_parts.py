@@ -84,7 +84,7 @@ def taken_apart(parts: Parts) -> Taken:
     """The contents of a CRF++ file: the model, lines of the template, names by their bytes with the place of the first weight of each, weights."""
     import numpy
 
-    from .names import ascending, found_in, joined
+    from .names import ascending, joined, numbers_in
     from .placed import initials
 
     if parts.template is None:
@@ -102,7 +102,7 @@ def taken_apart(parts: Parts) -> Taken:
     of_plain = -1 if plain is None else names.intern_bytes(plain)
     # In the order of the file that the model was read from. Names that it lacks are the last, and behind them that of plain pairs.
     order = numpy.argsort(numpy.arange(len(names)) == of_plain, kind="stable")
-    known = numpy.append(numpy.asarray(parts.places.places, numpy.int64), len(names) * n * n)[found_in(parts.places.names, names)]
+    known = numpy.append(numpy.asarray(parts.places.places, numpy.int64), len(names) * n * n)[numbers_in(parts.places.names, names)]
     order = order[numpy.argsort(known[order], kind="stable")]
     sizes = numpy.where(numpy.frombuffer(initials(names), numpy.uint8) == b"B"[0], n * n, n)
     places = numpy.empty(len(names), numpy.int64)
@@ -112,7 +112,7 @@ def taken_apart(parts: Parts) -> Taken:
         raise UnsupportedError(f"{total} weights, one for each label or pair of labels of every attribute: CRF++'s models have room for {MOST_WEIGHTS}")
     weights = numpy.zeros(total)
     for rows in (parts.unigrams, parts.bigrams):
-        at = numpy.repeat(places[found_in(names, rows.names)], numpy.diff(rows.ptr).astype(numpy.intp)) + numpy.asarray(rows.label)
+        at = numpy.repeat(places[numbers_in(names, rows.names)], numpy.diff(rows.ptr).astype(numpy.intp)) + numpy.asarray(rows.label)
         if rows is parts.bigrams:
             at += n * numpy.asarray(rows.previous, numpy.int64)
         weights[at] = rows.weight

@@ -8,5 +8,5 @@ cdef struct NameC:
     int64_t length, place, number
 
 
-cdef numbers_in(StringTable table, StringTable names)
+cpdef numbers_in(StringTable table, StringTable names)
 cdef tuple by_place(NameC* name, int64_t n)

@@ -13,7 +13,7 @@ from crfkit.memory cimport memchr, memcmp
 cdef array_t NUMBERS = array.array("i"), PLACES = array.array("q")
 
 
-cdef numbers_in(StringTable table, StringTable names):
+cpdef numbers_in(StringTable table, StringTable names):
     """The number of each name in the table, -1 if it is not there."""
     cdef array_t found = clone(NUMBERS, names.c.n, zero=False)
     cdef const char* s
@@ -22,11 +22,6 @@ cdef numbers_in(StringTable table, StringTable names):
         n = strings_get(&names.c, <int32_t>i, &s)
         found.data.as_ints[i] = strings_find(&table.c, s, n, string_hash(s, n))
     return found
-
-
-def found_in(StringTable table not None, StringTable names not None) -> array.array:
-    """The number of each name in the table, -1 if it is not there."""
-    return numbers_in(table, names)
 
 
 def joined(StringTable first not None, *tables) -> StringTable:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from crfkit.errors import UnsupportedError
 from crfkit.features.strings import StringTable
-from crfkit.foreign.names import ascending, found_in, in_order, joined
+from crfkit.foreign.names import ascending, in_order, joined, numbers_in
 from crfkit.foreign.parts import FeatureRows, Parts
 from crfkit.foreign.translating import translated
 from crfkit.template import dialects
@@ -34,7 +34,7 @@ def test_names_put_together(first, second, third):
     assert list(in_order(known, *others)) == first + sorted({*second, *third} - {*first})
     assert (in_order(known, *others) is known) == ({*second, *third} <= {*first})
     assert list(known) == first
-    assert list(found_in(known, others[0])) == [first.index(name) if name in first else -1 for name in second]
+    assert list(numbers_in(known, others[0])) == [first.index(name) if name in first else -1 for name in second]
 
 
 def readings(text, line, own, other):

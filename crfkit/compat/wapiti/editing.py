@@ -11,7 +11,7 @@ from typing import Any
 
 from crfkit.errors import DataError
 from crfkit.features.strings import StringTable
-from crfkit.foreign.names import found_in
+from crfkit.foreign.names import numbers_in
 from crfkit.foreign.observations import places_for
 from crfkit.foreign.parts import FeatureRows, Features, Parts, Places, pair_table
 from crfkit.foreign.wapiti import observed, plain_name
@@ -87,7 +87,7 @@ def compacted(parts: Parts, say: Callable[[str], Any]) -> Parts:
 
 
 def _only(rows: FeatureRows, kept: StringTable) -> FeatureRows:
-    numbers = array("i", (number for number, other in enumerate(found_in(kept, rows.names)) if other >= 0))
+    numbers = array("i", (number for number, other in enumerate(numbers_in(kept, rows.names)) if other >= 0))
     return rows.renamed(rows.names.select(numbers), numbers)
 
 
