@@ -12,7 +12,7 @@ import tempfile
 
 import models
 import pytest
-from commands import plain_build, python
+from commands import memory_told, plain_build, python
 from liars import Sips
 
 import crfkit
@@ -266,7 +266,7 @@ def test_what_is_left_of_an_open_file(opened, expected, tmp_path):
 
 
 @plain_build
-@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="the memory in use is read from /proc")
+@memory_told
 def test_a_file_is_not_in_memory_twice(tmp_path):
     program = """
 import resource, sys
@@ -278,7 +278,7 @@ with open(sys.argv[1], "rb") as file:
 """
     with open(tmp_path / "large", "wb") as file:
         file.truncate(80_000_000)
-    done = subprocess.run([sys.executable, "-c", program, tmp_path / "large"], capture_output=True, text=True, check=True)
+    done = python(program, tmp_path / "large", check=True)
     assert done.stdout == "80000000\n"
 
 
