@@ -2,7 +2,6 @@
 
 import errno
 import os
-import select
 import signal
 import stat
 import subprocess
@@ -18,7 +17,6 @@ from commands import full_device
 import crfkit
 from crfkit import modelfile, replacing
 from crfkit.errors import FileError
-from crfkit.learning.log import PassLog
 
 
 @pytest.fixture
@@ -93,31 +91,6 @@ def test_devices_are_written_to_and_not_replaced():
         modelfile.write("/dev/full", {}, {"w": b"abc"})
     assert not os.path.isfile("/dev/null")
     assert not os.path.isfile("/dev/full")
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="open files have no names")
-def test_an_open_file_keeps_what_it_has(tmp_path):
-    """By its name, as /dev/stdout with `>>`: opened once more it would begin anew, and another one would take its place."""
-    with open(tmp_path / "out", "wb", buffering=0) as file:
-        name = f"/dev/fd/{file.fileno()}"
-        file.write(b"first ")
-        replacing.check_writable(name)
-        with replacing.replacing(name) as target:
-            target.write(b"second ")
-        with PassLog(name) as log:
-            log.write({})
-        file.write(b"third")
-    assert (tmp_path / "out").read_bytes() == b"first second {}\nthird" and [*tmp_path.iterdir()] == [tmp_path / "out"]
-    with pytest.raises(FileError, match=f"^{name}: cannot create a file in "):  # any more
-        replacing.check_writable(name)
-
-
-def test_standard_output_by_its_name(tmp_path):
-    with open(tmp_path / "out", "wb") as file:
-        for text in ("one", "two"):
-            program = f"from crfkit.replacing import *\nwith replacing('/dev/stdout') as file: file.write(b'{text}')"
-            subprocess.run([sys.executable, "-c", program], stdout=file, check=True)
-    assert (tmp_path / "out").read_bytes() == b"onetwo"
 
 
 WRITER = """
@@ -278,31 +251,6 @@ def test_write_protection_is_respected(model):
             replacing.check_writable(model.parent / "other")
     finally:
         model.parent.chmod(0o755)
-
-
-@pytest.mark.skipif(not hasattr(select, "poll"), reason="elsewhere it is an error")
-@pytest.mark.parametrize("buffering", [-1, 0])
-def test_an_output_that_does_not_block_is_waited_for(buffering):
-    """Its reader begins when it is full."""
-    reading, writing = os.pipe()
-    os.set_blocking(writing, False)
-    room = os.write(writing, bytes(1 << 24))
-    data, found = bytes(range(251)) * 4000, []
-
-    def read():
-        with open(reading, "rb") as file:
-            found.append(file.read())
-
-    thread = threading.Thread(target=read)
-    try:
-        with open(writing, "wb", buffering=buffering) as file:
-            thread.start()
-            replacing.write_all(file, data)
-            replacing.write_all(file, b"end")
-            replacing.flush_all(file)
-    finally:
-        thread.join()
-    assert found == [bytes(room) + data + b"end"]
 
 
 def test_ctrl_c_while_a_temporary_file_is_being_removed(tmp_path):
