@@ -66,10 +66,9 @@ def main() -> None:
     parser.add_argument("--trainer", default="sgd", metavar="NAME", help="one that has probabilities (default %(default)s)")
     given = parser.parse_args()
     rows = []
-    for task in [one for one in bench_defaults.TASKS if one.name in TASKS and common.corpora(one.path)] or bench_defaults.MADE:
-        if given.only in task.name:
-            rows.append(row(task, bench_defaults.sentences(task)[: given.sentences], given.trainer, given.rounds))
-            print(*rows[-1], sep="  ", flush=True)
+    for task in bench_defaults.tasks_of(TASKS, given.only):
+        rows.append(row(task, bench_defaults.sentences(task)[: given.sentences], given.trainer, given.rounds))
+        print(*rows[-1], sep="  ", flush=True)
     print(f"\n{parser.description}\n{common.machine()}")
     common.table(["task", "trainer", *WAYS], rows)
 

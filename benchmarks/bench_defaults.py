@@ -11,6 +11,7 @@ the other trainers with their defaults. Nothing here is about time.
 from __future__ import annotations
 
 import random
+from collections.abc import Container
 from statistics import fmean
 from typing import Any, NamedTuple
 
@@ -57,6 +58,12 @@ TASKS = [
     Task("segmentation, characters", "cws-sxu", WINDOW),
 ]
 MADE = [Task("data/chunking", "chunking", "chunking.txt", (0, 1), scheme="bio"), Task("data/letters", "letters", WINDOW)]
+
+
+def tasks_of(names: Container[str], word: str = "") -> list[Task]:
+    """The tasks of these names whose corpora are there, or if there are none those on data/; of them those with this word in their name."""
+    found = [one for one in TASKS if one.name in names and common.corpora(one.path)] or MADE
+    return [one for one in found if word in one.name]
 
 
 def sentences(task: Task) -> Rows:

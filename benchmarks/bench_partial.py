@@ -52,11 +52,10 @@ def main() -> None:
     parser.add_argument("--trainers", default="sgd", metavar="NAMES", help="of lbfgs, owlqn, sgd, adf (default %(default)s)")
     given = parser.parse_args()
     rows = []
-    for task in [one for one in bench_defaults.TASKS if one.name in TASKS and common.corpora(one.path)] or bench_defaults.MADE:
-        if given.only in task.name:
-            for name in given.trainers.split(","):
-                rows.append(row(task, bench_defaults.sentences(task)[: given.sentences], name, given.rounds))
-                print(*rows[-1], sep="  ", flush=True)
+    for task in bench_defaults.tasks_of(TASKS, given.only):
+        for name in given.trainers.split(","):
+            rows.append(row(task, bench_defaults.sentences(task)[: given.sentences], name, given.rounds))
+            print(*rows[-1], sep="  ", flush=True)
     print(f"\n{parser.description}\n{common.machine()}")
     common.table(["task", "trainer", "all", *(f"{what} {share:.0%}" for share in SHARES for what in ("tokens", "sentences"))], rows)
 
