@@ -11,6 +11,7 @@ for weights of pairs that are too small, so the L2 penalty has a bound there. SA
 
 SAPO stops learning from a sequence once the true path is 1 / ratio times as likely as all other candidates: with few attributes that takes large
 weights, with many a small penalty would let it stop early. CW, which ends early and has no penalty, makes more passes where attributes are rare.
+The perceptron and MIRA, which make one step for each sequence, make more passes where there are few and long ones.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ RARE = 4.0  # mean occurrences of an attribute below which CW makes more passes
 PASSES, PASSES_OF_RARE = 10, 20
 USUAL_PASSES = 20  # of perceptron and mira
 PASSES_OF_ONE = {Perceptron: 60, Mira: 40}  # where a token has one attribute
+PASSES_OF_LONG, MOST_OF_LONG = 10.0, 160  # for a sequence as long as there are sequences, in proportion; and at most
 STEPS = 100_000  # of SGD and ADF, if the largest number of passes allows
 PASSES_OF_STEPS = {Sgd: PASSES_OF_DECAY, Adf: (20, 80)}  # the usual number, and the largest
 MARGIN, LARGEST_MARGIN = 3.0, 100.0  # of lookahead: for each attribute of a token, and at most
@@ -92,14 +94,16 @@ def share_of_ambiguous(corpus: Corpus) -> float:
     return ambiguous / sqrt(different * kept) if different and kept else 1.0
 
 
-def fitting_passes(trainer: type, sequences: int, attributes: int, occurrences: int, of_a_token: float) -> int:
-    """The passes over so many sequences with so many different attributes, occurrences of all of them, and unigram attributes of a token."""
+def fitting_passes(trainer: type, sequences: int, tokens: int, attributes: int, occurrences: int, of_a_token: float) -> int:
+    """The passes over so many sequences and tokens with so many different attributes, occurrences of all of them, and unigram attributes of a token."""
+    sequences = max(1, sequences)
     if trainer is Cw:
         return PASSES_OF_RARE if occurrences < RARE * attributes else PASSES
     if trainer in PASSES_OF_ONE:
-        return max(USUAL_PASSES, round(PASSES_OF_ONE[trainer] / max(1, of_a_token)))
+        of_long = min(MOST_OF_LONG, PASSES_OF_LONG * tokens / sequences**2)
+        return max(USUAL_PASSES, round(PASSES_OF_ONE[trainer] / max(1, of_a_token)), round(of_long))
     usual, most = PASSES_OF_STEPS[trainer]
-    return min(most, max(usual, ceil(STEPS / max(1, sequences))))
+    return min(most, max(usual, ceil(STEPS / sequences)))
 
 
 def chooses_penalty(options: Any) -> bool:
@@ -109,6 +113,8 @@ def chooses_penalty(options: Any) -> bool:
 
 def reasons(options: Any) -> dict[str, str]:
     """What the values that `fitted` chooses for a trainer follow from, by option."""
+    if type(options) in PASSES_OF_ONE:
+        return {**REASONS, "passes": "by how many attributes a token has, and how long and how many the sequences are"}
     return {**REASONS, "passes": "by the number of sequences"} if type(options) in PASSES_OF_STEPS else REASONS
 
 
@@ -123,7 +129,8 @@ def fitted(options: Any, corpus: Corpus, patient: bool = False) -> tuple[Any, di
     of_a_token, often = (data.n_incidences[0] / max(n, 1) for n in (data.n_tokens, attributes[0]))
     chosen = _penalties(options, corpus, of_a_token, often) if chooses_penalty(options) else {}
     if getattr(options, "passes", 0) is None:
-        chosen["passes"] = fitting_passes(type(options), corpus.summary["sequences"], sum(attributes), sum(data.n_incidences), of_a_token)
+        counts = corpus.summary["sequences"], corpus.summary["tokens"], sum(attributes), sum(data.n_incidences)
+        chosen["passes"] = fitting_passes(type(options), *counts, of_a_token)
     if isinstance(options, Lookahead) and options.margin is None:
         chosen["margin"] = fitting_margin(of_a_token)
     return replace(options, **chosen), chosen

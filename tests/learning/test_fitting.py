@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from functools import cache
+from itertools import chain
 from math import sqrt
 
 import pytest
@@ -171,8 +172,8 @@ def test_one_that_is_given_is_kept():
 
 
 def test_rare_attributes_take_more_passes():
-    assert [fitting_passes(Cw, 1, 1000, 1000 * often, 1) for often in (1, 3, 4, 5, 100)] == [20, 20, 10, 10, 10]
-    assert fitting_passes(Cw, 1, 10, 39, 1) == 20 and fitting_passes(Cw, 1, 0, 0, 1) == 10
+    assert [fitting_passes(Cw, 1, 1, 1000, 1000 * often, 1) for often in (1, 3, 4, 5, 100)] == [20, 20, 10, 10, 10]
+    assert fitting_passes(Cw, 1, 1, 10, 39, 1) == 20 and fitting_passes(Cw, 1, 1, 0, 0, 1) == 10
 
 
 @pytest.mark.parametrize(("limit", "rules", "passes"), [(20, "U:%x[0,0]/%x[1,0]", 20), (200, "U:%x[0,1]", 10), (20, "U:%x[0,1]\nB:%x[0,0]/%x[1,0]", 20)])
@@ -186,8 +187,8 @@ def test_cw_makes_as_many_passes_as_fit(limit, rules, passes):
 
 
 def test_few_sequences_take_more_passes():
-    assert [fitting_passes(Sgd, n, 1, 1, 1) for n in (0, 1, 1000, 1001, 2000, 3333, 3334, 10**6)] == [100, 100, 100, 100, 50, 31, 30, 30]
-    assert [fitting_passes(Adf, n, 1, 1, 1) for n in (1, 1250, 2000, 10**6)] == [80, 80, 50, 20]
+    assert [fitting_passes(Sgd, n, n, 1, 1, 1) for n in (0, 1, 1000, 1001, 2000, 3333, 3334, 10**6)] == [100, 100, 100, 100, 50, 31, 30, 30]
+    assert [fitting_passes(Adf, n, n, 1, 1, 1) for n in (1, 1250, 2000, 10**6)] == [80, 80, 50, 20]
 
 
 @pytest.mark.parametrize(("algorithm", "passes"), [("sgd", 100), ("adf", 80)])
@@ -226,8 +227,23 @@ def test_whoever_has_patience_gets_a_rate_that_falls_soon():
 
 
 def test_few_attributes_of_a_token_take_more_passes():
-    assert [fitting_passes(Perceptron, 1, 1, 1, of_a_token) for of_a_token in (0, 1, 1.5, 2, 2.9, 3, 30)] == [60, 60, 40, 30, 21, 20, 20]
-    assert [fitting_passes(Mira, 1, 1, 1, of_a_token) for of_a_token in (1, 1.5, 2, 30)] == [40, 27, 20, 20]
+    assert [fitting_passes(Perceptron, 9, 9, 1, 1, of_a_token) for of_a_token in (0, 1, 1.5, 2, 2.9, 3, 30)] == [60, 60, 40, 30, 21, 20, 20]
+    assert [fitting_passes(Mira, 9, 9, 1, 1, of_a_token) for of_a_token in (1, 1.5, 2, 30)] == [40, 27, 20, 20]
+
+
+@pytest.mark.parametrize("trainer", [Perceptron, Mira])
+def test_few_long_sequences_take_more_passes(trainer):
+    """In proportion to their length, and to how few there are."""
+    assert [fitting_passes(trainer, 50, 50 * tokens, 1, 1, 3) for tokens in (1, 100, 200, 400, 800, 10**6)] == [20, 20, 40, 80, 160, 160]
+    assert [fitting_passes(trainer, n, 400 * n, 1, 1, 3) for n in (0, 1, 25, 50, 100, 200, 10**6)] == [20, 160, 160, 80, 40, 20, 20]
+    assert fitting_passes(trainer, 100, 40_000, 1, 1, 1) == max(40, {Perceptron: 60, Mira: 40}[trainer])  # not as well as those of one attribute
+
+
+@pytest.mark.parametrize("algorithm", ["perceptron", "mira"])
+def test_a_text_in_one_sequence_takes_more_passes(algorithm):
+    data, records = [list(chain.from_iterable(sentences("chunking", limit=10)))], []
+    model = learn(data, "U0:%x[0,0]\nU1:%x[0,1]\nU2:%x[1,1]\n", algorithm, progress=records.append)
+    assert len(records) == model.header["chosen"]["passes"] == 160 and model.header["options"]["passes"] is None
 
 
 @pytest.mark.parametrize(("algorithm", "of_one"), [("perceptron", 60), ("mira", 40)])
