@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crfkit.text.rows import Rows
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from crfkit.tagging import Tagger
     from crfkit.text.block import Block
 
-FEWEST = 50  # tokens that tell whether cells are new because their column is another one
+FEWEST = 50  # tokens that tell whether cells are new because their column is another one; of a model without many of the cells,
+FEWEST_OF_SPARSE = 500  # and it must know
+FEWEST_KNOWN = 50  # of the column: of flags and the like it may have dropped what most tokens have
 MOST = 1000  # that are looked at
 PIECE = 1 << 14  # bytes of a block that are looked at, and the rest of a line: a sentence may be long
 
@@ -24,6 +26,12 @@ PIECE = 1 << 14  # bytes of a block that are looked at, and the rest of a line: 
 def unseen(tagger: Tagger) -> Unseen:
     """What looks for it in the first tokens of a text."""
     return Fields(tagger) if tagger.header["format"] == "crfsuite" else Cells(tagger)
+
+
+def _is_sparse(header: Mapping[str, Any]) -> bool:
+    """Whether a model may lack cells that are frequent in training: those that help little. With an L2 penalty alone nearly all weights differ from 0."""
+    options = header["options"]
+    return "l2" not in options or options.get("l1", 0.0) != 0.0 or bool(options.get("prune") or options.get("select"))
 
 
 def _text(cell: bytes) -> str:
@@ -72,15 +80,20 @@ class Cells(Unseen):
         index, self._key, self._names = tagger.decoding.decoder.index, tagger.decoding.key, tagger.header["column_names"]
         self._used = index.plan.columns
         whole = {view.column for view in index.plan.views if view.kind == "x" and not view.lower}
-        self._unseen = {place: table for place, table in enumerate(index.columns) if self._used[place] in whole and len(table)}
+        self._fewest, known = (FEWEST_OF_SPARSE, FEWEST_KNOWN) if _is_sparse(tagger.header) else (FEWEST, 1)
+        self._unseen = {place: table for place, table in enumerate(index.columns) if self._used[place] in whole and len(table) >= known}
         self._first: list[bytes] = []  # cells of the first token
         self._expected, self._found = tagger.header["columns"], 0
-        self._plain = self._form == "columns" and tagger.header["has_tau"]  # whether all sentences are lines of text
+        self._plain = self._form == "columns" and tagger.header["has_tau"] and bool(index.columns)  # whether all sentences may be lines of text,
+        self._words, self._worded = next(iter(index.columns), None), False  # and the second cell of one is known as another first one
 
     def _look(self, sentence: list[list[bytes]], block: Block) -> None:
         places = self._key(block.columns.n_cols, block.columns) or self._used
         self._found = block.columns.n_cols
         self._plain = self._plain and len(sentence) == 1 and self._found > self._expected
+        if self._plain:
+            first, second, *_ = sentence[0]
+            self._worded = self._worded or (first != second and self._words.find(second) >= 0)
         for row in sentence:
             cells = [row[place] for place in places]
             self._first = self._first or cells
@@ -90,10 +103,10 @@ class Cells(Unseen):
     @property
     def warning(self) -> str | None:
         """The warning, if any."""
-        if self._plain and self._tokens:
+        if self._plain and self._worded:
             columns = f"{self._found} columns, where the training data had {self._expected}"
             return f"each sentence is one line with {columns}: if this is plain text, write one word per line"
-        if self._tokens < FEWEST or not self._unseen:
+        if self._tokens < self._fewest or not self._unseen:
             return None
         place = min(self._unseen)
         column = self._used[place]

@@ -38,6 +38,8 @@ def test_templates_without_labels_beside_others(tmp_path, algorithm, template, t
         ("U1:%x[0,0]@minfreq=2", "'@minfreq' is plain text here: an annotation is the last word of a line, as in U:%x[0,0] @minfreq=2"),
         ("U1:%x[0,0] @minfreq 2", "'@minfreq' is plain text here: an annotation is the last word of a line, as in U:%x[0,0] @minfreq=2"),
         ("B1:%x[0,0]@all", "'@all' is plain text here: an annotation is the last word of a line, as in U:%x[0,0] @minfreq=2"),
+        ("U1:%x[0,0]/x[-1,0]", "'x[-1,0]' is plain text here: a macro begins with %"),
+        *((line, None) for line in ("U1:x[0,0]=%x[0,0]", "Uwords[0,0]/%x[0,0]", "U_S[0,0]:%x[0,0]")),
         *((line, None) for line in ("U[0,1]:%x[0,0]", "Ux[0]:%x[0,0]", "U1-[%x[0,0]]", "U1:%x[0,0] @minfreq=2", "Ux@y:%x[0,0]", "# x[0,0]", "U:%%x[-1,0]")),
     ],
 )

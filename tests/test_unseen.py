@@ -17,8 +17,8 @@ MANY = WORDS * 20  # 120 tokens
 def warned(tmp_path):
     """What is said of a text that a model of this template labels."""
 
-    def warned(text, template=BOTH, *options, data=LABELLED):
-        crfkit.learn(data, template).save("m")
+    def warned(text, template=BOTH, *options, data=LABELLED, **training):
+        crfkit.learn(data, template, **training).save("m")
         done = command("tag", *options, "m", stdin=text)
         assert len(done.stdout.splitlines()) >= len(text.splitlines())
         return done.stderr
@@ -67,6 +67,20 @@ def test_too_little_to_tell(warned):
     assert warned(text_of(shifted(MANY[:17]))) != ""
 
 
+SPARSE = [{"algorithm": "owlqn", "l1": 0.01}, {"algorithm": "perceptron"}, {"prune": 0.001}, {"select": "mi:1000"}, {"algorithm": "sgd", "l1": 0.001}]
+
+
+@pytest.mark.parametrize("training", SPARSE)
+def test_models_that_lack_cells_of_training(warned, training):
+    """All words but names have one label, so that the model knows the names: it needs more of them, and of text, to tell."""
+    for names, rows, told in ((10, 600, 0), (60, 400, 0), (60, 600, 1)):
+        labelled = [[("the", "o", "O"), (f"name{number}", "n", f"L{number % 2}"), ("is", "o", "O")] for number in range(names)]
+        text = text_of([[("there", "o"), ("was", "o")]] * (rows // 2))
+        assert warned(text, BOTH, data=labelled, **training).count(f"none of the first {rows} cells in column 0") == told
+    assert warned(text_of(shifted(MANY)), algorithm="adf") != ""
+    assert warned(text_of(shifted(MANY)), algorithm="sgd") != ""
+
+
 @pytest.mark.parametrize("template", ["U:%X[0,0]\n", "U:%C[0,0]\n", "U:%=[0,0,1,0]\n", "B\n"])
 def test_cells_that_are_no_features(warned, template):
     """The tags are known, the words are not."""
@@ -89,7 +103,7 @@ def test_plain_text(warned):
         assert warned(text, BOTH + "B\n") == said.format(columns)
         assert warned(text, BOTH) == ""
         assert warned(text + "\n" + text + text, BOTH + "B\n") == ""
-    for text in ("", "the DT\n", "the DT D\n"):
+    for text in ("", "the DT\n", "the DT D\n", "the DT D D\n", "the the DT D\n"):
         assert warned(text, BOTH + "B\n") == ""
 
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from crfkit.options import Run
     from crfkit.text.rows import Rows
 
-_MEANT = re.compile(rb"(?<!%)[xXtTmMpsSCN=]\[[-+]?[0-9]+,[^]]*\]|@(?:observed|all|minfreq)\b")  # in the text of a template
+# In the text of a template. What a name ends with, or what is a name in whole, is none: U1:caps[0,0]=%x[0,0], U2:x[0,0]=%x[0,0].
+_MEANT = re.compile(rb"(?<![%\w])[xXtTmMpsSCN=]\[[-+]?[0-9]+,[^]]*\](?![=:])|@(?:observed|all|minfreq)\b")
 
 
 class Reader:
