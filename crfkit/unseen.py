@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.text.rows import Rows
 
 from .errors import DataError
-from .values import as_bytes, shown
+from .values import LARGEST, as_bytes, shown
 
 if TYPE_CHECKING:
     from crfkit.tagging import Tagger
@@ -81,7 +81,9 @@ class Cells(Unseen):
         self._used = index.plan.columns
         whole = {view.column for view in index.plan.views if view.kind == "x" and not view.lower}
         self._fewest, known = (FEWEST_OF_SPARSE, FEWEST_KNOWN) if _is_sparse(tagger.header) else (FEWEST, 1)
-        self._unseen = {place: table for place, table in enumerate(index.columns) if self._used[place] in whole and len(table) >= known}
+        tokens = tagger.header.get("tokens")  # models of other programs have no such number
+        most = tokens / 2 if isinstance(tokens, int) else LARGEST  # cells; if more, new ones are usual: numbers, names of single tokens
+        self._unseen = {place: table for place, table in enumerate(index.columns) if self._used[place] in whole and known <= len(table) <= most}
         self._first: list[bytes] = []  # cells of the first token
         self._expected, self._found = tagger.header["columns"], 0
         self._plain = self._form == "columns" and tagger.header["has_tau"] and bool(index.columns)  # whether all sentences may be lines of text,

@@ -1,5 +1,7 @@
 """`crfkit tag` tells of text whose columns are not those of the training data."""
 
+from itertools import chain
+
 import pytest
 from commands import crfkit as command
 from commands import text_of
@@ -8,7 +10,7 @@ import crfkit
 from crfkit import unseen
 
 WORDS = [[("the", "DT"), ("old", "JJ"), ("dog", "NN")], [("a", "DT"), ("new", "JJ"), ("cat", "NN")]]
-LABELLED = [[(*row, row[1][0]) for row in rows] for rows in WORDS]
+LABELLED = [[(*row, row[1][0]) for row in rows] for rows in WORDS * 2]
 BOTH = "U0:%x[0,0]\nU1:%x[-1,1]/%x[0,1]\n"
 MANY = WORDS * 20  # 120 tokens
 
@@ -79,6 +81,13 @@ def test_models_that_lack_cells_of_training(warned, training):
         assert warned(text, BOTH, data=labelled, **training).count(f"none of the first {rows} cells in column 0") == told
     assert warned(text_of(shifted(MANY)), algorithm="adf") != ""
     assert warned(text_of(shifted(MANY)), algorithm="sgd") != ""
+
+
+def test_cells_that_are_new_at_most_tokens(warned):
+    """As numbers of tokens are, which differ in training as well."""
+    for times, told in ((1, 0), (2, 1)):
+        labelled = [[(f"{number:03}", *row[1:]) for number, row in enumerate(chain(*LABELLED))]] * times
+        assert warned(text_of([[(str(100 + place), row[1]) for place, row in enumerate(chain(*MANY))]]), data=labelled).count("column 0") == told
 
 
 @pytest.mark.parametrize("template", ["U:%X[0,0]\n", "U:%C[0,0]\n", "U:%=[0,0,1,0]\n", "B\n"])
