@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from crfkit.tagging import Tagger
     from crfkit.text.block import Block
 
-FEWEST = 50  # tokens that tell whether cells are new because their column is another one; of a model without many of the cells,
-FEWEST_OF_SPARSE = 500  # and it must know
-FEWEST_KNOWN = 50  # of the column: of flags and the like it may have dropped what most tokens have
+FEWEST = 50  # tokens that tell whether cells are new because their column is another one
+FEWEST_OF_SPARSE = 500  # the same for a model that may lack frequent cells
+FEWEST_KNOWN = 50  # cells of a column that such a model must know: of flags, it may have dropped what most tokens have
 MOST = 1000  # that are looked at
 PIECE = 1 << 14  # bytes of a block that are looked at, and the rest of a line: a sentence may be long
 
