@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import mmap
 import os
 import re
@@ -77,12 +78,16 @@ def _read(file: Any, name: str) -> Any:
     return data
 
 
+# A class with another one, as one that deciphers, may have what else it offers from the file that it wraps.
+_READS = {kind.read for kind in (io.FileIO, io.BufferedReader, io.BufferedRandom)}
+
+
 def _rest_of(file: Any) -> Any:
     """What is left of an open file. One on the disk is read to where it stays: a copy of a large one would take longer than reading it."""
     n = 0
     with suppress(AttributeError, OSError, TypeError, ValueError):  # it has no place in a file on the disk
         n = os.fstat(file.fileno()).st_size - file.tell()
-    if n <= 0 or not hasattr(file, "readinto"):
+    if n <= 0 or getattr(type(file), "read", None) not in _READS:
         return file.read()
     room = _room(n)
     taken = file.readinto(room)

@@ -9,6 +9,7 @@ import pickle
 import re
 import sys
 import tempfile
+from contextlib import closing
 
 import models
 import pytest
@@ -263,6 +264,33 @@ def test_what_is_left_of_an_open_file(opened, expected, tmp_path):
         with opened(path, "rb") as file:
             file.seek(start)
             assert held(file) == (str(path), expected[start:])
+
+
+class Deciphering(io.BufferedReader):
+    """What is on the disk is not what is read."""
+
+    def read(self, size=-1):
+        return super().read(size).swapcase()
+
+
+class Wrapped:
+    """The same without being a class of Python's."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def read(self, size=-1):
+        return self.file.read(size).swapcase()
+
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+
+
+@pytest.mark.parametrize("wrapped", [lambda path: Deciphering(io.FileIO(path)), lambda path: Wrapped(open(path, "rb"))])
+def test_files_are_read_by_their_own_read(wrapped, tmp_path):
+    (tmp_path / "file").write_bytes(b"abc")
+    with closing(wrapped(tmp_path / "file")) as file:
+        assert held(file).data == b"ABC"
 
 
 @plain_build
