@@ -124,12 +124,12 @@ class Fields(Unseen):
         super().__init__("crfsuite")
         self._labels = {as_bytes(label) for label in tagger.labels}
         self._attributes = tagger.decoding.decoder.index.literals[0]
-        self._known: list[bytes] = []  # first fields that are attributes
+        self._known: list[bytes] = []  # first fields that are attributes; ? stands for a label that is not known
 
     def _look(self, sentence: list[list[bytes]], block: Block) -> None:
         first = [field for field, in sentence]
         self._asks = self._labels.isdisjoint(first)
-        self._known += [field for field in first if self._attributes.find(field) >= 0]
+        self._known += [field for field in first if field != b"?" and self._attributes.find(field) >= 0]
 
     @property
     def warning(self) -> str | None:

@@ -141,7 +141,7 @@ def attributes(labelled):
 
 
 def test_attributes_without_a_label(tmp_path):
-    (tmp_path / "train").write_text(attributes(LABELLED))
+    (tmp_path / "train").write_text(attributes(LABELLED) + "J\t?\n")
     crfkit.learn(tmp_path / "train", format="crfsuite").save("m")
     told = command("tag", "m", stdin=attributes(WORDS)).stderr
     assert told.startswith("crfkit: warning: no line begins with a label of the model, but many with an attribute, such as 'w=the', ")
