@@ -82,7 +82,8 @@ class Source:
                     line += data.count(b"\n", 0, header)
                     data = data[header:]
             if not seen and (row := first_row(data, self.form, skip, self.comments, self.loose)) is not None:
-                seen, (before, n_cols, carriage) = True, row
+                seen = True
+                before, n_cols, carriage = row
                 if carriage and added and not (inside or self.loose) and data.count(b"\n") == 1:
                     raise DataError("lines that end with carriage returns alone: expected \\n or \\r\\n", path)
                 columns = self._first_row(line + before, n_cols, path, columns, line_of(data, before))
