@@ -87,7 +87,8 @@ class Cells(Unseen):
         self._first: list[bytes] = []  # cells of the first token
         self._expected, self._found = tagger.header["columns"], 0
         self._plain = self._form == "columns" and tagger.header["has_tau"] and bool(index.columns)  # whether all sentences may be lines of text,
-        self._words, self._worded = next(iter(index.columns), None), False  # and the second cell of one is known as another first one
+        self._words: Any = next(iter(index.columns), None)
+        self._worded = False  # and the second cell of one is known, and not the first
 
     def _look(self, sentence: list[list[bytes]], block: Block) -> None:
         places = self._key(block.columns.n_cols, block.columns) or self._used

@@ -286,7 +286,7 @@ class Wrapped:
         return getattr(self.file, name)
 
 
-@pytest.mark.parametrize("wrapped", [lambda path: Deciphering(io.FileIO(path)), lambda path: Wrapped(open(path, "rb"))])
+@pytest.mark.parametrize("wrapped", [lambda path: Deciphering(io.FileIO(path)), lambda path: Wrapped(io.FileIO(path))])
 def test_files_are_read_by_their_own_read(wrapped, tmp_path):
     (tmp_path / "file").write_bytes(b"abc")
     with closing(wrapped(tmp_path / "file")) as file:
