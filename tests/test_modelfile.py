@@ -131,6 +131,23 @@ def test_sections_are_aligned_wherever_the_bytes_came_from(tmp_path):
                 assert numpy.asarray(model.section(name)).ctypes.data % 64 == 0
 
 
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs a list of mappings")
+def test_a_path_is_mapped_and_unmapped(tmp_path):
+    model = tmp_path / "model"
+    modelfile.write(model, {}, {"w": b"old"})
+
+    def is_mapped():
+        return str(model) in Path("/proc/self/maps").read_text()
+
+    opened = modelfile.read(model)
+    assert is_mapped()
+    view = opened.section("w")
+    del opened
+    assert is_mapped()
+    del view
+    assert not is_mapped()
+
+
 @pytest.mark.parametrize("begin", [0, 3, 5, 6])
 def test_an_open_file_is_read_from_where_it_stands(tmp_path, begin):
     (tmp_path / "model").write_bytes(b"model")

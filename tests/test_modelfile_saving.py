@@ -41,20 +41,6 @@ def test_replacing_keeps_the_old_one_readable_through_its_mapping(model):
     assert_only(model, "new")
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="needs a list of mappings")
-def test_a_path_is_mapped_and_unmapped(model):
-    def is_mapped():
-        return str(model) in Path("/proc/self/maps").read_text()
-
-    opened = modelfile.read(model)
-    assert is_mapped()
-    view = opened.section("w")
-    del opened
-    assert is_mapped()
-    del view
-    assert not is_mapped()
-
-
 @pytest.mark.parametrize("exception", [KeyboardInterrupt(), OSError(28, "No space left on device")])
 @pytest.mark.parametrize("function", ["fsync", "replace"])
 def test_failures_keep_the_old_model(model, monkeypatch, function, exception):
