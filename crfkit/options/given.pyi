@@ -102,7 +102,7 @@ class OfEstimator(TypedDict, total=False):
     'Loops over label pairs. sparse: over pairs with a weight; dense: over all pairs; auto: the faster one.'
 
     passes: int | None
-    'Passes over the training data. By default, sgd makes 30 and adf 20, or more until they have seen 100,000 sequences, at most 100 and 80; cw makes 20 if an attribute occurs fewer than 4 times on average, else 10; perceptron and mira make 20, and more where a token has one or two attributes.'
+    'Passes over the training data. By default, sgd makes 30 and adf 20, or more until they have seen 100,000 sequences, at most 100 and 80; cw makes 20 if an attribute occurs fewer than 4 times on average, else 10; perceptron and mira make 20, and more where a token has one or two attributes, or where sequences are few and long.'
 
     rate: float | None
     'First learning rate. By default the best of several that are tried on a sample of the data.'
