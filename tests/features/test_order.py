@@ -44,3 +44,13 @@ def test_of_an_attribute_that_comes_several_times_the_first_value_stays_first(n)
     data.renumber(array.array("i", range(n)), array.array("i"))
     found = data.arrays()
     assert [*zip(found["u_id"], found["u_val"], strict=True)] == sorted(items, key=lambda item: item[0])
+
+
+def test_of_an_attribute_that_comes_several_times_among_many_the_values_ascend():
+    dice = random.Random(1)
+    for n in range(257, 900, 37):
+        items = [(dice.randrange(n // 9), dice.random()) for _ in range(n)]
+        data = Dataset([0, 1], [0, n], *zip(*items, strict=True), label=[0], n_u=n)
+        data.renumber(array.array("i", range(n)), array.array("i"))
+        found = data.arrays()
+        assert [*zip(found["u_id"], found["u_val"], strict=True)] == sorted((a, array.array("f", [value])[0]) for a, value in items)
