@@ -180,7 +180,7 @@ def prune(float[::1] cells, double threshold) -> None:
 
 def best_labels(Dataset data not None, Layout layout not None, const float[::1] weights not None, int threads=1) -> array.array:
     """The label of each token in the best paths by these weights."""
-    if weights.shape[0] != layout.c.n_cells or not layout.c.n_cells:
+    if weights.shape[0] != layout.c.n_cells:
         raise ValueError("weights of another layout")
     layout.check(data, False)
     found = array.array("H", [0]) * data.c.n_tok
@@ -192,7 +192,8 @@ def best_labels(Dataset data not None, Layout layout not None, const float[::1] 
 def _label_some(Dataset data, Layout layout, const float[::1] weights, uint16_t[::1] found, int64_t first):
     """Find the labels of AT_ONCE sequences from `first` on."""
     cdef:
-        const weight_t* w = &weights[0]
+        weight_t none = 0
+        const weight_t* w = &weights[0] if weights.shape[0] else &none     # nothing is read of it without features
         int64_t s
         Lattice lattice = Lattice(layout.c.L)
         SentenceC sent

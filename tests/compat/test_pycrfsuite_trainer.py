@@ -130,6 +130,24 @@ def test_the_head_of_the_log_is_that_of_the_peer(tmp_path, algorithm):
     assert heads[0] == heads[1]
 
 
+@pytest.mark.parametrize("algorithm", [algorithm for algorithm in ALGORITHMS if algorithm != "lbfgs"])
+def test_a_group_is_held_out_where_no_feature_is_left(algorithm):
+    logs = []
+    for library in (compat, pycrfsuite):
+
+        class Trainer(library.BaseTrainer):
+            def message(self, message):
+                self.messages.append(message)
+
+        trainer = Trainer(algorithm, {"feature.minfreq": 9, "max_iterations": 2})
+        trainer.messages = []
+        for group in (1, 0):
+            trainer.append([["a"], ["b"], ["b"]], ["X", "Y", "Y"], group)
+        trainer.train("", 0)
+        logs.append(re.sub(r"(required[^:]*): [0-9.]+", "", "".join(trainer.messages)))
+    assert logs[0] == logs[1] and "Number of features: 0" in logs[0] and "Item accuracy: 1 / 3" in logs[0]
+
+
 def test_events_of_a_run(tmp_path, capsys):
     class Told(compat.Trainer):
         def on_iteration(self, log, info):
