@@ -49,6 +49,14 @@ def test_values_may_come_late():
         assert [tokens for _, tokens in appended(groups)] == [[[(name.encode(), value) for name, value in item.items()] for item in one] for one in filter(None, given)]
 
 
+def test_sequences_without_attributes_come_among_those_with_values():
+    """They are in rows that never had room for values."""
+    groups = Groups()
+    for one in ([{"a": 0.5}], [[]], [{"b": 2}]):
+        groups.append(rows_of([one]), 0, ["X"], 0)
+    assert [tokens for _, tokens in appended(groups)] == [[[(b"a", 0.5)]], [[]], [[(b"b", 2.0)]]]
+
+
 def test_names_of_one_length_stay_apart():
     rows = [[f"{k:05}" for k in range(first, first + 100)] for first in range(0, 40_000, 100)]
     groups = Groups()

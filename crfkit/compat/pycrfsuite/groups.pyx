@@ -217,7 +217,7 @@ cdef int append_numbers(Groups to, Rows rows, int64_t s, list labels) except -1:
         data.fill_in(True, False)       # passes over all data, but once
     if data.seq_weight.data == NULL and c.seq_weight[s] != 1:
         data.fill_in(False, True)
-    if data.u_val.data != NULL:
+    if more and data.u_val.data != NULL:
         value = <float*>data_reserve(data, &data.u_val, u_ptr[0] + more, sizeof(float)) + u_ptr[0]
         memcpy(value, given, more * sizeof(float))
     if data.seq_weight.data != NULL:
