@@ -148,7 +148,25 @@ def libraries(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
         names = {name for _, tokens in found for token in tokens for name, _ in token}
         return [{*kept.labels} == labels, {*kept.names} == names, len(kept.groups) == len(found)]
 
+    class Growing(pycrfsuite.BaseTrainer):
+        """A sequence, the first one with values, is appended to those that are trained on, once."""
+
+        def message(self, message: str) -> None:
+            if message.startswith("Loss") and len(self.sequences.groups) < 2:
+                self.append(ITEMS * 9, LABELS * 9)
+
+    def growing() -> Any:
+        some = Growing("ap", {"max_iterations": 2})
+        some.append([["w=the", "cap"], ["cap", "w=dog"]], LABELS[:2])
+        return some
+
+    def grow(some: Any) -> bytes:
+        some.train(path)
+        some.train(path)
+        return Path(path).read_bytes()
+
     yield "append and train", lambda: partial(append, trainer(), 5)
+    yield "append during training", lambda: partial(grow, growing())
     yield "append new names", lambda: partial(append_new, trainer(), itertools.count())
     append(trainer(), 5)
     yield "tag attributes", lambda: asked(lambda tagger, items: tagger.tag(items), opened(), ITEMS, ITEMS * 40)
