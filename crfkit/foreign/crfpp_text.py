@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 START = b"version: 100"
 
 _HEADER = (("version", rb"100"), ("cost-factor", rb"[-+0-9.e]{1,30}"), ("maxid", rb"[0-9]{1,15}"), ("xsize", rb"[0-9]{1,9}"))
-_ENDS = bytes.maketrans(b"\0\n", b"\n\r")
+_ALONE = re.compile(rb"(?<!\r)\n")
 _WHOLE = re.compile(rb"-?[0-9]+\.[0-9]{16}")  # as CRF++ writes a weight: with fewer digits, the file may have been cut
 
 
 def read(data: memoryview) -> Parts:
     windows = data[:13] == b"version: 100\r"  # CRF++ for Windows ends all lines so, and none by \n alone
-    text = bytes(data).replace(b"\r\n", b"\0").translate(_ENDS) if windows else data
+    text = _ALONE.sub(b"\0", data).replace(b"\r\n", b"\n") if windows else data
     content = b"".join((text, b"\n"))  # a blank line behind the last one
     last = content[content.rfind(b"\n", 0, -1) + 1 : -1]
     if _WHOLE.fullmatch(last):  # editors leave out the last line end

@@ -146,6 +146,9 @@ def test_a_text_model_may_have_the_line_ends_of_windows(model):
     assert crfpp_text.write(foreign.read(text.replace(b"\n", b"\r\n"))) == text
     with pytest.raises(ModelFileError, match="damaged"):
         foreign.read(text.replace(b"\n", b"\r\n", 20))
+    for end in b"\0", b"\n":
+        with pytest.raises(ModelFileError, match="damaged: expected a weight, found "):
+            foreign.read(text.rstrip(b"\n").replace(b"\n", b"\r\n") + end + b"0.0000000000000000\r\n")
 
 
 def test_a_text_model_may_lack_the_last_line_end(model):
