@@ -8,7 +8,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport qsort
 
 from crfkit.features.hashing cimport string_hash, strings_find, strings_get
-from crfkit.memory cimport memchr, memcmp
+from crfkit.memory cimport memcmp
+from crfkit.text.scanning cimport find
 
 cdef array_t NUMBERS = array.array("i"), PLACES = array.array("q")
 
@@ -91,17 +92,13 @@ cdef int compare_places(const void* a, const void* b) noexcept nogil:
 
 cdef int64_t within(const char* s, int64_t n, bytes part):
     """Where the part begins in a text, -1 if it does not occur."""
-    cdef int64_t length = len(part)
+    cdef int64_t length = len(part), at = 0, end = n - length + 1       # of where it may begin
     cdef const char* wanted = part
-    cdef const char* at = s
-    cdef const char* last = s + n - length      # where it may begin
-    while length and at != NULL and at <= last:
-        at = <const char*>memchr(at, wanted[0], <size_t>(last - at + 1))
-        if at != NULL:
-            if memcmp(at, wanted, <size_t>length) == 0:
-                return at - s
-            at += 1
-    return -1 if length else 0
+    while at < end:
+        if memcmp(s + at, wanted, <size_t>length) == 0:
+            return at
+        at = find(s, wanted[0], at + 1, end)
+    return -1
 
 
 cdef bint is_made(const char* s, int64_t n, tuple literals):
@@ -126,7 +123,7 @@ cdef class Lines:
     has a bit, which stands for the letter that its names begin with in another program."""
     cdef StringTable beginnings
     cdef list others                # of each beginning: (bit, the other literals)
-    cdef array_t lengths            # of beginnings, ascending
+    cdef list lengths               # of beginnings, ascending
 
     def __cinit__(self, lines):
         cdef int64_t number
@@ -136,16 +133,15 @@ cdef class Lines:
             if number == len(self.others):
                 self.others.append([])
             self.others[number].append((bit, literals[1:]))
-        self.lengths = array.array("q", sorted({len(name) for name in self.beginnings}))
+        self.lengths = sorted({len(name) for name in self.beginnings})
 
     cdef int letters(self, const char* s, int64_t n) except -1:
         """The bits of the lines that may make a name."""
         cdef int found = 0, bit
-        cdef int64_t k, length
+        cdef int64_t length
         cdef int32_t number
         cdef tuple literals
-        for k in range(len(self.lengths)):
-            length = self.lengths.data.as_longlongs[k]
+        for length in self.lengths:
             if length > n:
                 break
             number = strings_find(&self.beginnings.c, s, length, string_hash(s, length))

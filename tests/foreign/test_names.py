@@ -11,25 +11,17 @@ from crfkit.foreign.parts import FeatureRows, Parts
 from crfkit.foreign.translating import translated
 from crfkit.template import dialects
 
-
-def table(names):
-    found = StringTable()
-    for name in names:
-        found.intern_bytes(name)
-    return found
-
-
 NAMES = st.lists(st.one_of(st.binary(max_size=3), st.sampled_from([b"U:", b"U:\xff", b"U:a", b"U:a\0"])), unique=True, max_size=20)
 
 
 @given(NAMES, st.integers(0, 5))
 def test_names_by_their_bytes(names, begin):
-    assert [names[number] for number in ascending(table(names), begin)] == sorted(names[begin:])
+    assert [names[number] for number in ascending(StringTable(names), begin)] == sorted(names[begin:])
 
 
 @given(NAMES, NAMES, NAMES)
 def test_names_put_together(first, second, third):
-    known, others = table(first), (table(second), table(third))
+    known, others = StringTable(first), (StringTable(second), StringTable(third))
     assert list(joined(known, *others)) == list(dict.fromkeys(first + second + third))
     assert list(in_order(known, *others)) == first + sorted({*second, *third} - {*first})
     assert (in_order(known, *others) is known) == ({*second, *third} <= {*first})
