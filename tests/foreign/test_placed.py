@@ -40,7 +40,8 @@ def value(text):
 
 
 def bits(x):
-    return struct.pack("<d", x)
+    """Those of a number; what is none has a sign by chance."""
+    return struct.pack("<d", x if x == x else math.nan)
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**18 - 1), NUMBERS), max_size=8))
