@@ -75,8 +75,7 @@ class Cells(Unseen):
     first words look like tokens with more columns than in training."""
 
     def __init__(self, tagger: Tagger):
-        self._form = tagger.header["format"]
-        super().__init__(self._form)
+        super().__init__(tagger.header["format"])
         index, self._key, self._names = tagger.decoding.decoder.index, tagger.decoding.key, tagger.header["column_names"]
         self._used = index.plan.columns
         whole = {view.column for view in index.plan.views if view.kind == "x" and not view.lower}
@@ -86,9 +85,9 @@ class Cells(Unseen):
         self._unseen = {place: table for place, table in enumerate(index.columns) if self._used[place] in whole and known <= len(table) <= most}
         self._first: list[bytes] = []  # cells of the first token
         self._expected, self._found = tagger.header["columns"], 0
-        self._plain = self._form == "columns" and tagger.header["has_tau"] and bool(index.columns)  # whether all sentences may be lines of text,
         self._words: Any = next(iter(index.columns), None)
-        self._worded = False  # and the second cell of one is known, and not the first
+        # Whether all sentences may be lines of text, and whether the second cell of one is known, unlike the first.
+        self._plain, self._worded = tagger.header["format"] == "columns" and tagger.header["has_tau"] and bool(index.columns), False
 
     def _look(self, sentence: list[list[bytes]], block: Block) -> None:
         places = self._key(block.columns.n_cols, block.columns) or self._used
