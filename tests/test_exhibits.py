@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import exhibits
+import report
 
 INDEX = Path(__file__).resolve().parents[1] / "docs" / "results" / "index.md"
 
@@ -13,8 +14,10 @@ def sections_of(index):
     found = []
     for text in re.split(r"^## ", index, flags=re.M)[1:]:
         if page := re.search(r"^\[Tables, options, pictures\]\((\S+)\.md\)$", text, re.M):
-            rows = [[cell.strip() for cell in line[2:-2].split(" | ")] for line in text.splitlines() if line.endswith("** |")]
-            found.append((text.splitlines()[0], page[1], [[*row[:-1], row[-1].strip("*")] for row in rows]))
+            rows: list[list[str]] = []
+            for claim, task, paper, here, verdict in ([cell.strip() for cell in line[1:-1].split(" | ")] for line in text.splitlines() if line.endswith("** |")):
+                rows.append([re.sub(r" \(reproduced: .*\)$", "", claim) or rows[-1][0], task, paper, here, verdict.strip("*")])
+            found.append((text.splitlines()[0], page[1], rows))
     return found
 
 
@@ -25,6 +28,17 @@ def test_every_pattern_finds_its_claims():
     for paper, found in exhibits.EXHIBITS.items():
         assert not [(paper, one.name) for one in found if bool(one.verdicts(sections)) != bool(one.claims)]
     assert "\n".join(exhibits.lines(sections)) in index
+
+
+def test_the_index_names_a_claim_once():
+    rule = "; reproduced: at most 0.9, contradicted: at least 1.1"
+    rows = [["a wins", "x", "", f"1 and 2{rule}", "tie"], ["b wins", "x", "", "p = 0.2", "tie"], ["a wins", "y", "3", f"4 and 5{rule}", "tie"], ["b wins", "z", "", f"6{rule}", "tie"]]
+    assert list(report.by_claim(rows)) == [
+        ["a wins (reproduced: at most 0.9, contradicted: at least 1.1)", "x", "", "1 and 2", "tie"],
+        ["", "y", "3", "4 and 5", "tie"],
+        ["b wins", "x", "", "p = 0.2", "tie"],
+        ["", "z", "", f"6{rule}", "tie"],
+    ]
 
 
 def test_a_claim_counts_where_page_claim_and_task_fit():

@@ -70,6 +70,17 @@ by more than two standard errors over seeds; *contradicted*: the other way round
 
 **What had been seen before.** The test parts of all corpora here, except CoNLL-2003 as F1, had been scored in earlier rounds of this project, with other options, grids and rates.
 The defaults and the shipped templates date from that time. Where features or a rule were chosen after a test score was known, the page says so and reports both.
+
+## Tables and pictures
+
+* A number comes from the first line of its run: three tasks have a few runs twice.
+* *dev.* is the development score by which options were chosen. A row that took over the options of another has none. *dev., defaults* is the score of the trainer's defaults, measured in the same way.
+* Test scores are means over five seeds, with the standard deviation. *paper* gives the paper's own numbers, on its data and machine.
+* Times are processor seconds on a shared machine, so they are not exact. *In all* includes reading the data and the warm-up of `lbfgs`. The passes of the warm-up are the number before the +. The smaller `--l2` is, the more
+  iterations `lbfgs` needs, so its seconds depend on the chosen penalty as much as on the method. Where it has 1000 passes it stopped at that limit, and the objective might have
+  fallen further.
+* The pictures of scores show the chosen trial on development data, averaged over folds. In pictures over passes the curve of `lbfgs` begins after its warm-up. Pictures over seconds include the warm-up.
+* *edge*: the search ended before the best trial was enclosed by others.
 """
 
 from __future__ import annotations

@@ -24,17 +24,8 @@ _DIGITS = {"cpu": 1, "cpu_a_pass": 3, "tag": 3, "paper_seconds": 0, "paper_tag":
 METHOD = """\
 ## How these numbers were made
 
-[The protocol](protocol.md) defines how options are chosen, what is measured, and what a verdict means. `benchmarks/papers/{script}.py` wrote this page from
-`docs/results/raw/`, a file of JSON lines for each task; `make results` runs what is missing there, and `make results ONLY=pages` writes the pages again.
-
-* A number comes from the first line of its run: three tasks have a few runs twice.
-* *dev.* is the development score by which options were chosen. A row that took over the options of another has none. *dev., defaults* is the score of the trainer's defaults, measured in the same way.
-* Test scores are means over five seeds, with the standard deviation. `lbfgs` is deterministic. *paper* gives the paper's own numbers, on its data and machine.
-* Times are processor seconds on a shared machine, so they are not exact. *In all* includes reading the data and the warm-up of `lbfgs`. The passes of the warm-up are the number before the +. The smaller `--l2` is, the more
-  iterations `lbfgs` needs, so its seconds depend on the chosen penalty as much as on the method. Where it has 1000 passes it stopped at that limit, and the objective might have
-  fallen further.
-* The pictures of scores show the chosen trial on development data, averaged over folds. In pictures over passes the curve of `lbfgs` begins after its warm-up. Pictures over seconds include the warm-up.
-* *edge*: the search ended before the best trial was enclosed by others.
+[The protocol](protocol.md) defines how options are chosen, what is measured, what a verdict means, and [what stands in the tables](protocol.md#tables-and-pictures). `benchmarks/papers/{script}.py` wrote this page from
+`docs/results/raw/`; `make results` runs what is missing there, and `make results ONLY=pages` writes the pages again.
 
 Commit of the package: {commits}. Kind of machine: {machines}.
 
@@ -98,7 +89,7 @@ def index(sections: list[tuple[str, str, list[list[str]]]], beside: list[str], f
         lines += [f"## {title}", "", f"[Tables, options, pictures]({name}.md)", ""]
         if measured := [row for row in found if row[-1] != MISSING]:
             lines += ["| claim | task | paper | here | verdict |", "|---|---|---|---|---|"]
-            lines += [*(f"| {' | '.join(row[:-1])} | **{row[-1]}** |" for row in measured), ""]
+            lines += [*(f"| {' | '.join(row[:-1])} | **{row[-1]}** |" for row in by_claim(measured)), ""]
         if absent := Counter(row[1] for row in found if row[-1] == MISSING):
             lines += [f"Not measured yet: {'; '.join(f'{n} of the claims on {task}' for task, n in absent.items())}.", ""]
     path = folder / "index.md"
@@ -106,6 +97,21 @@ def index(sections: list[tuple[str, str, list[list[str]]]], beside: list[str], f
     return path
 
 
+def by_claim(rows: list[list[str]]) -> Iterator[list[str]]:
+    """Rows of the index, claim after claim. The first row of a claim names it, with the rule of its verdicts where all have the same."""
+    claims: dict[str, list[list[str]]] = {}
+    for row in rows:
+        claims.setdefault(row[0], []).append(row)
+    for claim, found in claims.items():
+        rules = {row[3].partition(RULE)[2] for row in found}
+        rule = rules.pop() if len(rules) == 1 else ""
+        name = f"{claim} ({RULE.lstrip('; ')}{rule})" if rule else claim
+        for k, (_, task, paper, here, verdict) in enumerate(found):
+            yield [name if k == 0 else "", task, paper, here.partition(RULE)[0] if rule else here, verdict]
+
+
+RULE = "; reproduced: "
+"""What a rule begins with, behind the numbers of a verdict."""
 INDEX = """\
 Each claim of the papers has one verdict on each task:
 
@@ -113,19 +119,19 @@ Each claim of the papers has one verdict on each task:
 * *Contradicted*: the difference has the opposite sign, and p < 0.05.
 * *Tie*: anything else. If there is a difference, the test part is too small to show it.
 
-Each verdict stands for itself. [Taken together](#all-tests-together), a few would be ties.
+Each verdict stands for itself. [Taken together](#all-tests-together), a few would be ties. [A protocol](protocol.md) defines the rules, also those for costs and weights. It was fixed before the test scores
+were computed, and marks what was changed or added later. The pages on sparse CRFs, parsing and networks state their own rules.
 
-[Below](#every-table-and-figure-of-the-papers) is a list of all tables and figures of the papers, and where ours stand beside them. `make results` runs what is missing in the raw results, from corpora in the folder that
-`CRFKIT_CORPORA` names, and writes the pages; stopped, it goes on where it was. Only four more seeds of `sgd` for the page on sparse CRFs are missing now, so it takes minutes. All runs together took 27 hours of one processor: the networks 9, parsing 4, the tables of the pages on
-`adf`, `sapo`, `dbl-crf` and `lookahead` 14. To repeat one table of these: `python benchmarks/papers/results.py --only runs --tasks conll2003 --out FOLDER` (`--help` has the names) writes new lines to `FOLDER/raw`, to be compared with those here. That
+* A row without a claim belongs to the claim above it.
+* *here*: the mean over five seeds and its standard deviation. Deterministic trainers and sparse CRFs have one run, networks as many seeds as the verdict says.
+  Weights and losses over 50 passes, and seconds of a pass, are of one seed.
+* *paper* is empty if the paper has no number or does not have the task.
+* On simulated data the study itself is counted, not [its controls](simulated.md), which use more data and contradict one claim.
+
+`make results` runs what is missing in the raw results, from corpora in the folder that
+`CRFKIT_CORPORA` names, and writes the pages; stopped, it goes on where it was. Only four more seeds of `sgd` for the page on sparse CRFs are missing now, so it takes minutes. All runs together took 27 hours of one processor: the networks 9, parsing 4, the
+pages on `adf`, `sapo`, `dbl-crf` and `lookahead` 14. To repeat one table of these: `python benchmarks/papers/results.py --only runs --tasks conll2003 --out FOLDER` (`--help` has the names) writes new lines to `FOLDER/raw`, to be compared with those here. That
 takes 8 minutes for `conll2003` and 3 hours for `cws-sxu`. With the package of the commit that the page names, 32 runs that were repeated so had the same scores and weights to the last bit.
-
-[A protocol](protocol.md) defines these rules, and the rules for costs and weights. It was fixed before the test scores were computed. Some rules on costs, weights and convergence were changed
-or added later, and the protocol marks them. The pages on sparse CRFs, parsing and networks state their own rules.
-
-The column "here" gives the mean over five seeds and its standard deviation. Deterministic trainers and sparse CRFs have one run. Networks have as many seeds as the verdict says.
-Weights and losses over 50 passes, and seconds of a pass, are of one seed.
-The column "paper" is empty if the paper has no number or does not have the task. On simulated data the study itself is counted. [Its controls](simulated.md), which use more data, contradict one claim and are not counted.
 """
 
 
