@@ -115,6 +115,12 @@ def paper(script: str, *arguments: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
+def write(**files: str | bytes) -> None:
+    """Files of these names in the current folder: a test has one of its own."""
+    for name, content in files.items():
+        Path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
 def write_part(path: Path, name: str, sentences: int, skip: int = 0, part: str = "train") -> Path:
     """Some sentences of data/NAME.PART.txt as a file."""
     paragraphs = (DATA / f"{name}.{part}.txt").read_text().strip().split("\n\n")

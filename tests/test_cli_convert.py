@@ -1,7 +1,7 @@
 """`crfkit convert`: what a format cannot hold is an error that names the file once, and nothing is written."""
 
 import pytest
-from commands import crfkit, error
+from commands import crfkit, error, write
 
 ROWS = "".join(f"{word}\t{label}\n" for word, label in ("aX", "bY", "cX", "aX")) + "\n"
 ITEMS = "X\ta\nY\tb\nX\tc:2\n\n"
@@ -9,10 +9,7 @@ ITEMS = "X\ta\nY\tb\nX\tc:2\n\n"
 
 @pytest.fixture(autouse=True)
 def models(tmp_path):
-    (tmp_path / "rows").write_text(ROWS)
-    (tmp_path / "items").write_text(ITEMS)
-    (tmp_path / "template").write_text("U:%x[0,0]\nB\n")
-    (tmp_path / "shapes").write_text("U:%S[0,0]\nB\n")
+    write(rows=ROWS, items=ITEMS, template="U:%x[0,0]\nB\n", shapes="U:%S[0,0]\nB\n")
     short = ("-q", "-a", "perceptron", "--passes", 1)
     crfkit("learn", *short, "template", "rows", "plain")
     crfkit("learn", *short, "shapes", "rows", "shaped")

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 from click.testing import CliRunner
-from commands import crfkit
+from commands import crfkit, write
 
 from crfkit.compat.crfsuite import cli as crfsuite
 from crfkit.errors import OptionError
@@ -79,8 +79,7 @@ def test_gold_labels_are_in_one_file():
 
 
 def test_several_files_are_compared_with_the_same_gold_labels(tmp_path):
-    for name, text in (("gold", rows("{0} {2}")), ("a", rows("{0} {3}")), ("b", rows("{0} {2}"))):
-        (tmp_path / name).write_bytes(text)
+    write(gold=rows("{0} {2}"), a=rows("{0} {3}"), b=rows("{0} {2}"))
     done = run("--json", "--compare", "--gold", "-", tmp_path / "a", tmp_path / "b", stdin=(tmp_path / "gold").read_bytes())
     assert [file["accuracy"] for file in json.loads(done.stdout)["files"]] == [0.6, 1.0]
 

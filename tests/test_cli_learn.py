@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from commands import BATCH, SMALL, crfkit, error, learn, trained, write_part
+from commands import BATCH, SMALL, crfkit, error, learn, trained, write, write_part
 
 import crfkit as library
 from crfkit import constants, options
@@ -60,8 +60,7 @@ def test_sbcd_says_where_it_cannot_win(train, monkeypatch):
 @pytest.mark.parametrize(("algorithm", "sequences", "told"), [("sgd", 2, 1), ("perceptron", 9, 1), ("arow", 10, 0), ("lbfgs", 2, 0), ("lookahead", 2, 0)])
 def test_a_handful_of_long_sequences(algorithm, sequences, told, tmp_path):
     """A few long sequences: trainers that make one step per sequence get a warning."""
-    (tmp_path / "template").write_text("U:%x[0,0]\n")
-    (tmp_path / "train").write_text("\n".join("a x\nb y\n" * 500 for _ in range(sequences)))
+    write(template="U:%x[0,0]\n", train="\n".join("a x\nb y\n" * 500 for _ in range(sequences)))
     limit = ("--max-iter", 1) if algorithm == "lbfgs" else ("--passes", 1)
     said = crfkit("learn", "-a", algorithm, *limit, tmp_path / "template", tmp_path / "train", tmp_path / "model").stderr
     assert said.count(f"{algorithm} makes one step for each sequence, and there are {sequences} of 1,000 tokens") == told
@@ -152,11 +151,9 @@ def test_the_same_bytes_again_and_with_any_number_of_threads(train, algorithm, m
 def test_line_ends_compression_and_splitting_do_not_change_the_model(train, tmp_path):
     text = train.read_bytes()
     expected = trained(tmp_path)
-    (tmp_path / "crlf").write_bytes(b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n").rstrip())
-    (tmp_path / "gz").write_bytes(gzip.compress(text))
+    write(crlf=b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n").rstrip(), gz=gzip.compress(text))
     middle = text.index(b"\n\n", len(text) // 2) + 2
-    (tmp_path / "one").write_bytes(text[:middle].rstrip())
-    (tmp_path / "two").write_bytes(gzip.compress(text[middle:]))
+    write(one=text[:middle].rstrip(), two=gzip.compress(text[middle:]))
     assert trained(tmp_path, files=["crlf"]) == expected
     assert trained(tmp_path, files=["gz"]) == expected
     assert trained(tmp_path, files=["one", "two"]) == expected

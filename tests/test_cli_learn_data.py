@@ -7,7 +7,7 @@ import lzma
 import os
 
 import pytest
-from commands import BATCH, crfkit, error, learn, write_part
+from commands import BATCH, crfkit, error, learn, write, write_part
 from workers import use_local_workers
 
 from crfkit import options
@@ -71,17 +71,15 @@ def test_a_first_line_that_seems_to_name_the_columns(tmp_path, monkeypatch, file
         ("1/2 CD X", "km/h B_NP", False),  # a cell is missing
     ],
 )
-def test_a_sentence_in_a_line_is_told_from_a_row(tmp_path, first, second, hinted):
-    (tmp_path / "template").write_text("U:%x[0,0]\n")
-    (tmp_path / "train").write_text(f"{first}\n{second}\n")
+def test_a_sentence_in_a_line_is_told_from_a_row(first, second, hinted):
+    write(template="U:%x[0,0]\n", train=f"{first}\n{second}\n")
     hint = " (expected one token per line, and its tag in another column, not a sentence of word/TAG)" * hinted
     expected = f"train:2: found {len(second.split())} columns, expected {len(first.split())} as in train:1{hint}"
     assert error("learn", "template", "train", "m") == expected
 
 
-def test_conllu_without_words(tmp_path):
-    (tmp_path / "train").write_text("# text = a\n1-2\ta" + "\t_" * 8 + "\n\n")
-    (tmp_path / "template").write_text("U:%x[0,form]\n")
+def test_conllu_without_words():
+    write(train="# text = a\n1-2\ta" + "\t_" * 8 + "\n\n", template="U:%x[0,form]\n")
     assert error("learn", "--format", "conllu", "--label", "upos", "template", "train", "m") == "train: no tokens to learn from"
 
 
@@ -89,8 +87,7 @@ def test_conllu_without_words(tmp_path):
 def test_conllu_words_are_learned_from(tmp_path, form, label):
     rows = [("1-2", "_", "_"), ("1", "the", "DET"), ("2", "dog", "NOUN"), ("2.1", "x", "X"), ("3", "barks", "VERB")]
     lines = ["# sent_id = 1", *("\t".join([i, form, "_", upos, *["_"] * 6]) for i, form, upos in rows)]
-    (tmp_path / "train").write_text("\n".join(lines) + "\n\n")
-    (tmp_path / "template").write_text(f"U:%x[0,{form}]\nB\n")
+    write(train="\n".join(lines) + "\n\n", template=f"U:%x[0,{form}]\nB\n")
     learn("--format", "conllu", "--label", label)
     assert crfkit("dump", "--labels", "model").stdout.split() == ["DET", "NOUN", "VERB"]
     assert {line.split("\t")[0] for line in crfkit("dump", "model").stdout.splitlines()} == {"U:the", "U:dog", "U:barks", "*"}
@@ -110,8 +107,7 @@ def test_a_regular_expression_of_another_language_is_mentioned(train):
 
 
 def test_a_column_by_name(train):
-    train.write_text("# columns = word pos chunk\n" + train.read_text())
-    (train.parent / "template").write_text("U:%x[0,word]\n")
+    write(train="# columns = word pos chunk\n" + train.read_text(), template="U:%x[0,word]\n")
     learn("--label", "pos")
     assert "NNP" in crfkit("dump", "--labels", "model").stdout.split()
     assert "there is no column 'tag': the columns are word pos chunk" in error("learn", "--label", "tag", "template", "train", "model")
@@ -121,8 +117,7 @@ def test_a_column_by_name(train):
 
 def test_columns_without_a_name_among_those_that_have_one(train):
     """A column without a name may be the label, but not a feature. This is an error before training, not after it."""
-    train.write_text("# columns = word\n" + train.read_text())
-    (train.parent / "template").write_text("U:%x[0,word]\nB\n")
+    write(train="# columns = word\n" + train.read_text(), template="U:%x[0,word]\nB\n")
     learn("-q")
     assert "B-NP" in crfkit("dump", "--labels", "model").stdout.split()
     (train.parent / "template").write_text("U:%x[0,word]\nU:%x[0,1]\n")
@@ -163,16 +158,14 @@ BAD_DATA = [
 
 @pytest.mark.parametrize(("data", "message"), BAD_DATA)
 def test_bad_data_are_refused_with_file_and_line(tmp_path, data, message):
-    (tmp_path / "template").write_text("U:%x[0,0]\n")
-    (tmp_path / "train").write_bytes(data)
+    write(template="U:%x[0,0]\n", train=data)
     assert error("learn", "template", "train", "model").startswith(message)
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["template", "train"]
 
 
 @pytest.mark.parametrize("arguments", [("--dev", "none", "template", "train", "m"), ("template", "train", "none", "m")])
-def test_empty_files_are_found_before_data_are_read(tmp_path, arguments):
-    for name, text in (("template", "U:%x[0,0]\n"), ("train", "a b O\nc d\n"), ("none", "")):
-        (tmp_path / name).write_text(text)
+def test_empty_files_are_found_before_data_are_read(arguments):
+    write(template="U:%x[0,0]\n", train="a b O\nc d\n", none="")
     assert error("learn", *arguments) == "none: no tokens: expected one token per line and a blank line after each sentence"
 
 
@@ -182,9 +175,8 @@ def test_a_file_of_unknown_size_is_not_empty():
     check_files("/proc/version")
 
 
-def test_files_of_attributes_without_an_attribute(tmp_path):
-    (tmp_path / "good").write_text("yes\ta\nno\tb\n\n")
-    (tmp_path / "bad").write_text("yes a\nno b\n\nyes\n")
+def test_files_of_attributes_without_an_attribute():
+    write(good="yes\ta\nno\tb\n\n", bad="yes a\nno b\n\nyes\n")
     for files in (["bad"], ["good", "bad"]):
         said = error("learn", "--format", "crfsuite", *files, "model")
         assert said == "bad: no line has an attribute: expected a label, a tab, and attributes with tabs between"

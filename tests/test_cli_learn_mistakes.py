@@ -1,13 +1,12 @@
 """What `crfkit learn` says of templates and labels that are probably not meant as they are written."""
 
 import pytest
-from commands import BATCH, learn
+from commands import BATCH, learn, write
 
 
 @pytest.mark.parametrize(("cells", "told"), [("BB", 0), (["B", "B "], 1), (["B", "\u00a0B"], 1), ([" B", "B "], 1), (["B", "O "], 0)])
-def test_labels_that_differ_in_blanks_alone(tmp_path, cells, told):
-    (tmp_path / "template").write_text("U:%x[0,0]\n")
-    (tmp_path / "train").write_text("a\t{}\nb\tI\n\na\t{}\n".format(*cells))
+def test_labels_that_differ_in_blanks_alone(cells, told):
+    write(template="U:%x[0,0]\n", train="a\t{}\nb\tI\n\na\t{}\n".format(*cells))
     stderr = learn("--max-iter", 1).stderr
     assert stderr.count(f"the labels {cells[0]!r} and {cells[1]!r} differ in blanks alone\n") == told
     padded = not told and any(cell.strip() != cell for cell in cells)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from commands import crfkit, error
+from commands import crfkit, error, write
 
 import crfkit as library
 from crfkit import CRF
@@ -18,8 +18,7 @@ TRAIN = "a X\nb Y\nc Z\n\na ?\nb Y\n\na X|Z\nc ?\n\n"
 
 @pytest.fixture(autouse=True)
 def files(tmp_path):
-    (tmp_path / "template").write_text(TEMPLATE)
-    (tmp_path / "train").write_text(TRAIN)
+    write(template=TEMPLATE, train=TRAIN)
 
 
 @pytest.mark.parametrize("algorithm", ["lbfgs", "owlqn", "sgd", "adf"])
@@ -49,10 +48,9 @@ def test_the_same_weights_where_all_labels_are_given(tmp_path):
     assert list(load("model0").features()) == list(load("model1").features())
 
 
-def test_in_conllu_an_underscore_is_any_label(tmp_path):
+def test_in_conllu_an_underscore_is_any_label():
     rows = [("a", "X"), ("b", "_"), ("c", "Y|X"), ("d", "?"), ("e", "Y")]
-    (tmp_path / "trees").write_text("".join(f"{k}\t{word}\t_\t{tag}" + "\t_" * 6 + "\n" for k, (word, tag) in enumerate(rows, 1)) + "\n")
-    (tmp_path / "template").write_text("U:%x[0,form]\nB\n")
+    write(trees="".join(f"{k}\t{word}\t_\t{tag}" + "\t_" * 6 + "\n" for k, (word, tag) in enumerate(rows, 1)) + "\n", template="U:%x[0,form]\nB\n")
     crfkit("learn", "-q", "--partial", "--format", "conllu", "--label", "upos", "template", "trees", "model")
     assert load("model").labels == ["X", "Y"]
 
@@ -146,8 +144,7 @@ def test_attributes_are_selected_by_labels_that_are_given(tmp_path):
     """Those of tokens without one change nothing: without these, the same is selected."""
     (tmp_path / "template").write_text("U:%x[0,0]\nU:%x[0,1]\n")
     known = "a u X\nb u Y\na u X\nb u Y\nc v Y\n\n"
-    (tmp_path / "train").write_text(known + "b w ?\nb w X|Y\nb w ?\n\n" * 9)
-    (tmp_path / "known").write_text(known)
+    write(train=known + "b w ?\nb w X|Y\nb w ?\n\n" * 9, known=known)
     chosen = []
     for data in ("train", "known"):
         crfkit("learn", "-q", "--partial", "--select", "mi:2", "template", data, "model")

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pytest
 from commands import crfkit as command
-from commands import error, tag, text_of
+from commands import error, tag, text_of, write
 from models import ROOT, model, sentences
 
 import crfkit
@@ -318,11 +318,10 @@ def test_models_without_probabilities(run):
 # Other formats
 
 
-def test_columns_are_found_by_name(tmp_path):
+def test_columns_are_found_by_name():
     text = (ROOT / "data/chunking.train.txt").read_text()
     template = (ROOT / "templates/chunking.txt").read_text()
-    (tmp_path / "train").write_text("# columns = word pos chunk\n" + text[:20000].rpartition("\n\n")[0] + "\n")
-    (tmp_path / "template").write_text(template)
+    write(train="# columns = word pos chunk\n" + text[:20000].rpartition("\n\n")[0] + "\n", template=template)
     crfkit.learn("train", template="template", max_iter=5).save("m")
     plain = command("tag", "m", stdin="the DT\nold JJ\n").stdout.split()[2::3]
     named = command("tag", "m", stdin="# columns = pos extra word\nDT x the\nJJ x old\n").stdout
@@ -339,7 +338,7 @@ def test_gold_labels_are_in_the_output_anyway(run, option):
     assert run(option, "m", stdin=WORDS, code=2).stderr.endswith(message)
 
 
-def test_attribute_lines(tmp_path):
+def test_attribute_lines():
     model("reals").save("r")
     text = "".join(f"{line}\n\n" for line in (ROOT / "data/reals.test.txt").read_text().strip().split("\n\n"))
     out = command("tag", "r", stdin=text).stdout

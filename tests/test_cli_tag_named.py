@@ -1,6 +1,7 @@
 """`crfkit tag` on columns with names: CoNLL-U, and files that begin with `# columns = ...`."""
 
 from commands import crfkit as command
+from commands import write
 
 import crfkit
 
@@ -14,9 +15,8 @@ CONLLU = """\
 """
 
 
-def test_conllu_is_tagged_by_the_names_of_its_columns(tmp_path):
-    (tmp_path / "train").write_text(CONLLU.format("DET", "NOUN") * 3)
-    (tmp_path / "template").write_text("U0:%x[0,form]\nU1:%x[-1,xpos]\nB\n")
+def test_conllu_is_tagged_by_the_names_of_its_columns():
+    write(train=CONLLU.format("DET", "NOUN") * 3, template="U0:%x[0,form]\nU1:%x[-1,xpos]\nB\n")
     crfkit.learn("train", template="template", format="conllu", label="upos").save("c")
     text = CONLLU.format("_", "_")
 
@@ -46,8 +46,7 @@ def test_conllu_is_tagged_by_the_names_of_its_columns(tmp_path):
 
 
 def test_labels_fill_in_the_column_that_is_predicted(tmp_path):
-    (tmp_path / "train").write_text(CONLLU.format("DET", "NOUN") * 3)
-    (tmp_path / "template").write_text("U0:%x[0,form]\nU1:%x[-1,xpos]\nB\n")
+    write(train=CONLLU.format("DET", "NOUN") * 3, template="U0:%x[0,form]\nU1:%x[-1,xpos]\nB\n")
     crfkit.learn("train", template="template", format="conllu", label="upos").save("c")
 
     def fill(text, *options, code=0):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from commands import crfkit as command
+from commands import write
 
 import crfkit
 from crfkit.errors import CrfkitWarning
@@ -24,8 +25,7 @@ FEATURES = "U0:%x[0,0]\nU1:%x[-1,1]\nB\n"
 @pytest.fixture(autouse=True)
 def files(tmp_path):
     (tmp_path / "template").write_text(FEATURES)
-    for name, text in (("plain", PLAIN), ("marked", MARKED), ("alike", ALIKE), ("token", TOKEN), ("single", SINGLE)):
-        (tmp_path / name).write_text(text)
+    write(plain=PLAIN, marked=MARKED, alike=ALIKE, token=TOKEN, single=SINGLE)
     crfkit.learn("plain", "template", "sgd", passes=3).save("model")
 
 

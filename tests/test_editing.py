@@ -7,7 +7,7 @@ from itertools import pairwise, product
 
 import pytest
 from commands import crfkit as command
-from commands import error, limit
+from commands import error, limit, write
 from foreign.hostile import WAPITI
 from hypothesis import given
 from hypothesis import strategies as st
@@ -291,8 +291,7 @@ def test_digits_of_small_models(files, tmp_path):
 def test_columns_by_name(files, tmp_path):
     """The names of columns, the column of labels and the format stay."""
     words = "".join(f"{n}\t{word}\t_\t{tag}\t_\t_\t_\t_\t_\t_\n" for n, (word, tag) in enumerate(zip("aba", "XYX", strict=True), 1)) + "\n"
-    (tmp_path / "data").write_text(words)
-    (tmp_path / "template").write_text("U:%x[0,form]\nB\n")
+    write(data=words, template="U:%x[0,form]\nB\n")
     command("learn", "-q", "--format", "conllu", "--label", "upos", "template", "data", "model")
     (tmp_path / "edits").write_text("U:a\t#\tY\t90\nU:c\t#\tX\t90\n")
     command("convert", "--edit", "edits", "model", "new")

@@ -8,11 +8,10 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 from commands import crfkit as run
-from commands import full_device
+from commands import full_device, write
 
 import crfkit
 from crfkit import modelfile, replacing
@@ -285,8 +284,7 @@ def test_folders_that_come_and_go_leave_nothing(tmp_path):
 
 @pytest.mark.parametrize("how", ["learn", "tag", "convert"])
 def test_every_command_removes_leftovers(tmp_path, how):
-    Path("train").write_text("a X\nb Y\n\n")
-    Path("template").write_text("U:%x[0,0]\n")
+    write(train="a X\nb Y\n\n", template="U:%x[0,0]\n")
     run("learn", "-q", "template", "train", "model")
     stale = tmp_path / "out" / ".crfkit-0123456789abcdef.tmp"
     stale.parent.mkdir()
@@ -329,7 +327,7 @@ def test_a_whole_file_is_not_taken_for_a_leftover(model, monkeypatch):
     assert_only(model, "new")
 
 
-def test_paths_that_are_empty(tmp_path):
+def test_paths_that_are_empty():
     for task in (lambda: crfkit.load(""), lambda: crfkit.load("", verify=False), lambda: crfkit.learn("", "U:%x[0,0]")):
         with pytest.raises(FileError, match=r"^the path to read from is empty; give the name of a file$"):
             task()

@@ -8,7 +8,7 @@ import random
 from functools import cache
 
 import pytest
-from commands import crfkit, error, limit, write_part
+from commands import crfkit, error, limit, write, write_part
 from workers import use_local_workers
 
 from crfkit import options
@@ -223,8 +223,7 @@ WITH_RATE = [name for name, cls in options.TRAINERS.items() if hasattr(cls, "rat
 @pytest.mark.parametrize("rate", ["1e300", "1e39"])
 @pytest.mark.parametrize("algorithm", WITH_RATE)
 def test_a_rate_beyond_all_bounds(algorithm, rate, tmp_path):
-    (tmp_path / "train").write_bytes(values(1e6))
-    (tmp_path / "model").write_text("old")
+    write(train=values(1e6), model="old")
     said = error("learn", "--format", "crfsuite", "-a", algorithm, "--rate", rate, "train", "model")
     assert said.startswith("training diverged at ") and "lower --rate, or scale down the values of the features" in said
     assert (tmp_path / "model").read_text() == "old"
@@ -277,13 +276,11 @@ def test_an_absurd_loss_is_mentioned(tmp_path):
 # --- constraints that leave nothing -------------------------------------------------------------------------------
 
 
-def test_impossible_constraints_name_the_sentence(tmp_path):
+def test_impossible_constraints_name_the_sentence():
     train = "a B-X\nb I-X\n\nc O\n\n"
-    (tmp_path / "template").write_text("U:%x[0,0]\nB\n")
-    (tmp_path / "train").write_text(train)
+    write(template="U:%x[0,0]\nB\n", train=train)
     crfkit("learn", "-q", "template", "train", "model")
-    (tmp_path / "pairs").write_text("B-X I-X\n")
-    (tmp_path / "data").write_text("a\nb\n\n\nc\na\nb\n\n")
+    write(pairs="B-X I-X\n", data="a\nb\n\n\nc\na\nb\n\n")
     said = crfkit("tag", "--constraints", "pairs", "model", "data", code=1).stderr  # after it has written a sentence
     assert said == "crfkit: error: data:5: the constraints leave no labels for the sentence that begins here\n"
     tagger = Tagger(load("model"), "pairs")

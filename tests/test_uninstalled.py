@@ -1,9 +1,8 @@
 """crfkit is uninstalled, or replaced by another version, while it trains: what makes the model was imported before."""
 
-from pathlib import Path
 
 import pytest
-from commands import SMALL, python, write_part
+from commands import SMALL, python, write, write_part
 
 from crfkit.foreign import load
 
@@ -36,8 +35,7 @@ importlib.import_module(sys.argv.pop(1)).main()
 )
 def test_the_model_is_saved(tmp_path, program, given):
     write_part(tmp_path / "train", "chunking", 30)
-    Path("template").write_text(SMALL)
-    Path("patterns").write_text("*\nu:%x[0,0]\n")
+    write(template=SMALL, patterns="*\nu:%x[0,0]\n")
     done = python(RUN, program, *given, "model")
     assert done.returncode == 0, done.stderr
     assert load("model").labels

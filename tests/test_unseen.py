@@ -4,7 +4,7 @@ from itertools import chain
 
 import pytest
 from commands import crfkit as command
-from commands import text_of
+from commands import text_of, write
 
 import crfkit
 from crfkit import unseen
@@ -116,13 +116,12 @@ def test_plain_text(warned):
         assert warned(text, BOTH + "B\n") == ""
 
 
-def test_columns_of_conllu(tmp_path, monkeypatch):
+def test_columns_of_conllu(monkeypatch):
     """Of a sentence that is cut, the part before the cut."""
     monkeypatch.setattr(unseen, "PIECE", 1400)
     words = [row for rows in MANY for row in rows]
     lines = "".join(f"{place}\t{word}\t_\t{tag}\t_\t_\t_\t_\t_\t_\n" for place, (word, tag) in enumerate(words, 1))
-    (tmp_path / "train").write_text(lines)
-    (tmp_path / "template").write_text("U:%x[0,form]\n")
+    write(train=lines, template="U:%x[0,form]\n")
     command("learn", "-q", "--format", "conllu", "--label", "upos", "template", "train", "m")
     assert command("tag", "m", stdin=lines).stderr == ""
     seen = lines[: lines.index("\n", 1400)].count("\n") + 1

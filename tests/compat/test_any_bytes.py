@@ -4,7 +4,7 @@ import random
 
 import pytest
 from click.testing import CliRunner
-from commands import invoked
+from commands import invoked, write
 
 import crfkit
 from crfkit import foreign
@@ -77,12 +77,11 @@ def test_wapiti_gives_the_same_in_any_encoding(files, encoding):
 
 
 @ENCODINGS
-def test_lines_that_name_their_features_may_be_in_any_encoding(encoding, tmp_path):
+def test_lines_that_name_their_features_may_be_in_any_encoding(encoding):
     content, other = ("".join(f"前{line[0]} 今{line[0]} {line[2:]}\n" for line in text(seed).split("\n") if line) for seed in (1, 2))
     found = {}  # in the same order, as labels stand as first seen
     for code in ("utf-8", encoding):
-        (tmp_path / "train").write_bytes(content.encode(code))
-        (tmp_path / "dev").write_bytes(other.encode(code))
+        write(train=content.encode(code), dev=other.encode(code))
         run(wapiti, "train", "--me", "-i", 5, "-d", "dev", "train", "model")
         run(wapiti, "train", "--me", "-i", 5, "-m", "model", "train", "again")
         log = CliRunner().invoke(wapiti, ["label", "-c", "-m", "model", "dev"]).stderr_bytes.decode(code)
@@ -92,9 +91,8 @@ def test_lines_that_name_their_features_may_be_in_any_encoding(encoding, tmp_pat
     assert all(label in found["utf-8"][0] for label in LABELS)
 
 
-def test_names_in_data_for_a_model_of_wapiti_may_be_any_bytes(tmp_path):
-    (tmp_path / "model").write_bytes(b"#mdl#2#2\n#rdr#0/0/0\n#qrk#2\n1:A,\n1:B,\n#qrk#2\n2:u\xe9,\n2:uy,\n0=0x1p+0\n3=0x1p+0\n")
-    (tmp_path / "data").write_bytes(b"A\tu\xe9\nA\tuy\n")
+def test_names_in_data_for_a_model_of_wapiti_may_be_any_bytes():
+    write(model=b"#mdl#2#2\n#rdr#0/0/0\n#qrk#2\n1:A,\n1:B,\n#qrk#2\n2:u\xe9,\n2:uy,\n0=0x1p+0\n3=0x1p+0\n", data=b"A\tu\xe9\nA\tuy\n")
     assert run(main, "tag", "model", "data") == b"A\tu\xe9\tA\nA\tuy\tB\n\n"
 
 

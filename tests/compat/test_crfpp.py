@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from commands import invoked as run
+from commands import write
 from slow_mira import mira
 
 import crfkit
@@ -390,10 +391,8 @@ def test_help_and_version():
     ],
 )
 def test_errors_are_one_line_with_the_exit_code(command, arguments, code, message):
-    for name, text in (("bad", "#\n\nU:%X[0,0]\n"), ("far", "U:%x[9,0]\n"), ("column", "U:%x[0,5]\n")):
-        Path(name).write_text(text)
-    Path("own").write_bytes(learned("lbfgs", max_iter=2))
-    Path("margins").write_bytes(learned("perceptron", passes=1))
+    write(bad="#\n\nU:%X[0,0]\n", far="U:%x[9,0]\n", column="U:%x[0,5]\n")
+    write(own=learned("lbfgs", max_iter=2), margins=learned("perceptron", passes=1))
     error = run(command, *arguments, code=code).stderr
     assert message in error
     assert code == 2 or (error.startswith("crfkit: error: ") and error.count("\n") == 1)

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from commands import invoked, python
+from commands import invoked, python, write
 
 import crfkit
 from crfkit import foreign
@@ -319,8 +319,7 @@ def test_models_of_crfkit_without_probabilities_label(tmp_path):
 
 
 def test_a_model_of_crf_learn(tmp_path):
-    (tmp_path / "t").write_text("U:%x[0,0]\nB\n")
-    (tmp_path / "d").write_text("a A\nb B\n\nb B\na A\n\n" * 3)
+    write(t="U:%x[0,0]\nB\n", d="a A\nb B\n\nb B\na A\n\n" * 3)
     invoked(crf_learn, "t", "d", "m")
     tagger = tagger_of(tmp_path / "m", [["a"], ["b"]], "-v1")
     assert tagger.parse() and [tagger.y2(i) for i in range(2)] == ["A", "B"] and 0.5 < tagger.prob() < 1
@@ -329,8 +328,7 @@ def test_a_model_of_crf_learn(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_signals_are_for_the_program_that_calls(number):
     """Ctrl-C after the model so far is saved, as Python hears of it where C's function returns; and SIGTERM."""
-    Path("template").write_text("U:%x[0,0]\nB\n")
-    Path("train").write_text("a X\nb Y\n\nb X\n\n")
+    write(template="U:%x[0,0]\nB\n", train="a X\nb Y\n\nb X\n\n")
     program = """
 import signal, sys
 from crfkit.compat import CRFPP

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from commands import invoked as run
+from commands import write
 
 import crfkit
 from crfkit.compat.crfpp.crf_learn import crf_learn
@@ -13,9 +14,7 @@ from crfkit.compat.wapiti.commands import cli as wapiti
 
 @pytest.fixture(autouse=True)
 def files(tmp_path):
-    (tmp_path / "template").write_text("U00:%x[0,0]\nU01:%x[-1,1]\nB\n")
-    (tmp_path / "train").write_text("the D O\ndog N B\n\nbarks V O\nthe D O\ncat N B\n\n" * 3)
-    (tmp_path / "test").write_text("the D\ncat N\n\n")
+    write(template="U00:%x[0,0]\nU01:%x[-1,1]\nB\n", train="the D O\ndog N B\n\nbarks V O\nthe D O\ncat N B\n\n" * 3, test="the D\ncat N\n\n")
 
 
 def test_byte_order_marks_are_ignored():
@@ -88,10 +87,7 @@ def test_data_without_tokens(content):
     ],
 )
 def test_advice_is_in_the_options_of_crfpp(arguments, code, message):
-    Path("words").write_text("U:%x[0,0]\n")
-    Path("notes").write_text("# a\nthe D O\n")
-    Path("tree").write_text("1\tw\tw\tX\tX\t_\t0\troot\t_\t_\n2 w\n")
-    Path("pairs").write_text("A\ta\nB\tb\n")
+    write(words="U:%x[0,0]\n", notes="# a\nthe D O\n", tree="1\tw\tw\tX\tX\t_\t0\troot\t_\t_\n2 w\n", pairs="A\ta\nB\tb\n")
     crfkit.learn("pairs", format="crfsuite", max_iter=1).save("attributes")
     assert run(crf_learn, *arguments, code=code).stderr.startswith(f"crfkit: {message}")
 

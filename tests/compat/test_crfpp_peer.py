@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import invoked
+from commands import invoked, write
 
 from crfkit.compat.crfpp.crf_learn import crf_learn
 from crfkit.compat.crfpp.crf_test import crf_test
@@ -70,8 +70,7 @@ def test_random_templates(seed):
 
 def test_numbers_and_names_that_crf_learn_reads_in_another_way():
     """A number with anything behind it is 0 to CRF++. Names are written out in both."""
-    Path("template").write_text("U:%x[0,0]\n")
-    Path("train").write_text("a A\nb B\n\n")
+    write(template="U:%x[0,0]\n", train="a A\nb B\n\n")
     assert b"iter=" not in theirs("crfpp_learn", "-m", "5.0", "template", "train", "theirs") and Path("theirs").exists()
     assert b"Freq:                0\n" in theirs("crfpp_learn", "-f", "2x", "-m", "5.0", "template", "train", "theirs")
     for words in (["-m", "5.0"], ["-f", "2x"], ["-c", "4x"], ["--max", "5"], ["--max=5"]):

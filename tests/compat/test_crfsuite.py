@@ -12,7 +12,7 @@ from pathlib import Path
 import commands
 import pycrfsuite
 import pytest
-from commands import python
+from commands import python, write
 from compat.pycrfsuite_runs import opened
 from liars import Sips
 from pycrfsuite._logparser import TrainLogParser
@@ -125,7 +125,7 @@ def test_the_log_tells_of_reading():
     assert "c2: expected a number of at least 0, found -1" in error
 
 
-def test_what_the_log_says_of_the_data(tmp_path):
+def test_what_the_log_says_of_the_data():
     """Each file has its lines; what holds for all stands behind them."""
     out = run("learn", "-a", "ap", "-p", "max_iterations=1", "train", "test").stdout
     assert re.search(r"\[1\] train\n0\.\.[^\n]*10\nNumber of instances: 12\nSeconds required: [\d.]+\n\[2\] test\n0[^\n]*\nNumber of instances: 12\nS[^\n]*\n\nStat", out)
@@ -223,9 +223,8 @@ def test_cross_validation_and_log_file(tmp_path):
         (("learn", "zero"), "zero:2: byte 3 of the line is 0"),
     ],
 )
-def test_errors_are_one_line(tmp_path, arguments, message):
-    (tmp_path / "bad").write_text("A\tw\nB\tw:x\n")
-    (tmp_path / "zero").write_bytes(b"A\tw\nB\t\0\n")
+def test_errors_are_one_line(arguments, message):
+    write(bad="A\tw\nB\tw:x\n", zero=b"A\tw\nB\t\0\n")
     error = run(*arguments, code=1).stderr
     assert error.startswith("crfkit: error: ") and message in error and error.count("\n") == 1
 
@@ -254,8 +253,7 @@ def test_labels_of_any_bytes_in_a_log_file(tmp_path):
 
 
 def test_a_model_with_a_template_is_refused():
-    Path("columns").write_text("a X\nb Y\n\n")
-    Path("template").write_text("U:%x[0,0]\n")
+    write(columns="a X\nb Y\n\n", template="U:%x[0,0]\n")
     commands.crfkit("learn", "-q", "template", "columns", "model")
     assert "model: has a template: label columns with `crfkit tag`" in run("tag", "-m", "model", "train", code=1).stderr
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import text_of, unheard
+from commands import text_of, unheard, write
 from compat.wapiti_runs import (
     PATTERNS,
     TIMES,
@@ -114,8 +114,7 @@ def test_observations_stand_as_first_seen(kind):
 
 
 def test_a_line_in_the_log_for_every_thousand():
-    Path("many").write_text("a X\n\n" * 1999 + "a Y\n\n")
-    Path("pattern").write_text("u:%x[0,0]\n")
+    write(many="a X\n\n" * 1999 + "a Y\n\n", pattern="u:%x[0,0]\n")
     assert "\n   1000 sequences loaded\n   2000 sequences loaded\n" in run("train", "-i", "2", "-p", "pattern", "many", "model").stderr
     assert "\n      2000 sequences labeled\t 0.05%/ 0.05%\n" in run("label", "-c", "-m", "model", "many").stderr
     assert run("label", "-m", "model", "many").stderr.endswith("      1000 sequences labeled\n      2000 sequences labeled\n* Done\n")
@@ -123,8 +122,7 @@ def test_a_line_in_the_log_for_every_thousand():
 
 def test_labels_of_single_lines_stand_as_first_seen():
     """Where all scores are equal, the first label is the answer."""
-    Path("lines").write_text("a Z\nb Y\nc X\n")
-    Path("unknown").write_text("nothing\n")
+    write(lines="a Z\nb Y\nc X\n", unknown="nothing\n")
     run("train", "--me", "lines", "single")
     assert read_file(Path("single").read_bytes(), "single").labels == ["Z", "Y", "X"]
     assert run("label", "-l", "-n", "3", "-m", "single", "unknown").stdout.split() == ["Z", "Y", "X"]

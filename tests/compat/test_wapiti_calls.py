@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from commands import invoked, python, text_of
+from commands import invoked, python, text_of, write
 
 from crfkit.compat.wapiti import Model
 from crfkit.compat.wapiti.commands import cli
@@ -27,9 +27,7 @@ QUICK = {"rho1": 0.1, "rho2": 0.01, "maxiter": 20, "nthread": 1}
 
 @pytest.fixture(autouse=True)
 def files():
-    Path("patterns").write_text(PATTERNS)
-    Path("train").write_text(text_of(TRAIN), encoding="utf-8")
-    Path("test").write_text(text_of(TEST), encoding="utf-8")
+    write(patterns=PATTERNS, train=text_of(TRAIN), test=text_of(TEST))
 
 
 @pytest.mark.parametrize(

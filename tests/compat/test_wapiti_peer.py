@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from commands import text_of
+from commands import text_of, write
 from compat.wapiti_peer import wapiti
 from compat.wapiti_runs import TIMES, TWICE, dumped, run, sentences, trained, write_files
 
@@ -64,8 +64,7 @@ def test_observations_that_any_patterns_make(seed):
     patterns = [f"{rng.choice('uuub*')}{number}:" + "/".join(macro() for _ in range(rng.randint(1, 3))) for number in range(100)]
     words = ["".join(rng.choices(characters, k=rng.randint(1, 4))) for _ in range(12)]
     rows = [[[*rng.choices(words, k=2), label] for label in rng.choices("XY", k=5)] for _ in range(8)]
-    Path("patterns").write_text("\n".join(patterns) + "\n", encoding="utf-8")
-    Path("train").write_text(text_of(rows), encoding="utf-8")
+    write(patterns="\n".join(patterns) + "\n", train=text_of(rows))
     wapiti("train", "-i", "1", "-p", "patterns", "train", "theirs")
     trained("-i", "1", name="ours")
     names = [list(foreign.read(name).places) for name in ("theirs", "ours")]
@@ -139,16 +138,14 @@ def test_states_of_wapiti_are_named():
 
 
 def test_data_without_sentences():
-    Path("model").write_bytes(model_of_the_peer("crf"))
-    Path("empty").write_text("\n\n")
+    write(model=model_of_the_peer("crf"), empty="\n\n")
     done = run("label", "-m", "model", "-c", "empty")
     assert (done.stdout, done.stderr) == wapiti("label", "-m", "model", "-c", "empty")
 
 
 def test_single_lines():
     """--me: each line is a sequence and lists its features."""
-    Path("me").write_text("foo bar A\nx y B\nx bar A\nfoo y q B\nz:\\1 y B\n@w y B\n")
-    Path("met").write_text("foo y\nbar y y\n\nnothing\nq z:\\1\n")
+    write(me="foo bar A\nx y B\nx bar A\nfoo y q B\nz:\\1 y B\n@w y B\n", met="foo y\nbar y y\n\nnothing\nq z:\\1\n")
     log = run("train", "--me", "-1", "0.01", "-2", "0.1", "-e", "0.00001", "-w", "0", "me", "model").stderr
     _, peer = wapiti("train", "--me", "-1", "0.01", "-2", "0.1", "-e", "0.00001", "-w", "0", "me", "peer")
     assert re.findall(r"obj=(\S+) +act=(\d+)", log)[-1] == re.findall(r"obj=(\S+) +act=(\d+)", peer)[-1]

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 import numpy
 import pytest
-from commands import text_of
+from commands import text_of, write
 from liars import Sips
 from workers import corpus, use_local_workers
 
@@ -126,8 +126,7 @@ def test_a_log_that_is_closed_loses_no_model():
 
 @pytest.mark.parametrize("kind", [str, os.fsencode, pathlib.Path])
 def test_paths_of_any_kind(tmp_path, kind):
-    (tmp_path / "template").write_text(TEMPLATE.text)
-    (tmp_path / "dev").write_text("the X\n\n")
+    write(template=TEMPLATE.text, dev="the X\n\n")
     files = {name: kind(str(tmp_path / name)) for name in ("template", "dev", "log", "state")}
     learn(ROWS, files["template"], "perceptron", passes=2, dev=files["dev"], log=files["log"], checkpoint=files["state"])
     assert (tmp_path / "log").exists() and (tmp_path / "state").exists()
@@ -224,7 +223,7 @@ def test_ctrl_c_keeps_what_was_learned():
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_ctrl_c_after_the_last_pass_is_heard(tmp_path, monkeypatch):
+def test_ctrl_c_after_the_last_pass_is_heard(monkeypatch):
     """As the memory of all that was read is given back, which may take long."""
 
     @contextmanager

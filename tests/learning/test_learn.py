@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from commands import text_of
+from commands import text_of, write
 from liars import Frame
 from trainers.samples import named_weights, sentences, template
 from workers import use_local_workers
@@ -86,9 +86,7 @@ def test_data_from_anywhere(tmp_path):
     plain.write_text(text_of(ROWS))
     for path, compress in zip(packed, (gzip.compress, bz2.compress, lzma.compress), strict=True):
         path.write_bytes(compress(text_of(ROWS).encode()))
-    (tmp_path / "one").write_text(text_of(ROWS[:1]))
-    (tmp_path / "two").write_text(text_of(ROWS[1:]))
-    (tmp_path / "template").write_text(TEMPLATE.text)
+    write(one=text_of(ROWS[:1]), two=text_of(ROWS[1:]), template=TEMPLATE.text)
     for train in (str(plain), plain, *packed, [plain], [tmp_path / "one", str(tmp_path / "two")], io.BytesIO(text_of(ROWS).encode())):
         assert learn(train, TEMPLATE).to_bytes() == expected
     assert learn(plain, tmp_path / "template").to_bytes() == learn(plain, str(tmp_path / "template")).to_bytes() == expected
@@ -201,7 +199,7 @@ def test_files_that_are_not_there_are_missed_before_others_are_read(tmp_path, mo
         learn("bad" if given else ["bad", "absent"], TEMPLATE, **given)
 
 
-def test_a_text_in_the_place_of_a_path_is_not_repeated_in_full(tmp_path):
+def test_a_text_in_the_place_of_a_path_is_not_repeated_in_full():
     text = "word X\n" * 20_000
     for ask in (lambda: learn(text, TEMPLATE), lambda: learn(ROWS, text.encode()), lambda: load(text), lambda: Tagger(learn(ROWS, TEMPLATE, max_iter=1), Path(text))):
         with pytest.raises(FileError, match=r"^'word X\\nword X.*\.\.\..*'") as caught:

@@ -11,7 +11,7 @@ from array import array
 from pathlib import Path
 
 import pytest
-from commands import BATCH, crfkit, error, limit, memory_told, plain_build, python, write_part
+from commands import BATCH, crfkit, error, limit, memory_told, plain_build, python, write, write_part
 from workers import use_local_workers
 
 from crfkit import options
@@ -118,8 +118,7 @@ def test_the_estimate_where_steps_with_features_are_lists(algorithm, tmp_path):
             label = (label * 3 + source.randrange(4)) % 700
             lines.append(f"w{label // 7} l{label}")
         lines.append("")
-    (tmp_path / "train").write_text("\n".join(lines) + "\n")
-    (tmp_path / "template").write_text("U:%x[0,0]\nB:%x[0,0]\nB\n")
+    write(train="\n".join(lines) + "\n", template="U:%x[0,0]\nB:%x[0,0]\nB\n")
     assert near(*estimate_and_peak(tmp_path / "train", tmp_path / "template", algorithm, threads=1, **limit(algorithm, 2)))
 
 
@@ -131,8 +130,7 @@ def test_the_estimate_where_steps_with_features_are_lists(algorithm, tmp_path):
 def test_the_estimate_with_thousands_of_labels(algorithm, labels, template, tmp_path):
     """Of which no pair is a feature, or few are: hardly any of the tables of all pairs is touched. 4,001 labels need padding in each row."""
     text = "".join(f"w{(n * n) % 997} l{n % labels}\n" + "\n" * (n % 10 == 9) for n in range(2 * labels))
-    (tmp_path / "train").write_text(text)
-    (tmp_path / "template").write_text(template)
+    write(train=text, template=template)
     chosen = {"rate": 0.1} if hasattr(options.TRAINERS[algorithm], "rate") else {}
     assert near(*estimate_and_peak(tmp_path / "train", tmp_path / "template", algorithm, threads=1, **chosen, **limit(algorithm, 2)))
 

@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 from click.testing import CliRunner
-from commands import text_of
+from commands import text_of, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from parser.test_parser import TEMPLATE, corpus
@@ -58,8 +58,7 @@ GOOD = "1\ta\t_\tX\t_\t_\t2\tnsubj\t_\t_\n2\tb\t_\tV\t_\t_\t0\troot\t_\t_\n3\tc\
     ],
 )
 def test_damaged_trees_are_refused_with_their_line(tmp_path, old, new, message):
-    (tmp_path / "t").write_text(TEMPLATE)
-    (tmp_path / "train").write_bytes(("# c\n" + GOOD + GOOD.replace(old, new, 1)).encode())
+    write(t=TEMPLATE, train=("# c\n" + GOOD + GOOD.replace(old, new, 1)).encode())
     for labels in [["--labels"]] if "DEPREL" in message else [[], ["--labels"]]:
         done = run("learn", "-a", "lookahead", "--format", "conllu", *labels, tmp_path / "t", tmp_path / "train", tmp_path / "m")
         assert done.exit_code == 1
@@ -92,8 +91,7 @@ def test_words_in_python_are_numbered_as_in_files(tmp_path):
 
 def test_comments_are_always_known(tmp_path):
     learned().save(tmp_path / "m")
-    (tmp_path / "a").write_text(by_tabs(corpus(8, 2)))
-    (tmp_path / "t").write_text("U:%x[0,form]\n")
+    write(a=by_tabs(corpus(8, 2)), t="U:%x[0,form]\n")
     for words in (("tag", tmp_path / "m"), ("eval", "--format", "conllu", "--label", "xpos"), ("learn", "--format", "conllu", tmp_path / "t", tmp_path / "a", tmp_path / "n")):
         done = run(words[0], "--comments", *words[1:], data="")
         assert done.exit_code == 2 and "--comments is of no use with CoNLL-U" in done.stderr
@@ -225,8 +223,7 @@ MODEL = learned(labels=True)
 def test_a_run_that_was_interrupted_gives_the_same_model(tmp_path, average):
     """Also with development data, and with features that were created after the best pass."""
     data, dev = by_tabs(corpus(5, 12)), by_tabs(corpus(6, 6))
-    for name, text in (("t", TEMPLATE), ("train", data), ("dev", dev)):
-        (tmp_path / name).write_text(text)
+    write(t=TEMPLATE, train=data, dev=dev)
     options = ["-a", "lookahead", "--format", "conllu", "--average" if average else "--no-average", "--dev", tmp_path / "dev", "-q"]
 
     def learn(model, *more):
@@ -305,9 +302,7 @@ def test_weights_to_start_from(tmp_path):
 
 def test_eval_refuses_what_does_not_belong_together(tmp_path):
     data = corpus(3, 3)
-    (tmp_path / "a").write_text(by_tabs(data))
-    (tmp_path / "b").write_text(by_tabs(data[:2]))
-    (tmp_path / "c").write_text(by_tabs([*data[:2], data[2] + [[str(len(data[2]) + 1), *data[2][-1][1:6], "1", *data[2][-1][7:]]]]))
+    write(a=by_tabs(data), b=by_tabs(data[:2]), c=by_tabs([*data[:2], data[2] + [[str(len(data[2]) + 1), *data[2][-1][1:6], "1", *data[2][-1][7:]]]]))
     for name, head in (("d", "x"), ("e", "")):
         (tmp_path / name).write_text(by_tabs(data).replace("\t0\troot", f"\t{head}\troot", 1))
     for file, message in (
@@ -363,8 +358,7 @@ def test_several_files_stay_apart(tmp_path):
     model = learned()
     model.save(tmp_path / "m")
     text = by_tabs(corpus(8, 2))
-    (tmp_path / "a").write_text(text.rstrip("\n"))
-    (tmp_path / "b").write_text(text)
+    write(a=text.rstrip("\n"), b=text)
     done = run("tag", "--no-gold", tmp_path / "m", tmp_path / "a", tmp_path / "b")
     one = run("tag", "--no-gold", tmp_path / "m", tmp_path / "b")
     assert done.stdout == 2 * one.stdout

@@ -12,7 +12,7 @@ from itertools import product
 
 import pytest
 from commands import crfkit as run
-from commands import error
+from commands import error, write
 from models import ROOT, sentences
 from trainers.samples import accuracy_of
 
@@ -305,9 +305,8 @@ def test_templates_that_are_refused(text, message):
 
 @pytest.mark.parametrize("algorithm", ["lbfgs", "sgd", "adf", "sapo", "perceptron"])
 @pytest.mark.parametrize(("line", "what"), [("T", "T lines see"), ("U1:%y[-1]", "%y macros see")])
-def test_other_trainers_cannot_use_history(algorithm, line, what, tmp_path):
-    (tmp_path / "template").write_text(f"U:%x[0,0]\n{line}\n")
-    (tmp_path / "train").write_text("a X\nb Y\n\n")
+def test_other_trainers_cannot_use_history(algorithm, line, what):
+    write(template=f"U:%x[0,0]\n{line}\n", train="a X\nb Y\n\n")
     said = error("learn", "-a", algorithm, "template", "train", "model")
     assert said == f"template:2: {what} labels given before, which only the trainer lookahead can use"
 
