@@ -200,9 +200,7 @@ def test_the_report_on_segments():
 
 def test_scores_as_json():
     result = json.loads(
-        run(
-            "--json", "--segments", "--lexicon", text_file("w", ""), stdin=b"\xc3\xa9 B-\xc3\xa9 B-\xc3\xa9\n"
-        ).stdout
+        run("--json", "--segments", "--lexicon", text_file("w", ""), stdin=b"\xc3\xa9 B-\xc3\xa9 B-\xc3\xa9\n").stdout
     )
     assert (result["tokens"], result["f1"], result["file"]) == (1, 1.0, "<stdin>")
     assert result["types"]["é"] == {

@@ -15,15 +15,7 @@ import crfkit
 from crfkit import CRF, Template
 from crfkit.compat import sklearn_crfsuite
 from crfkit.constants import WITHOUT_PROBABILITIES
-from crfkit.errors import (
-    CrfkitWarning,
-    DataError,
-    FileError,
-    ModelFileError,
-    NotFittedError,
-    OptionError,
-    UnsupportedError,
-)
+from crfkit.errors import CrfkitWarning, DataError, FileError, ModelFileError, NotFittedError, OptionError, UnsupportedError
 from crfkit.model import precision_of
 from crfkit.options import TRAINERS, declared
 

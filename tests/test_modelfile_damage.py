@@ -37,9 +37,7 @@ def test_flipped_bits(bits):
     """With checksums no flip passes; without, only those that change the elements of a section. In each byte one bit, or all."""
     model = modelfile.read(SMALL)
     start = len(SMALL) - max(entry.offset + entry.length for entry in model.sections.values())
-    unchecked = {
-        start + entry.offset + index for entry in model.sections.values() for index in range(entry.length)
-    }
+    unchecked = {start + entry.offset + index for entry in model.sections.values() for index in range(entry.length)}
     for position in range(len(SMALL)):
         for bit in range(position % 8, position % 8 + bits):
             data = bytearray(SMALL)
@@ -172,9 +170,7 @@ def test_header_length_is_bounded():
 
 
 def test_newer_and_impossible_versions():
-    with pytest.raises(
-        ModelFileError, match="format version 2, this crfkit reads up to version 1; upgrade crfkit"
-    ):
+    with pytest.raises(ModelFileError, match="format version 2, this crfkit reads up to version 1; upgrade crfkit"):
         modelfile.read(container(b"whatever a newer version keeps here", version=2))
     with pytest.raises(ModelFileError, match="there is no format version 0"):
         modelfile.read(container(b"", version=0))

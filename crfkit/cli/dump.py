@@ -13,17 +13,7 @@ from crfkit.modelbytes import held
 from crfkit.replacing import refuse_overwriting, write_texts
 from crfkit.values import as_bytes
 
-from .common import (
-    HELP_FLAGS,
-    PATH,
-    Integer,
-    Text,
-    debug_option,
-    is_given,
-    standard_output,
-    usage_errors,
-    write_output,
-)
+from .common import HELP_FLAGS, PATH, Integer, Text, debug_option, is_given, standard_output, usage_errors, write_output
 
 
 @click.command("dump", context_settings=HELP_FLAGS)

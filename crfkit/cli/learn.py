@@ -23,17 +23,7 @@ from crfkit.replacing import check_writable, is_device, refuse_overwriting
 from crfkit.text.opening import input_file, texts
 from crfkit.values import counted, flag, plural, shown
 
-from .common import (
-    HELP_FLAGS,
-    PATH,
-    Hinting,
-    Text,
-    debug_option,
-    offer,
-    refuse_dash,
-    usage_errors,
-    write_output,
-)
+from .common import HELP_FLAGS, PATH, Hinting, Text, debug_option, offer, refuse_dash, usage_errors, write_output
 from .config import Config, read_config
 
 

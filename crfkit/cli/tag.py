@@ -19,19 +19,7 @@ from crfkit.text.opening import is_compressed
 from crfkit.text.reading import Source
 from crfkit.values import as_bytes, as_text, shown
 
-from .common import (
-    HELP_FLAGS,
-    PATH,
-    Hinting,
-    Integer,
-    Text,
-    debug_option,
-    is_given,
-    note,
-    offer,
-    opened,
-    usage_errors,
-)
+from .common import HELP_FLAGS, PATH, Hinting, Integer, Text, debug_option, is_given, note, offer, opened, usage_errors
 
 if TYPE_CHECKING:
     from crfkit.cluster.crew import Transport

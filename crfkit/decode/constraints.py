@@ -19,17 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crfkit.errors import CrfkitWarning, DataError, FileError, warn_caller
-from crfkit.evaluation.schemes import (
-    END,
-    INSIDE,
-    N_PREFIXES,
-    PREFIXES,
-    SCHEMES,
-    SEGMENTATION,
-    START,
-    SYNONYMS,
-    detect,
-)
+from crfkit.evaluation.schemes import END, INSIDE, N_PREFIXES, PREFIXES, SCHEMES, SEGMENTATION, START, SYNONYMS, detect
 from crfkit.values import lists, named, plain, plural, shown
 
 START_MARK, END_MARK = "<start>", "<end>"

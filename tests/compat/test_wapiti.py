@@ -9,17 +9,7 @@ from pathlib import Path
 
 import pytest
 from commands import text_of, unheard, write
-from compat.wapiti_runs import (
-    PATTERNS,
-    TIMES,
-    TWICE,
-    dumped,
-    observations,
-    run,
-    sentences,
-    trained,
-    write_files,
-)
+from compat.wapiti_runs import PATTERNS, TIMES, TWICE, dumped, observations, run, sentences, trained, write_files
 
 import crfkit
 from crfkit import foreign

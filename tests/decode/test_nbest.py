@@ -218,11 +218,7 @@ def beginnings(problem, t, label, n):
     for u in range(1, t + 1):
         lists = [
             sorted(
-                (
-                    s + problem.edge(u, i, j) + problem.node(u, j)
-                    for i in range(problem.labels)
-                    for s in lists[i]
-                ),
+                (s + problem.edge(u, i, j) + problem.node(u, j) for i in range(problem.labels) for s in lists[i]),
                 reverse=True,
             )[:n]
             for j in range(problem.labels)

@@ -10,9 +10,7 @@ from crfkit.errors import DataError
 from crfkit.evaluation.counting import Tally
 from crfkit.evaluation.schemes import SCHEMES
 
-ODD_TEXT = (
-    "O B-A I-A E-A S-A U-A L-A B-B I-B E-B B I E S O-A B- - -A . [ ] [-A ]-B .-A X-A NP B-A-X I-A-Y é-ü"
-)
+ODD_TEXT = "O B-A I-A E-A S-A U-A L-A B-B I-B E-B B I E S O-A B- - -A . [ ] [-A ]-B .-A X-A NP B-A-X I-A-Y é-ü"
 ODD_LABELS = ODD_TEXT.split()
 SANE_LABELS = ["O", "B-A", "I-A", "B-B", "I-B"]
 
@@ -177,9 +175,7 @@ def encode(spans, n, scheme):
 @st.composite
 def spans_in_sentence(draw):
     spans, at = [], 0
-    for gap, length, kind in draw(
-        st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from("AB")))
-    ):
+    for gap, length, kind in draw(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from("AB")))):
         spans.append((at + gap, at + gap + length, kind))
         at += gap + length
     return spans, at + draw(st.integers(0, 2))
@@ -236,9 +232,7 @@ def test_words_and_the_lexicon(sentences, lexicon):
         gold.update((i, *span) for span in spans)
         found.update((i, *span) for span in slow_words([f for _, f in sentence]))
         unknown.update({(i, *span): True for span in spans if letters[slice(*span)] not in lexicon})
-        text += (
-            "".join(f"{c} {g} {f}\n" for c, (g, f) in zip(letters, sentence, strict=True)).encode() + b"\n"
-        )
+        text += "".join(f"{c} {g} {f}\n" for c, (g, f) in zip(letters, sentence, strict=True)).encode() + b"\n"
     tally.feed(text, 1)
     tally.finish()
     right = gold & found

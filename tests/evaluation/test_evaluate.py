@@ -104,9 +104,7 @@ def assert_spans(labels, scheme, strict, spans):
     for span in spans:
         start, end = map(int, span[1:].split("-"))
         clean = ["O"] * len(labels)
-        clean[start:end] = [
-            f"{'SBIE'[role_in_chunk(i, start, end, scheme)]}-{span[0]}" for i in range(start, end)
-        ]
+        clean[start:end] = [f"{'SBIE'[role_in_chunk(i, start, end, scheme)]}-{span[0]}" for i in range(start, end)]
         assert evaluate([labels], [clean], scheme, strict).chunks.correct == 1
 
 

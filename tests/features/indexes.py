@@ -31,9 +31,7 @@ CELLS = [
 
 def blocks(sentences, form="columns"):
     """Parsed blocks of sentences that are lists of rows, or of lines."""
-    lines = "".join(
-        "".join((r if isinstance(r, str) else "\t".join(r)) + "\n" for r in s) + "\n" for s in sentences
-    )
+    lines = "".join("".join((r if isinstance(r, str) else "\t".join(r)) + "\n" for r in s) + "\n" for s in sentences)
     for block in Source(io.BytesIO(lines.encode()), form, block_size=64):
         rows = Rows(form)
         rows.parse(block)

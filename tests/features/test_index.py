@@ -94,9 +94,7 @@ def check(index, template, sentences, keep):
     ids = [{name: i for i, name in enumerate(known)} for known in names]
     assert [set(known) for known in ids] == keep
     assert [len(known) for known in names] == [len(known) for known in keep]
-    for expected, found in zip(
-        corpus_features(template, sentences), extracted(index, sentences), strict=True
-    ):
+    for expected, found in zip(corpus_features(template, sentences), extracted(index, sentences), strict=True):
         for bigram in (0, 1):
             assert list(found[bigram]) == sorted(ids[bigram][s] for s in expected[bigram] if s in ids[bigram])
 
@@ -292,9 +290,7 @@ def test_equal_input_gives_equal_bytes():
     rng = random.Random(1)
     corpus = [[[rng.choice(CELLS), rng.choice(CELLS), "L"] for _ in range(9)] for _ in range(30)]
     one, two = (pack(built(template, corpus)[0]) for _ in range(2))
-    assert {name: bytes(part) for name, part in one.items()} == {
-        name: bytes(part) for name, part in two.items()
-    }
+    assert {name: bytes(part) for name, part in one.items()} == {name: bytes(part) for name, part in two.items()}
 
 
 def test_data_without_a_column_of_the_template():

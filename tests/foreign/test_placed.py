@@ -12,16 +12,7 @@ from crfkit.errors import ModelFileError
 from crfkit.features.strings import StringTable
 from crfkit.foreign import wapiti
 from crfkit.foreign.parts import Places
-from crfkit.foreign.placed import (
-    doubles,
-    initials,
-    read_decimals,
-    read_places,
-    read_strings,
-    read_weights,
-    rows_at,
-    weight_lines,
-)
+from crfkit.foreign.placed import doubles, initials, read_decimals, read_places, read_strings, read_weights, rows_at, weight_lines
 from crfkit.testing import written
 
 SIGNS = st.sampled_from(["", "-", "+"])

@@ -20,11 +20,7 @@ from crfkit.testing import OpenLattice, OpenSearch, most_pairs
 def test_agrees_with_enumeration(problem, lists):
     lattice = loaded(problem)
     pairs = list(product(range(problem.labels), repeat=2))
-    active = [
-        (i, j)
-        for i, j in pairs
-        if problem.tau[i][j] or (problem.transitions and not problem.transitions[i][j])
-    ]
+    active = [(i, j) for i, j in pairs if problem.tau[i][j] or (problem.transitions and not problem.transitions[i][j])]
     assert lattice.use_lists(lists) == len(active)
     if not problem.possible:
         for verb in (lattice.viterbi, lattice.expect):
@@ -55,9 +51,7 @@ def test_cancellation_costs_no_digits(problem, lists):
     for which in ("none", lists):
         lattice.use_lists(which)
         lattice.expect()
-        results.append(
-            [*lattice.nodes(), *(row for t in range(1, problem.length) for row in lattice.pair(t))]
-        )
+        results.append([*lattice.nodes(), *(row for t in range(1, problem.length) for row in lattice.pair(t))])
     for dense, sparse in zip(*results, strict=True):
         assert sparse == pytest.approx(dense, rel=1e-10, abs=1e-290)
 

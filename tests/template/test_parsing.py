@@ -356,9 +356,7 @@ crfpp_lines = st.builds(
 
 @given(
     crfpp_lines,
-    st.lists(
-        st.tuples(*[st.sampled_from(["a", "B", "é/", "_B-1", "[0,0]", '"'])] * 3), min_size=1, max_size=4
-    ),
+    st.lists(st.tuples(*[st.sampled_from(["a", "B", "é/", "_B-1", "[0,0]", '"'])] * 3), min_size=1, max_size=4),
 )
 def test_crfpp_templates_unchanged(text, rows):
     line = only_line(text)

@@ -13,17 +13,7 @@ from commands import python
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import assert_close, many_labels
-from trainers.twins import (
-    Built,
-    Corpus,
-    Sample,
-    corpora,
-    expectations,
-    objective,
-    problem,
-    viterbi,
-    weighted,
-)
+from trainers.twins import Built, Corpus, Sample, corpora, expectations, objective, problem, viterbi, weighted
 
 from crfkit import constants
 from crfkit.data.dataset import Dataset

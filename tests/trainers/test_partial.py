@@ -14,29 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import Problem
 from trainers.choices import left_open, opened, with_choices
-from trainers.samples import (
-    Numbers,
-    assert_close,
-    end,
-    many_labels,
-    misfit,
-    options_of,
-    sentences,
-    template,
-    trainer_of,
-)
-from trainers.twins import (
-    Built,
-    Corpus,
-    Sample,
-    corpora,
-    expected_features,
-    likelihood,
-    log_sum,
-    problem,
-    seeded,
-    weighted,
-)
+from trainers.samples import Numbers, assert_close, end, many_labels, misfit, options_of, sentences, template, trainer_of
+from trainers.twins import Built, Corpus, Sample, corpora, expected_features, likelihood, log_sum, problem, seeded, weighted
 from trainers.twins_online import shares
 
 from crfkit.data.dataset import Dataset

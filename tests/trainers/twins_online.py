@@ -7,18 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import exp, sqrt
 
-from trainers.twins import (
-    Corpus,
-    Feature,
-    Sample,
-    Weights,
-    batches,
-    likelihood,
-    log_sum,
-    path_features,
-    problem,
-    viterbi,
-)
+from trainers.twins import Corpus, Feature, Sample, Weights, batches, likelihood, log_sum, path_features, problem, viterbi
 from trainers.twins_margin import Averaged, difference, wrong
 
 Shares = dict[tuple[str, int], float]

@@ -50,9 +50,7 @@ def sound(arrays, n_labels, hot):
             and ptr[-1] == len(items)
             and ptr == sorted(ptr)
             and all(max(item) < n_labels for item in items)
-            and all(
-                a < b for start, end in pairwise(ptr) for a, b in pairwise(items[start:end])
-            )
+            and all(a < b for start, end in pairwise(ptr) for a, b in pairwise(items[start:end]))
         )
 
     return (
