@@ -24,8 +24,12 @@ from crfkit.foreign.parts import parts_of
 from crfkit.modelbytes import held
 
 
-def test_into_and_from_open_files(tmp_path):
-    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template=crfkit.Template.parse("U:%x[0,0]"), max_iter=2)
+@pytest.fixture(scope="module")
+def trained():
+    return crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
+
+
+def test_into_and_from_open_files(trained, tmp_path):
     held = io.BytesIO()
     assert trained.save(held) == len(trained.to_bytes())
     assert held.getvalue() == trained.to_bytes()
@@ -53,7 +57,7 @@ def test_into_and_from_open_files(tmp_path):
             trained.save(path)
 
 
-def test_files_without_a_name(tmp_path):
+def test_files_without_a_name(trained, tmp_path):
     """A temporary file has the name None, one that is opened by its number has the number, one that is opened by a Path the Path."""
     with tempfile.SpooledTemporaryFile() as file, pytest.raises(ModelFileError, match=r"^model in memory: is empty"):
         crfkit.load(file)
@@ -65,7 +69,7 @@ def test_files_without_a_name(tmp_path):
     with open(tmp_path / "short", "rb") as file, pytest.raises(DataError, match=r"short:2: found 1 column"):
         crfkit.learn(file, "U:%x[0,0]")
     with open(os.open(tmp_path / "short", os.O_RDONLY), "rb") as file, pytest.raises(FileError, match=r"^<stream>: cannot be written"):
-        crfkit.learn([[["a", "X"], ["b", "Y"]]], "U:%x[0,0]", max_iter=2).save(file)
+        trained.save(file)
 
 
 class InBytes:
@@ -78,16 +82,15 @@ class InBytes:
         return self.name
 
 
-def test_paths_in_bytes(tmp_path):
-    (tmp_path / "m").write_bytes(crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2).to_bytes())
+def test_paths_in_bytes(trained, tmp_path):
+    trained.save(tmp_path / "m")
     assert crfkit.load(InBytes(os.fsencode(tmp_path / "m"))).model.name == str(tmp_path / "m")
     for name in (b"nowhere", b"\xff"):
         with pytest.raises(FileError, match="cannot be read"):
             crfkit.load(InBytes(name))
 
 
-def test_dumps_into_files_that_are_not_for_writing(tmp_path):
-    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
+def test_dumps_into_files_that_are_not_for_writing(trained, tmp_path):
     (tmp_path / "m").write_text("")
     for mode in ("r", "rb"):
         with open(tmp_path / "m", mode) as file, pytest.raises(FileError, match="m: cannot be written: the file is open for something else"):
@@ -99,8 +102,7 @@ def test_dumps_into_files_that_are_not_for_writing(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["\ud800", "a\0b"])
-def test_names_that_no_file_can_have(name):
-    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
+def test_names_that_no_file_can_have(trained, name):
     for write in (trained.save, trained.dump):
         with pytest.raises(FileError, match=f"^{re.escape(repr(name))}: not a file name$"):
             write(name)
@@ -166,8 +168,7 @@ class Texts:
         self.held.append("" + text)
 
 
-def test_files_that_take_a_part_of_what_is_written():
-    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
+def test_files_that_take_a_part_of_what_is_written(trained):
     wanted = {trained.save: trained.to_bytes(), trained.dump: trained.dump().encode()}
     for write, expected in wanted.items():
         for file in (Sips(7), Plain()):
@@ -180,41 +181,38 @@ def test_files_that_take_a_part_of_what_is_written():
                 write(Counts(number))
 
 
-def test_an_object_with_write_alone_takes_text():
-    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
+def test_an_object_with_write_alone_takes_text(trained):
     file = Texts()
     trained.dump(file)
     assert "".join(file.held) == trained.dump()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such limits")
-def test_a_disk_that_is_full_at_the_last_bytes(tmp_path):
+def test_a_disk_that_is_full_at_the_last_bytes(trained, tmp_path):
     """The system writes as many bytes as fit and returns their number, without an error."""
-    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
     trained.save(tmp_path / "m")
-    program = f"""
+    program = """
 import crfkit, resource, sys
 sys.dont_write_bytecode = True
-model = crfkit.load({str(tmp_path / "m")!r}).model
+model = crfkit.load("m").model
 size = len(model.to_bytes()) - 1
 resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-with open({str(tmp_path / "other")!r}, "wb", buffering=0) as file:
+with open("other", "wb", buffering=0) as file:
     model.save(file)
 """
     done = python(program)
     assert done.returncode == 1 and "FileError" in done.stderr and "cannot be written: File too large" in done.stderr
 
 
-def test_a_model_saved_into_its_own_file_that_was_just_emptied(tmp_path):
+def test_a_model_saved_into_its_own_file_that_was_just_emptied(trained, tmp_path):
     """The mapped bytes are gone then. Reading them would kill the process."""
-    trained = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2)
     trained.save(tmp_path / "m")
-    program = f"""
+    program = """
 import crfkit
-model = crfkit.load({str(tmp_path / "m")!r}).model
-model.save({str(tmp_path / "m")!r})
-model = crfkit.load({str(tmp_path / "m")!r}).model
-with open({str(tmp_path / "m")!r}, "wb") as file:
+model = crfkit.load("m").model
+model.save("m")
+model = crfkit.load("m").model
+with open("m", "wb") as file:
     model.save(file)
 """
     done = python(program)
@@ -310,8 +308,8 @@ with open(sys.argv[1], "rb") as file:
     assert done.stdout == "80000000\n"
 
 
-def test_a_map_of_a_file_is_bytes(tmp_path):
-    data = crfkit.learn([[["a", "X"], ["b", "Y"]]], template="U:%x[0,0]", max_iter=2).to_bytes()
+def test_a_map_of_a_file_is_bytes(trained, tmp_path):
+    data = trained.to_bytes()
     for content in (data, crfsuite_model()):
         (tmp_path / "m").write_bytes(content)
         with open(tmp_path / "m", "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
