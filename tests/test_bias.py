@@ -200,33 +200,27 @@ def test_an_estimator_has_it_as_a_parameter():
 # Errors
 
 
-@pytest.mark.parametrize(
-    ("bias", "message"),
-    [
-        ({"o": 1}, r"^bias: the model has no label 'o'; it has \['B-LOC', 'B-MISC', .*\.\.\.\]$"),
-        ({"B-LOK": 1}, r"^bias: the model has no label 'B-LOK'; did you mean 'B-LOC'\?$"),
-        ({3: 1}, r"^bias: the model has no label 3; it has \["),
-        ([("O", 1)], r"^bias: found \[\('O', 1\)\], expected a mapping from labels to numbers, such as \{'O': -1.0\}$"),
-        *(({"O": number}, f"^bias: found {number!r} for the label 'O', expected a number from -1e9 to 1e9$") for number in ("1", None, True)),
-        *(({"O": number}, "^bias: found .* for the label 'O', expected a number from -1e9") for number in (float("inf"), float("nan"), -1.1e9, 10**400, [1])),
-    ],
-)
+@pytest.mark.parametrize(("bias", "message"), [
+    ({"o": 1}, r"^bias: the model has no label 'o'; it has \['B-LOC', 'B-MISC', .*\.\.\.\]$"),
+    ({"B-LOK": 1}, r"^bias: the model has no label 'B-LOK'; did you mean 'B-LOC'\?$"),
+    ({3: 1}, r"^bias: the model has no label 3; it has \["),
+    ([("O", 1)], r"^bias: found \[\('O', 1\)\], expected a mapping from labels to numbers, such as \{'O': -1.0\}$"),
+    *(({"O": number}, f"^bias: found {number!r} for the label 'O', expected a number from -1e9 to 1e9$") for number in ("1", None, True)),
+    *(({"O": number}, "^bias: found .* for the label 'O', expected a number from -1e9") for number in (float("inf"), float("nan"), -1.1e9, 10**400, [1])),
+])
 def test_what_is_no_bias(bias, message):
     with pytest.raises(OptionError, match=message):
         Tagger(even(), bias=bias)
 
 
-@pytest.mark.parametrize(
-    ("options", "code", "message"),
-    [
-        (["O"], 2, "found 'O', expected LABEL=NUMBER"),
-        (["O=x"], 2, "found 'x' for the label 'O', expected a number"),
-        (["O="], 2, "found '' for the label 'O', expected a number"),
-        (["O=1", "O=2"], 2, "found several numbers for the label 'O', expected one"),
-        (["O=nan"], 2, "--bias: found nan for the label 'O', expected a number from -1e9 to 1e9"),
-        (["B-LOK=1"], 2, "--bias: the model has no label 'B-LOK'; did you mean 'B-LOC'?"),
-    ],
-)
+@pytest.mark.parametrize(("options", "code", "message"), [
+    (["O"], 2, "found 'O', expected LABEL=NUMBER"),
+    (["O=x"], 2, "found 'x' for the label 'O', expected a number"),
+    (["O="], 2, "found '' for the label 'O', expected a number"),
+    (["O=1", "O=2"], 2, "found several numbers for the label 'O', expected one"),
+    (["O=nan"], 2, "--bias: found nan for the label 'O', expected a number from -1e9 to 1e9"),
+    (["B-LOK=1"], 2, "--bias: the model has no label 'B-LOK'; did you mean 'B-LOC'?"),
+])
 def test_faults_on_the_command_line(options, code, message, tmp_path):
     even().save(tmp_path / "m")
     assert message in error("tag", *(f"--bias={text}" for text in options), "m", stdin="a NN\n", code=code)

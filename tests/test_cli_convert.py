@@ -23,18 +23,14 @@ def test_templates_are_kept(to):
     assert crfkit("tag", "other", "rows").stdout == crfkit("tag", "plain", "rows").stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "model", "reason"),
-    [
-        (["--to", "crfpp"], "ahead", "trained by lookahead, whose search for labels no other program has"),
-        (["--to", "crfsuite"], "plain", "a CRFsuite model has no template: only models of attribute lines (--format crfsuite) can become one"),
-        (["--to", "wapiti"], "shaped", "line 1 of the template: %S[0,0] has another meaning in Wapiti, or none; only %x[row,column] is the same"),
-        (["--template", "template"], "plain", "the model has a template already"),
-        ([], "rows", "not a crfkit model: a text file; the model is what crfkit learn writes"),
-        ([], "absent", "cannot be read: No such file or directory"),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("arguments", "model", "reason"), [
+    (["--to", "crfpp"], "ahead", "trained by lookahead, whose search for labels no other program has"),
+    (["--to", "crfsuite"], "plain", "a CRFsuite model has no template: only models of attribute lines (--format crfsuite) can become one"),
+    (["--to", "wapiti"], "shaped", "line 1 of the template: %S[0,0] has another meaning in Wapiti, or none; only %x[row,column] is the same"),
+    (["--template", "template"], "plain", "the model has a template already"),
+    ([], "rows", "not a crfkit model: a text file; the model is what crfkit learn writes"),
+    ([], "absent", "cannot be read: No such file or directory"),
+], ids=str)
 def test_what_cannot_be_converted(tmp_path, arguments, model, reason):
     assert error("convert", *arguments, model, "other") == f"{model}: {reason}"
     assert not (tmp_path / "other").exists()

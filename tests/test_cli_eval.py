@@ -79,23 +79,19 @@ def test_chunks_without_a_type_are_listed_as_conlleval_lists_them():
     assert run(stdin=b"a B B\nb I I\n").stdout.count("                 : precision: 100.00%") == 2
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        EXAMPLE.replace(" ", "\t").encode(),
-        EXAMPLE.replace("\n", "\r\n").encode(),
-        b"\xef\xbb\xbf" + EXAMPLE.encode(),
-        gzip.compress(EXAMPLE.encode(), mtime=0),
-        bz2.compress(EXAMPLE.encode()),
-        lzma.compress(EXAMPLE.encode()),
-        EXAMPLE.rstrip("\n").encode(),
-        b"\n \t \n" + EXAMPLE.replace("\n\n", "\n\n  \n\t\n").encode() + b"\n\n",
-        b"# columns = word pos gold predicted\n" + EXAMPLE.encode(),
-        EXAMPLE.replace("\n\n", "\n-X- x O O\n").encode(),
-        EXAMPLE.replace(" ", ",").encode(),
-    ],
-    ids=["tabs", "CRLF", "BOM", "gzip", "bzip2", "xz", "no final newline", "blank lines", "header", "boundary", "commas"],
-)
+@pytest.mark.parametrize("data", [
+    EXAMPLE.replace(" ", "\t").encode(),
+    EXAMPLE.replace("\n", "\r\n").encode(),
+    b"\xef\xbb\xbf" + EXAMPLE.encode(),
+    gzip.compress(EXAMPLE.encode(), mtime=0),
+    bz2.compress(EXAMPLE.encode()),
+    lzma.compress(EXAMPLE.encode()),
+    EXAMPLE.rstrip("\n").encode(),
+    b"\n \t \n" + EXAMPLE.replace("\n\n", "\n\n  \n\t\n").encode() + b"\n\n",
+    b"# columns = word pos gold predicted\n" + EXAMPLE.encode(),
+    EXAMPLE.replace("\n\n", "\n-X- x O O\n").encode(),
+    EXAMPLE.replace(" ", ",").encode(),
+], ids=["tabs", "CRLF", "BOM", "gzip", "bzip2", "xz", "no final newline", "blank lines", "header", "boundary", "commas"])
 def test_forms_of_input(data):
     delimiter = ["-d", ","] if b"," in data and data.isascii() else []
     assert run(text_file("in", data), *delimiter).stdout_bytes == EXPECTED
@@ -241,22 +237,19 @@ def test_names_of_files_stay_on_one_line():
     assert run("--tokens", "a\nb.out", "c.out").stdout.startswith("==> a\\nb.out <==\n")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a O O\n\nb O O x\n", "in:3: 4 columns, but line 1 has 3"),
-        ("a O O\nb O\n", "in:2: 2 columns, but line 1 has 3"),
-        ("\nO\n", "in:2: 1 column; expected at least 2, the last of them a gold and a predicted label (--gold takes the gold labels from another file)"),
-        ("a O O\nO\n", "in:2: 1 column; expected at least 2, the last of them a gold and a predicted label"),
-        ("a\t\tO\n", "in:1: the gold label is empty"),
-        (b"a O O\nb \xe9 O\n", r"in:2: the label b'\xe9' is not valid UTF-8"),
-        ("# 0.9\na O/0.9 B/0.1\n", "in:2: the last two columns are labels with probabilities, as `-v 2` writes them; "
-         "expected a gold and a predicted label (`-v 0` or `-v 1`)"),
-        ("a O O 0.912345 0.800000\n", "in:1: the last two columns are probabilities, as `--probability` adds them; "
-         "expected a gold and a predicted label"),
-        (gzip.compress(b"a O O\n" * 1000, mtime=0)[:-9], "in: the gzip file ends too early"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "message"), [
+    ("a O O\n\nb O O x\n", "in:3: 4 columns, but line 1 has 3"),
+    ("a O O\nb O\n", "in:2: 2 columns, but line 1 has 3"),
+    ("\nO\n", "in:2: 1 column; expected at least 2, the last of them a gold and a predicted label (--gold takes the gold labels from another file)"),
+    ("a O O\nO\n", "in:2: 1 column; expected at least 2, the last of them a gold and a predicted label"),
+    ("a\t\tO\n", "in:1: the gold label is empty"),
+    (b"a O O\nb \xe9 O\n", r"in:2: the label b'\xe9' is not valid UTF-8"),
+    ("# 0.9\na O/0.9 B/0.1\n", "in:2: the last two columns are labels with probabilities, as `-v 2` writes them; "
+     "expected a gold and a predicted label (`-v 0` or `-v 1`)"),
+    ("a O O 0.912345 0.800000\n", "in:1: the last two columns are probabilities, as `--probability` adds them; "
+     "expected a gold and a predicted label"),
+    (gzip.compress(b"a O O\n" * 1000, mtime=0)[:-9], "in: the gzip file ends too early"),
+])  # fmt: skip
 def test_errors_are_one_line_and_exit_1(text, message):
     result = run(text_file("in", text), code=1)
     assert (result.stdout, result.stderr) == ("", f"crfkit: error: {message}\n")
@@ -271,31 +264,28 @@ def test_no_tokens(text):
         run(*options, stdin=text)
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["--scheme", "iob3"], "'iob3' is not one of"),
-        (["-r", "--scheme", "bio"], "--raw contradicts --scheme bio"),
-        (["--lexicon", "x"], "--lexicon is of use with --segments only"),
-        (["--compare", "x"], "--compare needs two files or more"),
-        (["--seed", "1", "x"], "--seed is of use with --compare only"),
-        (["--shuffles", "10", "x"], "--shuffles is of use with --compare only"),
-        (["-l", "--json"], "--latex is for the report on chunks alone"),
-        (["-r", "--strict"], "--strict needs a scheme with chunks"),
-        (["-", "-"], "standard input can be read only once"),
-        (["--segments", "--lexicon", "-"], "standard input can be read only once"),
-        (["-o", ""], "--outside needs a label"),
-        (["-o", "\udcff"], "'--outside': expected UTF-8, found b'\\xff'"),
-        (["-d", "\udcff"], "'--delimiter': expected UTF-8, found b'\\xff'"),
-        (["-d", "(a"], "the delimiter '(a' is not a regular expression"),
-        (["--format", "conllu"], "--format conllu needs --label: the name of the column to predict, such as upos or xpos; for trees, eval has --heads"),
-        (["--format", "crfsuite", "--label", "upos"], "--label is of no use with --format crfsuite, whose columns have no names"),
-        (["--format", "crfsuite", "-d", " "], "--delimiter and --lexicon are for --format columns"),
-        (["--format", "crfsuite", "-d", ""], "--delimiter and --lexicon are for --format columns"),
-        (["--segments", "--lexicon", "x", "--label", "y"], "--label and --lexicon exclude each other"),
-        (["--segments", "--lexicon", "x", "--gold", "y"], "--gold and --lexicon exclude each other"),
-    ],
-)
+@pytest.mark.parametrize(("args", "message"), [
+    (["--scheme", "iob3"], "'iob3' is not one of"),
+    (["-r", "--scheme", "bio"], "--raw contradicts --scheme bio"),
+    (["--lexicon", "x"], "--lexicon is of use with --segments only"),
+    (["--compare", "x"], "--compare needs two files or more"),
+    (["--seed", "1", "x"], "--seed is of use with --compare only"),
+    (["--shuffles", "10", "x"], "--shuffles is of use with --compare only"),
+    (["-l", "--json"], "--latex is for the report on chunks alone"),
+    (["-r", "--strict"], "--strict needs a scheme with chunks"),
+    (["-", "-"], "standard input can be read only once"),
+    (["--segments", "--lexicon", "-"], "standard input can be read only once"),
+    (["-o", ""], "--outside needs a label"),
+    (["-o", "\udcff"], "'--outside': expected UTF-8, found b'\\xff'"),
+    (["-d", "\udcff"], "'--delimiter': expected UTF-8, found b'\\xff'"),
+    (["-d", "(a"], "the delimiter '(a' is not a regular expression"),
+    (["--format", "conllu"], "--format conllu needs --label: the name of the column to predict, such as upos or xpos; for trees, eval has --heads"),
+    (["--format", "crfsuite", "--label", "upos"], "--label is of no use with --format crfsuite, whose columns have no names"),
+    (["--format", "crfsuite", "-d", " "], "--delimiter and --lexicon are for --format columns"),
+    (["--format", "crfsuite", "-d", ""], "--delimiter and --lexicon are for --format columns"),
+    (["--segments", "--lexicon", "x", "--label", "y"], "--label and --lexicon exclude each other"),
+    (["--segments", "--lexicon", "x", "--gold", "y"], "--gold and --lexicon exclude each other"),
+])
 def test_usage_errors_exit_2(args, message):
     assert message in run(*args, code=2).stderr
 
@@ -307,20 +297,17 @@ def test_debug_shows_the_traceback():
         assert result.stderr.endswith("crfkit: error: nowhere: cannot be read: No such file or directory\n")
 
 
-@pytest.mark.parametrize(
-    ("error", "code", "message"),
-    [
-        (KeyboardInterrupt(), 130, ""),
-        (MemoryError(), 1, "crfkit: error: out of memory\n"),
-        (RuntimeError("two\nlines"), 1, "crfkit: error: unexpected RuntimeError: two lines (--debug shows where)\n"),
-        (PermissionError(13, "Permission denied", "f"), 1, "crfkit: error: f: Permission denied\n"),
-        (
-            ImportError("a.so: failed to map segment from shared object"),
-            1,
-            "crfkit: error: out of memory: there is none for a compiled module\n",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("error", "code", "message"), [
+    (KeyboardInterrupt(), 130, ""),
+    (MemoryError(), 1, "crfkit: error: out of memory\n"),
+    (RuntimeError("two\nlines"), 1, "crfkit: error: unexpected RuntimeError: two lines (--debug shows where)\n"),
+    (PermissionError(13, "Permission denied", "f"), 1, "crfkit: error: f: Permission denied\n"),
+    (
+        ImportError("a.so: failed to map segment from shared object"),
+        1,
+        "crfkit: error: out of memory: there is none for a compiled module\n",
+    ),
+])
 def test_exceptions_become_one_line_and_an_exit_code(monkeypatch, error, code, message):
     def fail(*args, **options):
         raise error

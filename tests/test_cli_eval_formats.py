@@ -84,17 +84,14 @@ def test_gold_labels_of_attribute_lines_are_escaped_and_predicted_ones_are_not(g
         assert (scores["correct_tokens"], set(scores["labels"])) == (0, {label, wrong})
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "message"),
-    [
-        (CONLLU, ["conllu", "--label", "tag"], "<stdin>:1: there is no column 'tag': the columns are id form lemma"),
-        (CONLLU.replace("\tDET\n", "\n"), ["conllu", "--label", "upos"], "<stdin>:2: 10 columns; expected at least 11, the last of them the predicted label"),
-        (CONLLU.replace("\tVERB", "\tVERB\tx"), ["conllu", "--label", "upos"], "<stdin>:4: 12 columns, but line 2 has 11"),
-        ("X\ta\tX\nY\n", ["crfsuite"], "<stdin>:2: 1 column; expected at least 2, the last of them the predicted label"),
-        ("X\ta\tX\t0.500000\t0.400000\n", ["crfsuite"], "<stdin>:1: the last two columns are probabilities"),
-        ("# 0.9\nX\ta\tX/0.900000\tX/0.900000\tY/0.100000\n", ["crfsuite"], "<stdin>:2: the last two columns are labels with prob"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "options", "message"), [
+    (CONLLU, ["conllu", "--label", "tag"], "<stdin>:1: there is no column 'tag': the columns are id form lemma"),
+    (CONLLU.replace("\tDET\n", "\n"), ["conllu", "--label", "upos"], "<stdin>:2: 10 columns; expected at least 11, the last of them the predicted label"),
+    (CONLLU.replace("\tVERB", "\tVERB\tx"), ["conllu", "--label", "upos"], "<stdin>:4: 12 columns, but line 2 has 11"),
+    ("X\ta\tX\nY\n", ["crfsuite"], "<stdin>:2: 1 column; expected at least 2, the last of them the predicted label"),
+    ("X\ta\tX\t0.500000\t0.400000\n", ["crfsuite"], "<stdin>:1: the last two columns are probabilities"),
+    ("# 0.9\nX\ta\tX/0.900000\tX/0.900000\tY/0.100000\n", ["crfsuite"], "<stdin>:2: the last two columns are labels with prob"),
+])  # fmt: skip
 def test_errors_in_other_formats(text, options, message):
     assert f"crfkit: error: {message}" in run("--format", *options, stdin=text.encode(), code=1).stderr
 

@@ -34,31 +34,28 @@ LABELS = rows("{3}")
 HEADER = "# columns = word pos label\n"
 
 
-@pytest.mark.parametrize(
-    ("options", "gold", "answers"),
-    [
-        ([], rows("{0} {1} {2}"), rows("{0} {1} {3}")),
-        ([], rows("{0} {1} {2}"), rows("{0}\t{1}\t{2}\t{3}", gap="\r\n")),
-        ([], rows("{0} {1} {2}"), LABELS),
-        ([], rows("{2}"), rows("{0} {1} {3}")),
-        ([], rows("{0} {1} {2}"), rows("{0}\t{1}\t{3}/0.912345", "# 0 0.75\n", "\n# 1 0.25\nx\ty\tO/0.5\n\n# 0 0.75\n")),  # crf_test -n -v 1
-        ([], rows("{0} {1} {2}"), rows("{3}/0.912345", "# 0.75\n")),
-        (["-d", "|"], rows("{0}|{1}|{2}"), rows("{0}|{3}")),
-        (["--label", "label"], rows("{2}\t{0}", "# columns = label word\r\n", "\r\n"), rows("{3}\t{0}\r", "# columns = label word\r\n")),
-        (["--label", "label"], rows("{0} {1} {2}", HEADER), rows("{0} {1} {3}", HEADER)),
-        (["--label", "label"], rows("{2} {0} {1}", "# columns = label word pos\n"), rows("{2} {0} {1} {3}", "# columns = label word pos\n")),
-        (["--label", "label"], rows("{0} {1} {2}", HEADER), rows("{0} {1} {3}", "# columns = word pos\n")),
-        (["--label", "label"], rows("{0} {1} {2}", HEADER), rows("{1} {0} {3}", "# columns = pos word\n")),
-        ([], rows("{0} {1} {2}", HEADER), rows("{1} {0} {3}", "# columns = pos word\n")),
-        (["--label", "label"], rows("{0} {1} {2}", HEADER), LABELS),
-        (["--format", "conllu", "--label", "xpos"], conllu(2), conllu(3)),
-        (["--format", "conllu", "--label", "xpos"], conllu(2), conllu(2, 3)),
-        (["--format", "crfsuite"], b"@weight:2\n" + rows("{2}\tx:0.5"), LABELS),
-        (["--format", "crfsuite"], rows("{2}\ty:0.123456\tx:0.500000\t0.500000"), rows("{2}\tx:0.5\t{3}")),
-        (["--label", "label"], rows("{2} {0} 0.123456", "# columns = label word value\n"), rows("{3} {0} 0.123456", "# columns = label word value\n")),
-        (["--format", "crfsuite"], rows("{2}\tx:0.5"), b"@probability\t0.5\n" + rows("{3}:0.912345")),
-    ],
-)
+@pytest.mark.parametrize(("options", "gold", "answers"), [
+    ([], rows("{0} {1} {2}"), rows("{0} {1} {3}")),
+    ([], rows("{0} {1} {2}"), rows("{0}\t{1}\t{2}\t{3}", gap="\r\n")),
+    ([], rows("{0} {1} {2}"), LABELS),
+    ([], rows("{2}"), rows("{0} {1} {3}")),
+    ([], rows("{0} {1} {2}"), rows("{0}\t{1}\t{3}/0.912345", "# 0 0.75\n", "\n# 1 0.25\nx\ty\tO/0.5\n\n# 0 0.75\n")),  # crf_test -n -v 1
+    ([], rows("{0} {1} {2}"), rows("{3}/0.912345", "# 0.75\n")),
+    (["-d", "|"], rows("{0}|{1}|{2}"), rows("{0}|{3}")),
+    (["--label", "label"], rows("{2}\t{0}", "# columns = label word\r\n", "\r\n"), rows("{3}\t{0}\r", "# columns = label word\r\n")),
+    (["--label", "label"], rows("{0} {1} {2}", HEADER), rows("{0} {1} {3}", HEADER)),
+    (["--label", "label"], rows("{2} {0} {1}", "# columns = label word pos\n"), rows("{2} {0} {1} {3}", "# columns = label word pos\n")),
+    (["--label", "label"], rows("{0} {1} {2}", HEADER), rows("{0} {1} {3}", "# columns = word pos\n")),
+    (["--label", "label"], rows("{0} {1} {2}", HEADER), rows("{1} {0} {3}", "# columns = pos word\n")),
+    ([], rows("{0} {1} {2}", HEADER), rows("{1} {0} {3}", "# columns = pos word\n")),
+    (["--label", "label"], rows("{0} {1} {2}", HEADER), LABELS),
+    (["--format", "conllu", "--label", "xpos"], conllu(2), conllu(3)),
+    (["--format", "conllu", "--label", "xpos"], conllu(2), conllu(2, 3)),
+    (["--format", "crfsuite"], b"@weight:2\n" + rows("{2}\tx:0.5"), LABELS),
+    (["--format", "crfsuite"], rows("{2}\ty:0.123456\tx:0.500000\t0.500000"), rows("{2}\tx:0.5\t{3}")),
+    (["--label", "label"], rows("{2} {0} 0.123456", "# columns = label word value\n"), rows("{3} {0} 0.123456", "# columns = label word value\n")),
+    (["--format", "crfsuite"], rows("{2}\tx:0.5"), b"@probability\t0.5\n" + rows("{3}:0.912345")),
+])
 def test_gold_labels_from_another_file(tmp_path, options, gold, answers):
     """The scores are those of one file with both."""
     (tmp_path / "gold").write_bytes(gold)
@@ -84,22 +81,19 @@ def test_several_files_are_compared_with_the_same_gold_labels(tmp_path):
     assert [file["accuracy"] for file in json.loads(done.stdout)["files"]] == [0.6, 1.0]
 
 
-@pytest.mark.parametrize(
-    ("gold", "answers", "message"),
-    [
-        ("a O\n\nb O\nc O\n\n", "a O\n\nb O\nx O\n\n", "answers:3: word 2 of the sentence is 'x', expected 'c' as in gold:3"),
-        ("a O\n\nb O\nc O\n\n", "a O\n\nb O\n\n", "answers:3: the sentence has 1 word, expected 2 as in gold:3"),
-        ("a O\n\nb O\nc O\n\n", "O\n\nO\n\n", "answers:3: the sentence has 1 word, expected 2 as in gold:3"),
-        ("a O\n\nb O\n\nc O\n\n", "a O\n\nc O\n\n", "answers:3: word 1 of the sentence is 'c', expected 'b' as in gold:3"),
-        ("a O\n\nb O\n\nc O\n\n", "a O\n\n", "answers: found 1 sentence, expected 3 as in gold"),
-        ("a O\n\n", "a O\n\nb O\n\nc O\n\n", "answers: found 3 sentences, expected 1 as in gold"),
-        ("a O\n\nb\n\n", "a O\n\nb O\n\n", "gold:3: 1 column, but line 1 has 2"),
-        ("a O\n\nb O\n\n", "a O\n\nb\n\n", "answers:3: 1 column, but line 1 has 2"),
-        ("a O\n", "a \udcff\n", r"answers:1: the label b'\xff' is not valid UTF-8"),
-        ("", "a O\n", "answers: found 1 sentence, expected 0"),
-        ("a O\n\nb O\n\n", "x O\n\nb\n\n", "answers:1: word 1 of the sentence is 'x', expected 'a' as in gold:1"),  # the first fault
-    ],
-)
+@pytest.mark.parametrize(("gold", "answers", "message"), [
+    ("a O\n\nb O\nc O\n\n", "a O\n\nb O\nx O\n\n", "answers:3: word 2 of the sentence is 'x', expected 'c' as in gold:3"),
+    ("a O\n\nb O\nc O\n\n", "a O\n\nb O\n\n", "answers:3: the sentence has 1 word, expected 2 as in gold:3"),
+    ("a O\n\nb O\nc O\n\n", "O\n\nO\n\n", "answers:3: the sentence has 1 word, expected 2 as in gold:3"),
+    ("a O\n\nb O\n\nc O\n\n", "a O\n\nc O\n\n", "answers:3: word 1 of the sentence is 'c', expected 'b' as in gold:3"),
+    ("a O\n\nb O\n\nc O\n\n", "a O\n\n", "answers: found 1 sentence, expected 3 as in gold"),
+    ("a O\n\n", "a O\n\nb O\n\nc O\n\n", "answers: found 3 sentences, expected 1 as in gold"),
+    ("a O\n\nb\n\n", "a O\n\nb O\n\n", "gold:3: 1 column, but line 1 has 2"),
+    ("a O\n\nb O\n\n", "a O\n\nb\n\n", "answers:3: 1 column, but line 1 has 2"),
+    ("a O\n", "a \udcff\n", r"answers:1: the label b'\xff' is not valid UTF-8"),
+    ("", "a O\n", "answers: found 1 sentence, expected 0"),
+    ("a O\n\nb O\n\n", "x O\n\nb\n\n", "answers:1: word 1 of the sentence is 'x', expected 'a' as in gold:1"),  # the first fault
+])
 def test_sentences_that_differ(tmp_path, monkeypatch, gold, answers, message):
     monkeypatch.chdir(tmp_path)
     for name, text in (("gold", gold), ("answers", answers)):
@@ -107,14 +101,11 @@ def test_sentences_that_differ(tmp_path, monkeypatch, gold, answers, message):
     assert run("--gold", "gold", "answers", code=1).stderr == f"crfkit: error: {message}\n"
 
 
-@pytest.mark.parametrize(
-    ("gold", "answers", "message"),
-    [
-        (HEADER + "a b O\n", "# columns = word pos\na O\n", "answers:2: 2 columns; expected at least 3"),
-        ("a b O\n", "a b O\n", "gold:1: there is no column 'label': the columns have no names"),
-        (HEADER + "a b\n", "a b O\n", "gold:2: 2 columns; expected at least 3"),
-    ],
-)
+@pytest.mark.parametrize(("gold", "answers", "message"), [
+    (HEADER + "a b O\n", "# columns = word pos\na O\n", "answers:2: 2 columns; expected at least 3"),
+    ("a b O\n", "a b O\n", "gold:1: there is no column 'label': the columns have no names"),
+    (HEADER + "a b\n", "a b O\n", "gold:2: 2 columns; expected at least 3"),
+])
 def test_names_that_are_not_there(tmp_path, monkeypatch, gold, answers, message):
     monkeypatch.chdir(tmp_path)
     for name, text in (("gold", gold), ("answers", answers)):
@@ -122,14 +113,11 @@ def test_names_that_are_not_there(tmp_path, monkeypatch, gold, answers, message)
     assert run("--label", "label", "--gold", "gold", "answers", code=1).stderr.startswith(f"crfkit: error: {message}")
 
 
-@pytest.mark.parametrize(
-    ("options", "gold", "answers"),
-    [
-        (["--format", "conllu", "--label", "xpos"], conllu(2), conllu(3)),
-        (["--label", "label"], rows("{0} {1} {2}", HEADER), rows("{1} {0} {3}", "# columns = pos word\n")),
-        (["--label", "label"], rows("{2} {0} {1}", "# columns = label word pos\n"), rows("{3} {0} {1}", "# columns = label word pos\n")),
-    ],
-)
+@pytest.mark.parametrize(("options", "gold", "answers"), [
+    (["--format", "conllu", "--label", "xpos"], conllu(2), conllu(3)),
+    (["--label", "label"], rows("{0} {1} {2}", HEADER), rows("{1} {0} {3}", "# columns = pos word\n")),
+    (["--label", "label"], rows("{2} {0} {1}", "# columns = label word pos\n"), rows("{3} {0} {1}", "# columns = label word pos\n")),
+])
 def test_words_are_compared_in_the_column_of_their_name(tmp_path, options, gold, answers):
     """The first one whose name is not that of the labels."""
     (tmp_path / "gold").write_bytes(gold)

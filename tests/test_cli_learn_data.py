@@ -36,20 +36,17 @@ NAMES = "word\ttag\n"
 TOKENS = "a\tX\nb\tY\n\n"
 
 
-@pytest.mark.parametrize(
-    ("files", "found"),
-    [
-        ([NAMES + 50 * TOKENS], "one:1: the label 'tag' of this line occurs nowhere else: if the line names the columns, begin it with '# columns ='"),
-        (["\n\n" + NAMES + "\n" + 50 * TOKENS], "one:3: the label 'tag' of this line occurs nowhere else"),
-        ([NAMES + 50 * TOKENS, NAMES + TOKENS], "one:1: the label 'tag' of this line occurs once for each file"),
-        ([50 * TOKENS, TOKENS], None),
-        ([NAMES + 50 * TOKENS + NAMES], None),  # a label like others
-        ([NAMES + 49 * TOKENS], None),  # less than a hundred tokens
-        ([NAMES + 99 * TOKENS + "a\tZ\n"], "the label 'tag'"),  # one label in a hundred tokens is as rare, no more
-        ([NAMES + 99 * TOKENS + "a\tZ\na\tV\n"], None),
-        (["# columns = word tag\nb\tZ\n" + 50 * TOKENS], None),  # the columns have names
-    ],
-)
+@pytest.mark.parametrize(("files", "found"), [
+    ([NAMES + 50 * TOKENS], "one:1: the label 'tag' of this line occurs nowhere else: if the line names the columns, begin it with '# columns ='"),
+    (["\n\n" + NAMES + "\n" + 50 * TOKENS], "one:3: the label 'tag' of this line occurs nowhere else"),
+    ([NAMES + 50 * TOKENS, NAMES + TOKENS], "one:1: the label 'tag' of this line occurs once for each file"),
+    ([50 * TOKENS, TOKENS], None),
+    ([NAMES + 50 * TOKENS + NAMES], None),  # a label like others
+    ([NAMES + 49 * TOKENS], None),  # less than a hundred tokens
+    ([NAMES + 99 * TOKENS + "a\tZ\n"], "the label 'tag'"),  # one label in a hundred tokens is as rare, no more
+    ([NAMES + 99 * TOKENS + "a\tZ\na\tV\n"], None),
+    (["# columns = word tag\nb\tZ\n" + 50 * TOKENS], None),  # the columns have names
+])
 def test_a_first_line_that_seems_to_name_the_columns(tmp_path, monkeypatch, files, found):
     use_local_workers(monkeypatch)
     (tmp_path / "template").write_text("U:%x[0,0]\nB\n")
@@ -61,16 +58,13 @@ def test_a_first_line_that_seems_to_name_the_columns(tmp_path, monkeypatch, file
         assert found in said if found else "names the columns" not in said
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "hinted"),
-    [
-        ("Ada/NNP runs/VBZ", "Ada/NNP runs/VBZ 1/2/CD ./.", True),
-        ("Ada_NNP runs_VBZ ._.", "Ada_NNP runs_VBZ home_RB ._.", True),
-        ("Ada NNP", "Ada/NNP runs VBZ", False),
-        ("Ada NNP", "runs / VBZ", False),
-        ("1/2 CD X", "km/h B_NP", False),  # a cell is missing
-    ],
-)
+@pytest.mark.parametrize(("first", "second", "hinted"), [
+    ("Ada/NNP runs/VBZ", "Ada/NNP runs/VBZ 1/2/CD ./.", True),
+    ("Ada_NNP runs_VBZ ._.", "Ada_NNP runs_VBZ home_RB ._.", True),
+    ("Ada NNP", "Ada/NNP runs VBZ", False),
+    ("Ada NNP", "runs / VBZ", False),
+    ("1/2 CD X", "km/h B_NP", False),  # a cell is missing
+])
 def test_a_sentence_in_a_line_is_told_from_a_row(first, second, hinted):
     write(template="U:%x[0,0]\n", train=f"{first}\n{second}\n")
     hint = " (expected one token per line, and its tag in another column, not a sentence of word/TAG)" * hinted
@@ -182,20 +176,17 @@ def test_files_of_attributes_without_an_attribute():
         assert said == "bad: no line has an attribute: expected a label, a tab, and attributes with tabs between"
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (b"", "template: the template is empty"),
-        (b"# nothing\n\n", "template: the template has only comments"),
-        (b"U:%x[0,0]\nU:%x[0,2]\n", "template:2: %x[0,2] uses column 2, but the data have 2 feature columns"),
-        (b"U:%x[0,lemma]\n", "template:1: %x[0,lemma] names column 'lemma', but the data do not name their columns"),
-        (b"\nU:%q[0,0]\n", "template:2: unknown macro '%q'"),
-        (b"U:%x[0,0\n", "template:1: "),
-        (b"X:%x[0,0]\n", "template:1: "),
-        (b"U:%y[-1]\n", "template:1: %y macros see labels given before, which only the trainer lookahead can use"),
-        (b"U:\xff\n", "template:1: byte 0xff is not valid UTF-8"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    (b"", "template: the template is empty"),
+    (b"# nothing\n\n", "template: the template has only comments"),
+    (b"U:%x[0,0]\nU:%x[0,2]\n", "template:2: %x[0,2] uses column 2, but the data have 2 feature columns"),
+    (b"U:%x[0,lemma]\n", "template:1: %x[0,lemma] names column 'lemma', but the data do not name their columns"),
+    (b"\nU:%q[0,0]\n", "template:2: unknown macro '%q'"),
+    (b"U:%x[0,0\n", "template:1: "),
+    (b"X:%x[0,0]\n", "template:1: "),
+    (b"U:%y[-1]\n", "template:1: %y macros see labels given before, which only the trainer lookahead can use"),
+    (b"U:\xff\n", "template:1: byte 0xff is not valid UTF-8"),
+])
 def test_bad_templates(train, text, message):
     (train.parent / "template").write_bytes(text)
     assert error("learn", "template", "train", "model").startswith(message)
@@ -343,15 +334,12 @@ def test_development_data_without_a_column(train):
     assert said.startswith("dev:1: ")
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("passes: 5.7", "config:1: passes: expected a whole number of at least 1, found 5.7"),
-        ("passes: true", "config:1: passes: expected a whole number of at least 1, found True"),
-        ("l2: true", "config:1: l2: expected a number of at least 0, found True"),
-        ("l2: '0.5x'", "config:1: l2: expected a number of at least 0, found '0.5x'"),
-    ],
-)
+@pytest.mark.parametrize(("line", "message"), [
+    ("passes: 5.7", "config:1: passes: expected a whole number of at least 1, found 5.7"),
+    ("passes: true", "config:1: passes: expected a whole number of at least 1, found True"),
+    ("l2: true", "config:1: l2: expected a number of at least 0, found True"),
+    ("l2: '0.5x'", "config:1: l2: expected a number of at least 0, found '0.5x'"),
+])
 def test_numbers_in_config_files_are_not_rounded(train, line, message):
     """Only what YAML takes for a text is read as a number."""
     (train.parent / "config").write_text(line + "\n")

@@ -13,14 +13,11 @@ def test_labels_that_differ_in_blanks_alone(cells, told):
     assert stderr.count("the blanks beside the label 'O ' are part of it\n") == padded
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "template", "told"),
-    [
-        ("lbfgs", "U:%x[0,0]\n", 1), ("sgd", "U:%x[0,0]\n", 1),
-        *(("lbfgs", f"U:%x[0,0]\n{line}\n", 0) for line in ("B", "B:%x[0,0]", "*:%x[1,0]")),
-        *(("lookahead", f"U:%x[0,0]\n{line}\n", 0) for line in ("T", "U:%y[-1]")),
-    ],
-)
+@pytest.mark.parametrize(("algorithm", "template", "told"), [
+    ("lbfgs", "U:%x[0,0]\n", 1), ("sgd", "U:%x[0,0]\n", 1),
+    *(("lbfgs", f"U:%x[0,0]\n{line}\n", 0) for line in ("B", "B:%x[0,0]", "*:%x[1,0]")),
+    *(("lookahead", f"U:%x[0,0]\n{line}\n", 0) for line in ("T", "U:%y[-1]")),
+])
 def test_templates_without_labels_beside_others(tmp_path, algorithm, template, told):
     (tmp_path / "template").write_text(template)
     limit = ("--max-iter" if algorithm in BATCH else "--passes", 1)
@@ -29,19 +26,16 @@ def test_templates_without_labels_beside_others(tmp_path, algorithm, template, t
         assert learn("-a", algorithm, *limit).stderr.count("labels do not depend on their neighbours: the template has no line B\n") == expected
 
 
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("U1:x[0,0]", "'x[0,0]' is plain text here: a macro begins with %"),
-        ("U1:%x[0,0]/t[-1,0,\"a\"]", "'t[-1,0,\"a\"]' is plain text here: a macro begins with %"),
-        ("U1:%x[0,0]@minfreq=2", "'@minfreq' is plain text here: an annotation is the last word of a line, as in U:%x[0,0] @minfreq=2"),
-        ("U1:%x[0,0] @minfreq 2", "'@minfreq' is plain text here: an annotation is the last word of a line, as in U:%x[0,0] @minfreq=2"),
-        ("B1:%x[0,0]@all", "'@all' is plain text here: an annotation is the last word of a line, as in U:%x[0,0] @minfreq=2"),
-        ("U1:%x[0,0]/x[-1,0]", "'x[-1,0]' is plain text here: a macro begins with %"),
-        *((line, None) for line in ("U1:x[0,0]=%x[0,0]", "Uwords[0,0]/%x[0,0]", "U_S[0,0]:%x[0,0]")),
-        *((line, None) for line in ("U[0,1]:%x[0,0]", "Ux[0]:%x[0,0]", "U1-[%x[0,0]]", "U1:%x[0,0] @minfreq=2", "Ux@y:%x[0,0]", "# x[0,0]", "U:%%x[-1,0]")),
-    ],
-)
+@pytest.mark.parametrize(("line", "said"), [
+    ("U1:x[0,0]", "'x[0,0]' is plain text here: a macro begins with %"),
+    ("U1:%x[0,0]/t[-1,0,\"a\"]", "'t[-1,0,\"a\"]' is plain text here: a macro begins with %"),
+    ("U1:%x[0,0]@minfreq=2", "'@minfreq' is plain text here: an annotation is the last word of a line, as in U:%x[0,0] @minfreq=2"),
+    ("U1:%x[0,0] @minfreq 2", "'@minfreq' is plain text here: an annotation is the last word of a line, as in U:%x[0,0] @minfreq=2"),
+    ("B1:%x[0,0]@all", "'@all' is plain text here: an annotation is the last word of a line, as in U:%x[0,0] @minfreq=2"),
+    ("U1:%x[0,0]/x[-1,0]", "'x[-1,0]' is plain text here: a macro begins with %"),
+    *((line, None) for line in ("U1:x[0,0]=%x[0,0]", "Uwords[0,0]/%x[0,0]", "U_S[0,0]:%x[0,0]")),
+    *((line, None) for line in ("U[0,1]:%x[0,0]", "Ux[0]:%x[0,0]", "U1-[%x[0,0]]", "U1:%x[0,0] @minfreq=2", "Ux@y:%x[0,0]", "# x[0,0]", "U:%%x[-1,0]")),
+])
 def test_text_like_a_macro_or_an_annotation_is_mentioned(train, line, said):
     (train.parent / "template").write_text(f"U:%x[0,0]\nB\n{line}\n")
     warnings = [text for text in learn("--max-iter", 1).stderr.splitlines() if text.startswith("crfkit: warning: ")]

@@ -70,16 +70,13 @@ def test_attribute_lines(tmp_path):
     assert ("b", None, "Z") in {feature[:3] for feature in load("model").features()}
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("a X\nb X||Y\n\n", "train: the label 'X||Y' lists an empty one: expected labels with | between, or ? for any"),
-        ("a |\nb X\n\n", "train: the label '|' lists an empty one: expected labels with | between, or ? for any"),
-        ("a X|?\nb X\n\n", "train: the label 'X|?' lists ? among others: expected labels with | between, or ? for any"),
-        ("a ?\nb ?\n\n", "train: no token has a label: all of them are ?"),
-        ("a ?\nb X\n\n", "train: only one label, 'X': there is nothing to learn"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    ("a X\nb X||Y\n\n", "train: the label 'X||Y' lists an empty one: expected labels with | between, or ? for any"),
+    ("a |\nb X\n\n", "train: the label '|' lists an empty one: expected labels with | between, or ? for any"),
+    ("a X|?\nb X\n\n", "train: the label 'X|?' lists ? among others: expected labels with | between, or ? for any"),
+    ("a ?\nb ?\n\n", "train: no token has a label: all of them are ?"),
+    ("a ?\nb X\n\n", "train: only one label, 'X': there is nothing to learn"),
+])
 def test_faults_in_choices(tmp_path, text, said):
     (tmp_path / "train").write_text(text)
     assert error("learn", "--partial", "template", "train", "model") == said
@@ -121,14 +118,11 @@ def test_trainers_that_need_all_labels(algorithm):
     )
 
 
-@pytest.mark.parametrize(
-    ("options", "named"),
-    [
-        (("--workers", 2), "--workers"),
-        (("--cluster", "tcp://a:1"), "--cluster"),
-        (("--train-accuracy",), "--train-accuracy"),
-    ],
-)
+@pytest.mark.parametrize(("options", "named"), [
+    (("--workers", 2), "--workers"),
+    (("--cluster", "tcp://a:1"), "--cluster"),
+    (("--train-accuracy",), "--train-accuracy"),
+])
 def test_options_that_need_all_labels(options, named):
     assert error("learn", "--partial", *options, "template", "train", "model", code=2).startswith(f"--partial does not go with {named}")
 

@@ -65,17 +65,13 @@ def test_labels_with_blanks_behind_lines_without_tabs(run):
     assert command("tag", "m", stdin=WORDS).stderr == ""
 
 
-@pytest.mark.parametrize(
-    ("change", "back"),
-    [
-        (lambda text: text.replace("\n", "\r\n"), lambda text: text.replace("\r\n", "\n")),
-        (lambda text: "\ufeff" + text, lambda text: text),
-        (lambda text: "\ufeff" + text.replace("\n\n", "\n\n\ufeff", 1), lambda text: text.replace("\ufeff", "")),
-        (lambda text: text.rstrip("\n"), lambda text: text),
-        (lambda text: "\n \n" + text.replace("\n\n", "\n\t\n\n"), lambda text: text),
-    ],
-    ids=["crlf", "byte order mark", "files that were joined", "no final newline", "more blank lines"],
-)
+@pytest.mark.parametrize(("change", "back"), [
+    (lambda text: text.replace("\n", "\r\n"), lambda text: text.replace("\r\n", "\n")),
+    (lambda text: "\ufeff" + text, lambda text: text),
+    (lambda text: "\ufeff" + text.replace("\n\n", "\n\n\ufeff", 1), lambda text: text.replace("\ufeff", "")),
+    (lambda text: text.rstrip("\n"), lambda text: text),
+    (lambda text: "\n \n" + text.replace("\n\n", "\n\t\n\n"), lambda text: text),
+], ids=["crlf", "byte order mark", "files that were joined", "no final newline", "more blank lines"])
 def test_odd_line_ends(run, change, back):
     assert back(run("m", stdin=change(WORDS))) == run("m", stdin=WORDS)
 

@@ -74,16 +74,13 @@ def test_output_file_appears_whole_or_not_at_all(run, tmp_path):
     assert run("-o", os.devnull, "m", stdin=WORDS) == ""
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        *("crfkit tag m in", "crfkit tag m < in", "crfkit tag m other - < in", "crfkit tag -o - m in"),
-        *("crfkit eval in", "crfkit eval < in", "crfkit eval --gold in other", "crfkit dump in", "crfkit learn --print-config --config in"),
-        *("crf_test -m m in", "crf_test -m m < in", "crf_learn other in new"),
-        *("crfsuite tag -m m in", "crfsuite dump in", "crfsuite learn in", "crfsuite learn < in"),
-        *("wapiti label -m m in", "wapiti label -m m < in", "wapiti train -p other in"),
-    ],
-)
+@pytest.mark.parametrize("line", [
+    *("crfkit tag m in", "crfkit tag m < in", "crfkit tag m other - < in", "crfkit tag -o - m in"),
+    *("crfkit eval in", "crfkit eval < in", "crfkit eval --gold in other", "crfkit dump in", "crfkit learn --print-config --config in"),
+    *("crf_test -m m in", "crf_test -m m < in", "crf_learn other in new"),
+    *("crfsuite tag -m m in", "crfsuite dump in", "crfsuite learn in", "crfsuite learn < in"),
+    *("wapiti label -m m in", "wapiti label -m m < in", "wapiti train -p other in"),
+])
 def test_what_is_written_is_not_read_again(run, tmp_path, line):
     """It might never end, or spoil the file."""
     for name in ("in", "other"):
@@ -106,21 +103,18 @@ def test_an_unwritable_output_is_found_before_work(run):
     assert "no/where" in run("-o", "no/where", "no-model", stdin=WORDS, code=1).stderr
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--separator", "x", "-v1"], "--separator is of no use"),
-        (["--separator", ""], "--separator: expected"),
-        (["--separator", "\n"], "--separator: expected"),
-        (["--separator", "\udcff"], "'--separator': expected UTF-8, found b'\\xff'"),
-        (["--probability", "-n2"], "--probability adds columns"),
-        (["--posterior", "-n2"], "--posterior finds one"),
-        (["-v3"], "'-v'"),
-        (["-m"], "No such option '-m'; the model is the first argument"),
-        (["-n0"], "'-n'"),
-        (["-o", "m"], "would be overwritten"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    (["--separator", "x", "-v1"], "--separator is of no use"),
+    (["--separator", ""], "--separator: expected"),
+    (["--separator", "\n"], "--separator: expected"),
+    (["--separator", "\udcff"], "'--separator': expected UTF-8, found b'\\xff'"),
+    (["--probability", "-n2"], "--probability adds columns"),
+    (["--posterior", "-n2"], "--posterior finds one"),
+    (["-v3"], "'-v'"),
+    (["-m"], "No such option '-m'; the model is the first argument"),
+    (["-n0"], "'-n'"),
+    (["-o", "m"], "would be overwritten"),
+])
 def test_options_that_contradict_each_other(run, options, message):
     assert message in run(*options, "m", stdin=WORDS, code=2).stderr
 

@@ -164,18 +164,15 @@ def test_what_is_named_exists(page):
         assert "NAME" in path or unpacked or (ROOT / path).exists(), path
 
 
-@pytest.mark.parametrize(
-    ("words", "offered"),
-    [
-        pytest.param("crfkit te", ["templates"], marks=pytest.mark.long),
-        ("crfkit learn --warm", ["--warm-up"]),
-        pytest.param("crfkit learn --search a", ["astar"], marks=pytest.mark.long),
-        pytest.param("crfkit learn -a s", ["sbcd", "sgd", "sapo"], marks=pytest.mark.long),
-        ("crfkit templates ner", ["ner", "ner-words"]),
-        pytest.param("crfkit tag --constraints io", ["iob1", "ioe1", "ioe2", "iobes"], marks=pytest.mark.long),
-        pytest.param("crfkit tag --constraints my", ["my"], marks=pytest.mark.long),  # the shell looks for files
-    ],
-)
+@pytest.mark.parametrize(("words", "offered"), [
+    pytest.param("crfkit te", ["templates"], marks=pytest.mark.long),
+    ("crfkit learn --warm", ["--warm-up"]),
+    pytest.param("crfkit learn --search a", ["astar"], marks=pytest.mark.long),
+    pytest.param("crfkit learn -a s", ["sbcd", "sgd", "sapo"], marks=pytest.mark.long),
+    ("crfkit templates ner", ["ner", "ner-words"]),
+    pytest.param("crfkit tag --constraints io", ["iob1", "ioe1", "ioe2", "iobes"], marks=pytest.mark.long),
+    pytest.param("crfkit tag --constraints my", ["my"], marks=pytest.mark.long),  # the shell looks for files
+])
 def test_shells_complete(words, offered, workshop):
     asked = {"_CRFKIT_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
     done = run(["crfkit"], env={**os.environ, **asked})

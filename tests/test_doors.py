@@ -77,26 +77,20 @@ def test_work_without_an_owner():
         Threads(1).run(_Work(), [(0, 0, 1), (0, 1, 2)])
 
 
-@pytest.mark.parametrize(
-    "made",
-    [
-        lambda data, layout: Trainer(data, layout, None), lambda data, layout: mistakes(data, layout, array.array("f", [0]) * layout.n_cells), Visits, Nests, Edges,
-        lambda data, layout: frequent(layout, data, 1.0), lambda data, layout: Objective(data, layout, 1.0, 1), lambda data, layout: Share(layout, 1, False).add(data),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("made", [
+    lambda data, layout: Trainer(data, layout, None), lambda data, layout: mistakes(data, layout, array.array("f", [0]) * layout.n_cells), Visits, Nests, Edges,
+    lambda data, layout: frequent(layout, data, 1.0), lambda data, layout: Objective(data, layout, 1.0, 1), lambda data, layout: Share(layout, 1, False).add(data),
+])  # fmt: skip
 def test_data_of_another_layout(made):
     for data, layout in ((LARGE.dataset, SMALL.layout), *((data, of_one_label()) for data in (MORE_LABELS, MORE_ATTRIBUTES, MORE_OF_PAIRS))):
         with pytest.raises(ValueError, match="another layout"):
             made(data, layout)
 
 
-@pytest.mark.parametrize(
-    "made",
-    [
-        lambda data, layout: Trainer(data, layout, None), lambda data, layout: DualAscent(data, layout, options_of("lbfgs")), Edges,
-        lambda data, layout: frequent(layout, data, 1.0), lambda data, layout: Objective(data, layout, 1.0, 1),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("made", [
+    lambda data, layout: Trainer(data, layout, None), lambda data, layout: DualAscent(data, layout, options_of("lbfgs")), Edges,
+    lambda data, layout: frequent(layout, data, 1.0), lambda data, layout: Objective(data, layout, 1.0, 1),
+])  # fmt: skip
 def test_a_layout_without_the_record_of_its_features(made):
     with pytest.raises(ValueError, match="not made for learning"):
         made(SMALL.dataset, as_in_a_file())

@@ -300,25 +300,22 @@ def test_columns_by_name(files, tmp_path):
     assert [line.split("\t")[-1] for line in command("tag", "new", "data").stdout.splitlines() if line] == ["Y", "X", "Y"]  # the pairs were learned
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ("U0:a\t#\tB-X", "found 3 fields, expected four with tabs between, as crfkit dump --layout crfkit prints them: attribute, previous label or #, label, weight"),
-        ("U0:a # B-X 1", "found 1 field, expected four with tabs between, as crfkit dump --layout crfkit prints them: attribute, previous label or #, label, weight"),
-        ("U0:a\t#\tB-Y\t1", "the model has no label 'B-Y'; did you mean B-X?"),
-        ("B0:a\tQQQ\tB-X\t1", "the model has no label 'QQQ'"),
-        ("U0:a\t#\tB-X\tmuch", "expected a weight, found 'much'"),
-        ("U0:a\t#\tB-X\t1_0", "expected a weight, found '1_0'"),
-        ("U0:a\t#\tB-X\t-inf", "expected a weight, found '-inf'"),
-        ("U0:a\t#\tB-X\t1e39", "the weight 1e39 is beyond 3.4e38, the most that single precision holds"),
-        ("*\t#\tB-X\t1", "expected a previous label, found #: the features of * are pairs of labels"),
-        ("U0:\\x\t#\tB-X\t1", "'\\\\x' stands for nothing: a backslash is written \\\\"),
-        ("U0:a\t#\tB-X\t1\nU0:b\t#\tB-X\t1\nU0:a\t#\tB-X\t0", "line 1 has a weight for this feature already"),
-        ("U7:a\t#\tB-X\t0", "no line of the template makes 'U7:a' without a previous label"),
-        ("U0:a\t\\#\tB-X\t1", "no line of the template makes 'U0:a' with a previous label"),
-        ("B\t\\#\tB-X\t1", "no line of the template makes 'B' with a previous label"),
-    ],
-)
+@pytest.mark.parametrize(("line", "reason"), [
+    ("U0:a\t#\tB-X", "found 3 fields, expected four with tabs between, as crfkit dump --layout crfkit prints them: attribute, previous label or #, label, weight"),
+    ("U0:a # B-X 1", "found 1 field, expected four with tabs between, as crfkit dump --layout crfkit prints them: attribute, previous label or #, label, weight"),
+    ("U0:a\t#\tB-Y\t1", "the model has no label 'B-Y'; did you mean B-X?"),
+    ("B0:a\tQQQ\tB-X\t1", "the model has no label 'QQQ'"),
+    ("U0:a\t#\tB-X\tmuch", "expected a weight, found 'much'"),
+    ("U0:a\t#\tB-X\t1_0", "expected a weight, found '1_0'"),
+    ("U0:a\t#\tB-X\t-inf", "expected a weight, found '-inf'"),
+    ("U0:a\t#\tB-X\t1e39", "the weight 1e39 is beyond 3.4e38, the most that single precision holds"),
+    ("*\t#\tB-X\t1", "expected a previous label, found #: the features of * are pairs of labels"),
+    ("U0:\\x\t#\tB-X\t1", "'\\\\x' stands for nothing: a backslash is written \\\\"),
+    ("U0:a\t#\tB-X\t1\nU0:b\t#\tB-X\t1\nU0:a\t#\tB-X\t0", "line 1 has a weight for this feature already"),
+    ("U7:a\t#\tB-X\t0", "no line of the template makes 'U7:a' without a previous label"),
+    ("U0:a\t\\#\tB-X\t1", "no line of the template makes 'U0:a' with a previous label"),
+    ("B\t\\#\tB-X\t1", "no line of the template makes 'B' with a previous label"),
+])
 def test_what_is_wrong_with_a_line(files, tmp_path, line, reason):
     (tmp_path / "edits").write_text(line)
     assert error("convert", "--edit", "edits", "cells.model", "new") == f"edits:{line.count(chr(10)) + 1}: {reason}"

@@ -201,22 +201,19 @@ def test_a_subclass_may_take_few_parameters(tmp_path):
         crf.set_params(epochs=1)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ((ITEMS, LABELS[:-1]), DataError, "found 60 sentences in X, but the labels of 59 in y"),
-        (([[["a"], ["b"]]], [["A"]]), DataError, "sentence 1: found 1 label, expected 2"),
-        (([[["a"]], 7], [["A"], ["B"]]), DataError, "sentence 2: found 7, expected a list with an entry"),
-        (([[["a"]]], ["A"]), DataError, "sentence 1: found 'A', expected a list"),
-        (("text", LABELS), DataError, "X: found 'text', expected a list of sentences"),
-        ((Frame(["word"]), LABELS), DataError, "X: found a Frame, whose rows are in its .values, expected a list of sentences"),
-        ((numpy.array(3), LABELS), DataError, r"X: found array\(3\), expected a list of sentences"),
-        (([], []), DataError, "no tokens|expected"),
-        (([[["a"]]], [[5]]), DataError, "sentence 1.*5"),
-        ((ITEMS, LABELS, ITEMS), OptionError, "only one of X_dev and y_dev"),
-        ((ITEMS, LABELS, ITEMS, LABELS[:3]), DataError, "60 sentences in X_dev, but the labels of 3 in y_dev"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "error", "message"), [
+    ((ITEMS, LABELS[:-1]), DataError, "found 60 sentences in X, but the labels of 59 in y"),
+    (([[["a"], ["b"]]], [["A"]]), DataError, "sentence 1: found 1 label, expected 2"),
+    (([[["a"]], 7], [["A"], ["B"]]), DataError, "sentence 2: found 7, expected a list with an entry"),
+    (([[["a"]]], ["A"]), DataError, "sentence 1: found 'A', expected a list"),
+    (("text", LABELS), DataError, "X: found 'text', expected a list of sentences"),
+    ((Frame(["word"]), LABELS), DataError, "X: found a Frame, whose rows are in its .values, expected a list of sentences"),
+    ((numpy.array(3), LABELS), DataError, r"X: found array\(3\), expected a list of sentences"),
+    (([], []), DataError, "no tokens|expected"),
+    (([[["a"]]], [[5]]), DataError, "sentence 1.*5"),
+    ((ITEMS, LABELS, ITEMS), OptionError, "only one of X_dev and y_dev"),
+    ((ITEMS, LABELS, ITEMS, LABELS[:3]), DataError, "60 sentences in X_dev, but the labels of 3 in y_dev"),
+])
 def test_faulty_arguments_of_fit_are_refused(arguments, error, message):
     with pytest.raises(error, match=message):
         CRF("perceptron", **FEW).fit(*arguments)

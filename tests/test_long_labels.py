@@ -22,19 +22,16 @@ def files(tmp_path):
         crfkit("learn", "-q", "template", train, name)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["learn", "template", "one", "new"], "one: only one label, 'xxx"),
-        (["learn", "--label", LONG, "template", "train", "new"], "train:1: there is no column 'xxx"),
-        (["tag", "--constraints", "pairs", "model", "train"], "pairs:1: the model has no label 'xxx"),
-        (["tag", "--constraints", "bio", "plain", "train"], "the model's label 'xxx"),
-        (["tag", "--constraints", "auto", "plain", "train"], "the model's label 'xxx"),
-        (["tag", "--partial", "model", "one"], "one:1: the model has no label 'xxx"),
-        (["eval", "--strict", "scored"], "scored:1: the label 'xxx"),
-        (["dump", "--attribute", LONG, "model"], "model: no weights for the attribute 'xxx"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["learn", "template", "one", "new"], "one: only one label, 'xxx"),
+    (["learn", "--label", LONG, "template", "train", "new"], "train:1: there is no column 'xxx"),
+    (["tag", "--constraints", "pairs", "model", "train"], "pairs:1: the model has no label 'xxx"),
+    (["tag", "--constraints", "bio", "plain", "train"], "the model's label 'xxx"),
+    (["tag", "--constraints", "auto", "plain", "train"], "the model's label 'xxx"),
+    (["tag", "--partial", "model", "one"], "one:1: the model has no label 'xxx"),
+    (["eval", "--strict", "scored"], "scored:1: the label 'xxx"),
+    (["dump", "--attribute", LONG, "model"], "model: no weights for the attribute 'xxx"),
+])
 def test_errors_shorten_labels(arguments, message):
     said = crfkit(*arguments, code=1).stderr
     assert said.startswith(f"crfkit: error: {message}") and "xxx'" in said and len(said) < 600

@@ -45,23 +45,20 @@ def test_every_kind_of_source_gives_the_same_model(tmp_path, verify):
         assert model.section("matrix").readonly
 
 
-@pytest.mark.parametrize(
-    ("code", "dtype"),
-    [
-        ("b", "int8"),
-        ("B", "uint8"),
-        ("h", "int16"),
-        ("H", "uint16"),
-        ("i", "int32"),
-        ("I", "uint32"),
-        ("l", f"int{8 * struct.calcsize('l')}"),
-        ("L", f"uint{8 * struct.calcsize('L')}"),
-        ("q", "int64"),
-        ("Q", "uint64"),
-        ("f", "float32"),
-        ("d", "float64"),
-    ],
-)
+@pytest.mark.parametrize(("code", "dtype"), [
+    ("b", "int8"),
+    ("B", "uint8"),
+    ("h", "int16"),
+    ("H", "uint16"),
+    ("i", "int32"),
+    ("I", "uint32"),
+    ("l", f"int{8 * struct.calcsize('l')}"),
+    ("L", f"uint{8 * struct.calcsize('L')}"),
+    ("q", "int64"),
+    ("Q", "uint64"),
+    ("f", "float32"),
+    ("d", "float64"),
+])
 def test_element_types(code, dtype):
     values = array(code, [0, 1, 100])
     model = modelfile.read(modelfile.dumps({}, {"x": values}))

@@ -217,32 +217,29 @@ def test_random_bytes_are_refused(data):
 # Other files
 
 
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"", "is empty"),
-        (b"\x89crf", "damaged: truncated to 4 bytes"),
-        (b"# crfkit\n\nSequence labelling", "a text file; the model is what crfkit learn writes"),
-        (b"crfkit tag", "a text file"),
-        (b"\x89crfkit\r\n\1\0\0\0", "transferred as text"),
-        (b"\x09crfkit\n\1\0\0\0", "transferred as text"),
-        ("\x89crfkit\n\1\0\0\0".encode(), "transferred as text"),
-        (b"lCRF" + bytes(40), "a CRFsuite model"),
-        (b"#mdl#2#107356\n", "a Wapiti model"),
-        (struct.pack("<IidIII", 100, 0, 1.0, 20, 3, 8), "a CRF++ binary model"),
-        (b"\x1f\x8b\x08\0", "compressed with gzip; gunzip it first"),
-        (bz2.compress(b""), "compressed with bzip2; bunzip2 it first"),
-        (bz2.compress(b"text"), "compressed with bzip2; bunzip2 it first"),
-        (b"BZh a word\n", "a text file"),
-        (lzma.compress(b""), "compressed with xz; unxz it first"),
-        (b"\x80\x04\x95", "a Python pickle"),
-        (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
-        (b"\0\0\0d\0\0\0\0", "a CRF++ binary model of a machine with another byte order"),
-        (b"U00:%x[0,0]\n", "a text file"),
-        ("das Größte ä".encode()[:-1], "a text file"),
-        (b"\xff\xfe\0\1\2\3", "not a crfkit model"),
-    ],
-)
+@pytest.mark.parametrize(("data", "message"), [
+    (b"", "is empty"),
+    (b"\x89crf", "damaged: truncated to 4 bytes"),
+    (b"# crfkit\n\nSequence labelling", "a text file; the model is what crfkit learn writes"),
+    (b"crfkit tag", "a text file"),
+    (b"\x89crfkit\r\n\1\0\0\0", "transferred as text"),
+    (b"\x09crfkit\n\1\0\0\0", "transferred as text"),
+    ("\x89crfkit\n\1\0\0\0".encode(), "transferred as text"),
+    (b"lCRF" + bytes(40), "a CRFsuite model"),
+    (b"#mdl#2#107356\n", "a Wapiti model"),
+    (struct.pack("<IidIII", 100, 0, 1.0, 20, 3, 8), "a CRF++ binary model"),
+    (b"\x1f\x8b\x08\0", "compressed with gzip; gunzip it first"),
+    (bz2.compress(b""), "compressed with bzip2; bunzip2 it first"),
+    (bz2.compress(b"text"), "compressed with bzip2; bunzip2 it first"),
+    (b"BZh a word\n", "a text file"),
+    (lzma.compress(b""), "compressed with xz; unxz it first"),
+    (b"\x80\x04\x95", "a Python pickle"),
+    (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
+    (b"\0\0\0d\0\0\0\0", "a CRF++ binary model of a machine with another byte order"),
+    (b"U00:%x[0,0]\n", "a text file"),
+    ("das Größte ä".encode()[:-1], "a text file"),
+    (b"\xff\xfe\0\1\2\3", "not a crfkit model"),
+])
 def test_foreign_files_are_recognised(tmp_path, data, message):
     path = tmp_path / "thing"
     path.write_bytes(data)

@@ -322,22 +322,19 @@ def test_a_map_of_a_file_is_bytes(trained, tmp_path):
             crfkit.load(gone)
 
 
-@pytest.mark.parametrize(
-    ("template", "changes", "message"),
-    [
-        ("U:%x[0,0]\nB\n", {"labels": ["X", "X"]}, "labels are not different names"),
-        ("U:%x[0,0]\nB\n", {"column_names": ["w", "w"]}, "names of columns are not different names"),
-        ("U:const\nB\n", {"column_names": [], "columns": 0}, "names of columns are not different names"),
-        ("U:%x[0,0]\nB\n", {"labels": ["X", "Y\t"]}, "a label in the header is empty, or contains a tab"),
-        ("U:%x[0,0]\nB\n", {"attributes": 3}, "the header and the layout have different numbers of attributes"),
-        ("U:%x[0,0]\nB\n", {"format": "csv"}, "names an unknown format, 'csv'"),
-        ("U:%x[0,0]\nB\n", {"label_column": 2}, "a column of labels that does not exist"),
-        ("U:%x[0,0]\nU:%x[0,1]\n", {"column_names": ["w"]}, "uses a column without a name"),
-        ("U:%x[0,0]\nU:%x[0,1]\n", {"column_names": ["w"], "dialect": "crf++"}, "uses a column without a name"),
-        ("U:%x[0,0]\nB\n", {"template": "U:%y[-1]/%x[0,0]\n"}, "has features of earlier labels, which perceptron cannot use"),
-        ("U:%x[0,0]\nB\n", {"dialect": "crf+++"}, "the template in the header cannot be read: .*unknown language"),
-    ],
-)
+@pytest.mark.parametrize(("template", "changes", "message"), [
+    ("U:%x[0,0]\nB\n", {"labels": ["X", "X"]}, "labels are not different names"),
+    ("U:%x[0,0]\nB\n", {"column_names": ["w", "w"]}, "names of columns are not different names"),
+    ("U:const\nB\n", {"column_names": [], "columns": 0}, "names of columns are not different names"),
+    ("U:%x[0,0]\nB\n", {"labels": ["X", "Y\t"]}, "a label in the header is empty, or contains a tab"),
+    ("U:%x[0,0]\nB\n", {"attributes": 3}, "the header and the layout have different numbers of attributes"),
+    ("U:%x[0,0]\nB\n", {"format": "csv"}, "names an unknown format, 'csv'"),
+    ("U:%x[0,0]\nB\n", {"label_column": 2}, "a column of labels that does not exist"),
+    ("U:%x[0,0]\nU:%x[0,1]\n", {"column_names": ["w"]}, "uses a column without a name"),
+    ("U:%x[0,0]\nU:%x[0,1]\n", {"column_names": ["w"], "dialect": "crf++"}, "uses a column without a name"),
+    ("U:%x[0,0]\nB\n", {"template": "U:%y[-1]/%x[0,0]\n"}, "has features of earlier labels, which perceptron cannot use"),
+    ("U:%x[0,0]\nB\n", {"dialect": "crf+++"}, "the template in the header cannot be read: .*unknown language"),
+])
 def test_headers_that_no_model_has(template, changes, message):
     model = crfkit.learn([[["a", "b", "X"], ["c", "d", "Y"]]], template, "perceptron", passes=1)
     with pytest.raises(ModelFileError, match=message):

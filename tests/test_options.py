@@ -205,31 +205,28 @@ def test_every_option_is_listed_once():
     assert options.declared("mira")["nbest"].expected.high != options.declared("dbl-crf")["nbest"].expected.high
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"threads": 2.0}, "--threads: expected a whole number from 0 to 1024, found 2.0"),
-        ({"min_freq": 0}, "--min-freq: expected a whole number of at least 1, found 0"),
-        ({"memory": 65}, "--memory: expected a whole number from 1 to 64, found 65"),
-        ({"max_iter": 2**31}, "--max-iter: expected a whole number from 1 to 2147483647, found 2147483648"),
-        ({"l2": -1}, "--l2: expected a number of at least 0, found -1"),
-        ({"log": 3}, "--log: expected a path or an open file, found 3"),
-        ({"checkpoint": io_like}, "--checkpoint: expected a path, found <open>"),
-        ({"resume": 1}, "--resume: expected true or false, found 1"),
-        ({"patience": 2}, "--patience needs --dev: it counts passes without a better score there"),
-        ({"label": "a", "format": "crfsuite"}, "--label is of no use with --format crfsuite, where each line begins with its label"),
-        ({"checkpoint_every": 2}, "--checkpoint-every needs --checkpoint: the name of the file"),
-        ({"c1": 1}, "unknown option --c1; l1 is CRFsuite's c1"),
-        ({"c2": 1}, "unknown option --c2; l2 is twice CRFsuite's c2"),
-        ({"C": 1}, "unknown option --C; l2 is 1 / C of CRF++ and scikit-learn"),
-        ({"cost": 4.0}, "unknown option --cost; l2 is 1 / cost of CRF++"),
-        ({"iterations": 1}, "unknown option --iterations; did you mean --passes, or --max-iter of lbfgs, owlqn and sbcd?"),
-        ({"max_iterations": 1}, "unknown option --max-iterations; did you mean --passes, or --max-iter of lbfgs, owlqn and sbcd?"),
-        ({"n_jobs": 2}, "unknown option --n-jobs; did you mean --threads?"),
-        ({"trainer": "sgd"}, "unknown option --trainer; did you mean --algorithm?"),
-        ({"all_possible_transitions": True}, "unknown option --all-possible-transitions; --features all gives every pair of labels a feature"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), [
+    ({"threads": 2.0}, "--threads: expected a whole number from 0 to 1024, found 2.0"),
+    ({"min_freq": 0}, "--min-freq: expected a whole number of at least 1, found 0"),
+    ({"memory": 65}, "--memory: expected a whole number from 1 to 64, found 65"),
+    ({"max_iter": 2**31}, "--max-iter: expected a whole number from 1 to 2147483647, found 2147483648"),
+    ({"l2": -1}, "--l2: expected a number of at least 0, found -1"),
+    ({"log": 3}, "--log: expected a path or an open file, found 3"),
+    ({"checkpoint": io_like}, "--checkpoint: expected a path, found <open>"),
+    ({"resume": 1}, "--resume: expected true or false, found 1"),
+    ({"patience": 2}, "--patience needs --dev: it counts passes without a better score there"),
+    ({"label": "a", "format": "crfsuite"}, "--label is of no use with --format crfsuite, where each line begins with its label"),
+    ({"checkpoint_every": 2}, "--checkpoint-every needs --checkpoint: the name of the file"),
+    ({"c1": 1}, "unknown option --c1; l1 is CRFsuite's c1"),
+    ({"c2": 1}, "unknown option --c2; l2 is twice CRFsuite's c2"),
+    ({"C": 1}, "unknown option --C; l2 is 1 / C of CRF++ and scikit-learn"),
+    ({"cost": 4.0}, "unknown option --cost; l2 is 1 / cost of CRF++"),
+    ({"iterations": 1}, "unknown option --iterations; did you mean --passes, or --max-iter of lbfgs, owlqn and sbcd?"),
+    ({"max_iterations": 1}, "unknown option --max-iterations; did you mean --passes, or --max-iter of lbfgs, owlqn and sbcd?"),
+    ({"n_jobs": 2}, "unknown option --n-jobs; did you mean --threads?"),
+    ({"trainer": "sgd"}, "unknown option --trainer; did you mean --algorithm?"),
+    ({"all_possible_transitions": True}, "unknown option --all-possible-transitions; --features all gives every pair of labels a feature"),
+])
 def test_each_fault_has_one_sentence(given, message):
     """On the command line with flags, in Python with the names of arguments."""
     with pytest.raises(OptionError) as caught:

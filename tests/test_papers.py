@@ -11,16 +11,13 @@ from commands import paper
 pytestmark = pytest.mark.long
 
 
-@pytest.mark.parametrize(
-    ("script", "task", "row"),
-    [
-        ("adf", "sentiment", "adf"),
-        ("sapo", "wsj-sample-pos", "sapo"),
-        ("dbl_crf", "conll2000-np-plain", "sgd"),
-        ("lookahead", "conll2000-all-plain", "averaged perceptron"),
-        ("lookahead", "jnlpba-pos", "depth 1"),
-    ],
-)
+@pytest.mark.parametrize(("script", "task", "row"), [
+    ("adf", "sentiment", "adf"),
+    ("sapo", "wsj-sample-pos", "sapo"),
+    ("dbl_crf", "conll2000-np-plain", "sgd"),
+    ("lookahead", "conll2000-all-plain", "averaged perceptron"),
+    ("lookahead", "jnlpba-pos", "depth 1"),
+])
 def test_a_script_makes_its_rows(script, task, row):
     done = paper(script, "--quick", "--tasks", task)
     assert done.returncode == 0, done.stderr

@@ -87,18 +87,15 @@ def handed_over(monkeypatch):
     return given
 
 
-@pytest.mark.parametrize(
-    ("lengths", "pieces"),
-    [
-        ([1] * 1000, [(0, 1000)]),
-        ([2] * 3000, [(0, 750), (750, 1500), (1500, 2250), (2250, 3000)]),
-        ([4000] * 3, [(0, 1), (1, 2), (2, 3)]),
-        ([1] * 900 + [1000] * 5, [(0, 901), (901, 903), (903, 905)]),  # as where data are sorted by length
-        ([0] * 2000 + [1499, 0, 1, 0], [(0, 2003), (2003, 2004)]),
-        ([0] * 2000, [(0, 2000)]),
-        ([], []),
-    ],
-)
+@pytest.mark.parametrize(("lengths", "pieces"), [
+    ([1] * 1000, [(0, 1000)]),
+    ([2] * 3000, [(0, 750), (750, 1500), (1500, 2250), (2250, 3000)]),
+    ([4000] * 3, [(0, 1), (1, 2), (2, 3)]),
+    ([1] * 900 + [1000] * 5, [(0, 901), (901, 903), (903, 905)]),  # as where data are sorted by length
+    ([0] * 2000 + [1499, 0, 1, 0], [(0, 2003), (2003, 2004)]),
+    ([0] * 2000, [(0, 2000)]),
+    ([], []),
+])
 def test_threads_are_given_about_as_many_tokens(handed_over, lengths, pieces):
     """Short sentences are not handed over one by one, nor do long ones wait for each other."""
     tagger = model("chunking").tagger()
@@ -236,20 +233,17 @@ def test_constraints_are_kept_and_not_read_again(tmp_path):
     assert {tuple(expected[t : t + 2]) for t in range(len(expected) - 1)} <= set(pairs)
 
 
-@pytest.mark.parametrize(
-    ("limits", "message"),
-    [
-        (3, "constraints: found 3, expected a scheme (bio, iob1, "),
-        (b"bio", "constraints: found b'bio', expected a scheme"),
-        ([("B", "X")], "constraints: pair 1: the model has no label 'X'"),
-        ([("B", "E"), ("B",)], "constraints: pair 2: found ('B',), expected two labels"),
-        (["BE"], "constraints: pair 1: found 'BE', expected two labels"),
-        ([("B", 1)], "constraints: pair 1: found ('B', 1), expected two labels"),
-        ([("<end>", "B")], "constraints: pair 1: expected LABEL LABEL"),
-        ("B E\nB\n", "constraints:2: found 1 label, expected two"),
-        ("IOBES", "IOBES: cannot be read: No such file or directory; expected a scheme (bio, iob1, "),
-    ],
-)
+@pytest.mark.parametrize(("limits", "message"), [
+    (3, "constraints: found 3, expected a scheme (bio, iob1, "),
+    (b"bio", "constraints: found b'bio', expected a scheme"),
+    ([("B", "X")], "constraints: pair 1: the model has no label 'X'"),
+    ([("B", "E"), ("B",)], "constraints: pair 2: found ('B',), expected two labels"),
+    (["BE"], "constraints: pair 1: found 'BE', expected two labels"),
+    ([("B", 1)], "constraints: pair 1: found ('B', 1), expected two labels"),
+    ([("<end>", "B")], "constraints: pair 1: expected LABEL LABEL"),
+    ("B E\nB\n", "constraints:2: found 1 label, expected two"),
+    ("IOBES", "IOBES: cannot be read: No such file or directory; expected a scheme (bio, iob1, "),
+])
 def test_constraints_that_are_none(limits, message):
     with pytest.raises((DataError, FileError)) as caught:
         Tagger(model("segmentation"), limits)

@@ -143,16 +143,13 @@ class TestConstraintFiles:
         file.write_text("A <end>\n")
         assert constraints_of(file, ["A", "B"]).ends == bytes([1, 0])
 
-    @pytest.mark.parametrize(
-        ("text", "message"),
-        [
-            ("A A\nA X\n", ":2: the model has no label 'X'"),
-            ("A\n", ":1: found 1 label, expected two"),
-            ("A B A\n", ":1: found 3 labels, expected two"),
-            ("A <start>\n", ":1: expected LABEL LABEL, <start> LABEL or LABEL <end>"),
-            ("<start> <end>\n", ":1: expected LABEL LABEL"),
-        ],
-    )
+    @pytest.mark.parametrize(("text", "message"), [
+        ("A A\nA X\n", ":2: the model has no label 'X'"),
+        ("A\n", ":1: found 1 label, expected two"),
+        ("A B A\n", ":1: found 3 labels, expected two"),
+        ("A <start>\n", ":1: expected LABEL LABEL, <start> LABEL or LABEL <end>"),
+        ("<start> <end>\n", ":1: expected LABEL LABEL"),
+    ])
     def test_faults_have_file_and_line(self, tmp_path, text, message):
         file = tmp_path / "pairs"
         file.write_text(text)

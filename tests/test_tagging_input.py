@@ -12,22 +12,19 @@ from crfkit.errors import DataError, OptionError
 from crfkit.tagging import Tagger
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ([["a"]], "found 1 column, expected 2 or more: line .* of the model's template has %x"),
-        ([["a", "b"], ["a"]], "sentence 1, token 2: found 1 column, expected 2"),
-        ([["a", 3]], "sentence 1, token 1: found int 3, expected a str"),
-        (["ab"], "sentence 1, token 1: found str 'ab', expected a list of columns"),
-        ([[]], "sentence 1, token 1: found 0 columns"),
-        ([["a", "\ud800"]], "text that UTF-8 can encode"),
-        ([{"word": "the", "pos": "DT"}], "sentence 1, token 1: found dict .*, expected a list of columns"),
-        ([{"the", "DT"}], "sentence 1, token 1: found set .*, expected a list of columns"),
-        (None, "found None, expected a sentence"),
-        (numpy.array(3), r"found array\(3\), expected a sentence"),
-        ("the dog", "found 'the dog', expected a sentence"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "message"), [
+    ([["a"]], "found 1 column, expected 2 or more: line .* of the model's template has %x"),
+    ([["a", "b"], ["a"]], "sentence 1, token 2: found 1 column, expected 2"),
+    ([["a", 3]], "sentence 1, token 1: found int 3, expected a str"),
+    (["ab"], "sentence 1, token 1: found str 'ab', expected a list of columns"),
+    ([[]], "sentence 1, token 1: found 0 columns"),
+    ([["a", "\ud800"]], "text that UTF-8 can encode"),
+    ([{"word": "the", "pos": "DT"}], "sentence 1, token 1: found dict .*, expected a list of columns"),
+    ([{"the", "DT"}], "sentence 1, token 1: found set .*, expected a list of columns"),
+    (None, "found None, expected a sentence"),
+    (numpy.array(3), r"found array\(3\), expected a sentence"),
+    ("the dog", "found 'the dog', expected a sentence"),
+])
 def test_rows_that_do_not_fit(rows, message):
     tagger = Tagger(model("chunking"))
     for ask in (tagger.tag, tagger.marginals, lambda rows: tagger.tag_many([rows]), lambda rows: tagger.nbest(rows, 2)):

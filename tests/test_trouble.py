@@ -103,13 +103,10 @@ def test_a_disk_too_full_for_checkpoints(train):
     assert sorted(os.listdir()) == ["model", "template", "train", "whole"]
 
 
-@pytest.mark.parametrize(
-    ("progress", "unbuffered", "stderr"),
-    [
-        ("auto", "", "/dev/full"), ("always", "1", "closed"),
-        *(pytest.param(*one, marks=pytest.mark.long) for one in (("auto", "", "closed"), ("always", "1", "/dev/full"))),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("progress", "unbuffered", "stderr"), [
+    ("auto", "", "/dev/full"), ("always", "1", "closed"),
+    *(pytest.param(*one, marks=pytest.mark.long) for one in (("auto", "", "closed"), ("always", "1", "/dev/full"))),
+])  # fmt: skip
 def test_messages_that_nobody_hears_do_not_stop_it(train, progress, stderr, unbuffered, monkeypatch):
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     if stderr == "closed":
@@ -176,17 +173,14 @@ def test_help_on_a_full_disk(arguments):
 # --- before reading ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("arguments", "target", "message"),
-    [
-        ((), "absent/model", "absent/model: no usable folder "),
-        ((), "train/model", "train/model: no usable folder "),
-        ((), ".", ".: names a folder"),
-        (("--init", "absent"), "model", "absent: cannot be read"),
-        (("--dev", "absent"), "model", "absent: cannot be read"),
-        (("--log", "absent/log"), "model", "absent/log: no usable folder "),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "target", "message"), [
+    ((), "absent/model", "absent/model: no usable folder "),
+    ((), "train/model", "train/model: no usable folder "),
+    ((), ".", ".: names a folder"),
+    (("--init", "absent"), "model", "absent: cannot be read"),
+    (("--dev", "absent"), "model", "absent: cannot be read"),
+    (("--log", "absent/log"), "model", "absent/log: no usable folder "),
+])
 def test_faults_that_are_found_before_reading(train, arguments, target, message):
     """Who opens the data first says that they are not there."""
     assert error("learn", *arguments, "template", "not there", target).startswith(message)
@@ -325,13 +319,10 @@ def test_a_signal_while_code_is_made_of_text(tmp_path, number, code):
 
 
 @pytest.mark.steady
-@pytest.mark.parametrize(
-    ("number", "code", "algorithm"),
-    [
-        (signal.SIGINT, 130, "sgd"), (signal.SIGTERM, 143, "owlqn"),
-        *(pytest.param(*one, marks=pytest.mark.long) for one in ((signal.SIGINT, 130, "owlqn"), (signal.SIGTERM, 143, "sgd"))),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("number", "code", "algorithm"), [
+    (signal.SIGINT, 130, "sgd"), (signal.SIGTERM, 143, "owlqn"),
+    *(pytest.param(*one, marks=pytest.mark.long) for one in ((signal.SIGINT, 130, "owlqn"), (signal.SIGTERM, 143, "sgd"))),
+])  # fmt: skip
 def test_a_signal_while_training_saves_the_model(train, algorithm, number, code):
     endless = ("--passes", 10**7) if algorithm == "sgd" else ("--delta", 0, "--epsilon", 0, "--period", 10**6, "--l1", 1e-6, "--l2", 1e-9, "--max-iter", 10**7)
     write_part(train, "chunking", 300)

@@ -23,16 +23,12 @@ importlib.import_module(sys.argv.pop(1)).main()
 """
 
 
-@pytest.mark.parametrize(
-    ("program", "given"),
-    [
-        pytest.param("crfkit.cli", ["learn", "--max-iter", "3", "template", "train"], marks=pytest.mark.long),
-        ("crfkit.cli", ["learn", "-a", "perceptron", "--passes", "2", "--weights", "int8", "--dev", "train", "--checkpoint", "state", "template", "train"]),
-        pytest.param("crfkit.compat.crfpp.crf_learn", ["-m", "3", "-t", "template", "train"], marks=pytest.mark.long),
-        ("crfkit.compat.wapiti.commands", ["train", "-i", "3", "-p", "patterns", "train"]),
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize(("program", "given"), [
+    pytest.param("crfkit.cli", ["learn", "--max-iter", "3", "template", "train"], marks=pytest.mark.long),
+    ("crfkit.cli", ["learn", "-a", "perceptron", "--passes", "2", "--weights", "int8", "--dev", "train", "--checkpoint", "state", "template", "train"]),
+    pytest.param("crfkit.compat.crfpp.crf_learn", ["-m", "3", "-t", "template", "train"], marks=pytest.mark.long),
+    ("crfkit.compat.wapiti.commands", ["train", "-i", "3", "-p", "patterns", "train"]),
+], ids=str)
 def test_the_model_is_saved(tmp_path, program, given):
     write_part(tmp_path / "train", "chunking", 30)
     write(template=SMALL, patterns="*\nu:%x[0,0]\n")

@@ -38,16 +38,13 @@ def test_columns_of_the_training_data(warned):
         assert warned(text_of(rows)) == ""
 
 
-@pytest.mark.parametrize(
-    ("column", "cell", "text"),
-    [
-        (0, "100", text_of(shifted(MANY))),
-        (0, "the DT", text_of([[(f"{word} {tag}", "x") for word, tag in rows] for rows in MANY], "\t")),
-        (0, "the ", text_of([[(f"{word} ", tag) for word, tag in rows] for rows in MANY], "\t")),
-        (0, "THE", text_of([[(word.upper(), tag) for word, tag in rows] for rows in MANY])),
-        (1, "the", text_of([[(word, word, tag) for word, tag in rows] for rows in MANY])),
-    ],
-)
+@pytest.mark.parametrize(("column", "cell", "text"), [
+    (0, "100", text_of(shifted(MANY))),
+    (0, "the DT", text_of([[(f"{word} {tag}", "x") for word, tag in rows] for rows in MANY], "\t")),
+    (0, "the ", text_of([[(f"{word} ", tag) for word, tag in rows] for rows in MANY], "\t")),
+    (0, "THE", text_of([[(word.upper(), tag) for word, tag in rows] for rows in MANY])),
+    (1, "the", text_of([[(word, word, tag) for word, tag in rows] for rows in MANY])),
+])
 def test_other_columns(warned, column, cell, text):
     expected = f"the model knows none of the first 120 cells in column {column}, such as {cell!r}: are the columns those of the training data?\n"
     assert warned(text) == f"crfkit: warning: {expected}"

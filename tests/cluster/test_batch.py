@@ -123,19 +123,16 @@ def answers(verb, which):
     return lambda _worker, asked, _n: which.get(next(numbers)) if asked == verb else None
 
 
-@pytest.mark.parametrize(
-    ("verb", "how"),
-    [
-        *((verb, "after") for verb in STEPS),
-        *((verb, {"value": 3}) for verb in ("look", "count", "read", "number", "look_around", "evaluate")),
-        ("look", {"value": {}}),
-        ("look", {"value": {"columns": [3, None, None, None], "files": [["x", 3]]}}),
-        ("count", {"value": {"tokens": float("inf"), "sequences": 1, "heads": [], "last": 1, "marks": [False, False]}}),
-        ("count", {"value": {"tokens": 1, "sequences": 1, "heads": ["one"], "last": 1, "marks": [False, False]}}),
-        ("number", {"value": ["0" * 32, [float("inf"), 1]]}),
-        *(pytest.param(verb, how, marks=pytest.mark.long) for verb in STEPS for how in ("dies", *NONSENSE)),
-    ],
-)
+@pytest.mark.parametrize(("verb", "how"), [
+    *((verb, "after") for verb in STEPS),
+    *((verb, {"value": 3}) for verb in ("look", "count", "read", "number", "look_around", "evaluate")),
+    ("look", {"value": {}}),
+    ("look", {"value": {"columns": [3, None, None, None], "files": [["x", 3]]}}),
+    ("count", {"value": {"tokens": float("inf"), "sequences": 1, "heads": [], "last": 1, "marks": [False, False]}}),
+    ("count", {"value": {"tokens": 1, "sequences": 1, "heads": ["one"], "last": 1, "marks": [False, False]}}),
+    ("number", {"value": ["0" * 32, [float("inf"), 1]]}),
+    *(pytest.param(verb, how, marks=pytest.mark.long) for verb in STEPS for how in ("dies", *NONSENSE)),
+])
 def test_a_worker_dies_or_answers_nonsense(tmp_path, monkeypatch, verb, how):
     train = corpus(tmp_path / "train.txt", 200)
     many, workers = with_workers(monkeypatch, train, TEMPLATE, "owlqn", 2, answers(verb, {1: how, 4: how}), max_iter=2)
@@ -333,13 +330,10 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "verb", "change"),
-    [
-        *(("lbfgs", "number", change) for change in CHANGES), *(("perceptron", "learn", change) for change in CHANGES), ("lbfgs", "evaluate", "words"),
-        *(pytest.param("lbfgs", "evaluate", change, marks=pytest.mark.long) for change in CHANGES if change != "words"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("algorithm", "verb", "change"), [
+    *(("lbfgs", "number", change) for change in CHANGES), *(("perceptron", "learn", change) for change in CHANGES), ("lbfgs", "evaluate", "words"),
+    *(pytest.param("lbfgs", "evaluate", change, marks=pytest.mark.long) for change in CHANGES if change != "words"),
+])  # fmt: skip
 def test_who_takes_over_must_find_the_same_data(tmp_path, monkeypatch, algorithm, verb, change):
     train = corpus(tmp_path / "train.txt", 500)
     limit = {"max_iter": 3} if algorithm == "lbfgs" else {"passes": 3}

@@ -360,36 +360,33 @@ def test_help_and_version():
     assert run(crf_learn, "-v").stdout == run(crf_learn, "--version").stdout
 
 
-@pytest.mark.parametrize(
-    ("command", "arguments", "code", "message"),
-    [
-        (crf_learn, ["-a", "none", "template", "train", "model"], 2, "--algorithm: expected CRF, CRF-L2, CRF-L1 or MIRA, found 'none'"),
-        (crf_learn, ["-c0", "template", "train", "model"], 2, "'--cost': expected a finite number above 0, found 0"),
-        (crf_learn, ["-c-1", "template", "train", "model"], 2, "'--cost': expected a finite number above 0, found -1"),
-        (crf_learn, ["-e0", "template", "train", "model"], 2, "'--eta': expected a finite number above 0, found 0"),
-        (crf_learn, ["-e", "nan", "template", "train", "model"], 2, "'--eta': expected a finite number above 0, found nan"),
-        (crf_learn, ["template", "train", "absent/model"], 1, "absent"),
-        (crf_learn, ["template", "absent", "model"], 1, "absent: cannot be read"),
-        (crf_learn, ["absent", "train", "model"], 1, "absent: cannot read the template"),
-        (crf_learn, ["bad", "train", "model"], 1, "bad:3: expected %x[row,column] at a percent sign"),
-        (crf_learn, ["far", "train", "model"], 1, "line 1 of the template: CRF++ has only %x[row,column], with rows from -8 to 8"),
-        (crf_learn, ["column", "train", "model"], 1, "column 5"),
-        (crf_learn, ["template", "train", "train"], 1, "train has another use here"),
-        (crf_learn, ["-C", "train", "model"], 1, "train"),
-        (crf_learn, ["template", "train"], 2, "expected TEMPLATE TRAIN MODEL, found 2 files"),
-        (crf_learn, ["-C", "a", "b", "c"], 2, "expected TEXTMODEL MODEL, found 3 files"),
-        (crf_learn, ["-m0", "template", "train", "model"], 2, "0 is not in the range"),
-        (crf_test, ["test"], 2, "Missing option '-m'"),
-        (crf_test, ["-m", "absent", "test"], 1, "absent: cannot be read"),
-        (crf_test, ["-m", "train", "test"], 1, "train: not a crfkit model"),
-        (crf_test, ["-m", "own", "absent"], 1, "absent: cannot be read"),
-        *((crf_test, ["-m", "own", f"-c{value}", "test"], 2, f"'--cost-factor': expected a finite number above 0, found {value}") for value in ("0", "-1", "nan", "inf")),
-        (crf_test, ["-m", "own", "-c1e300", "test"], 1, "--cost-factor: 1e+300 makes weights that are no longer finite"),
-        (crf_test, ["-m", "own", "-o", "test", "test"], 1, "test has another use here"),
-        (crf_test, ["-m", "own", "bad"], 1, "bad:1: found 1 column, expected 2 or more"),
-        (crf_test, ["-m", "margins", "-v1", "test"], 1, "--verbose asks for probabilities"),
-    ],
-)
+@pytest.mark.parametrize(("command", "arguments", "code", "message"), [
+    (crf_learn, ["-a", "none", "template", "train", "model"], 2, "--algorithm: expected CRF, CRF-L2, CRF-L1 or MIRA, found 'none'"),
+    (crf_learn, ["-c0", "template", "train", "model"], 2, "'--cost': expected a finite number above 0, found 0"),
+    (crf_learn, ["-c-1", "template", "train", "model"], 2, "'--cost': expected a finite number above 0, found -1"),
+    (crf_learn, ["-e0", "template", "train", "model"], 2, "'--eta': expected a finite number above 0, found 0"),
+    (crf_learn, ["-e", "nan", "template", "train", "model"], 2, "'--eta': expected a finite number above 0, found nan"),
+    (crf_learn, ["template", "train", "absent/model"], 1, "absent"),
+    (crf_learn, ["template", "absent", "model"], 1, "absent: cannot be read"),
+    (crf_learn, ["absent", "train", "model"], 1, "absent: cannot read the template"),
+    (crf_learn, ["bad", "train", "model"], 1, "bad:3: expected %x[row,column] at a percent sign"),
+    (crf_learn, ["far", "train", "model"], 1, "line 1 of the template: CRF++ has only %x[row,column], with rows from -8 to 8"),
+    (crf_learn, ["column", "train", "model"], 1, "column 5"),
+    (crf_learn, ["template", "train", "train"], 1, "train has another use here"),
+    (crf_learn, ["-C", "train", "model"], 1, "train"),
+    (crf_learn, ["template", "train"], 2, "expected TEMPLATE TRAIN MODEL, found 2 files"),
+    (crf_learn, ["-C", "a", "b", "c"], 2, "expected TEXTMODEL MODEL, found 3 files"),
+    (crf_learn, ["-m0", "template", "train", "model"], 2, "0 is not in the range"),
+    (crf_test, ["test"], 2, "Missing option '-m'"),
+    (crf_test, ["-m", "absent", "test"], 1, "absent: cannot be read"),
+    (crf_test, ["-m", "train", "test"], 1, "train: not a crfkit model"),
+    (crf_test, ["-m", "own", "absent"], 1, "absent: cannot be read"),
+    *((crf_test, ["-m", "own", f"-c{value}", "test"], 2, f"'--cost-factor': expected a finite number above 0, found {value}") for value in ("0", "-1", "nan", "inf")),
+    (crf_test, ["-m", "own", "-c1e300", "test"], 1, "--cost-factor: 1e+300 makes weights that are no longer finite"),
+    (crf_test, ["-m", "own", "-o", "test", "test"], 1, "test has another use here"),
+    (crf_test, ["-m", "own", "bad"], 1, "bad:1: found 1 column, expected 2 or more"),
+    (crf_test, ["-m", "margins", "-v1", "test"], 1, "--verbose asks for probabilities"),
+])
 def test_errors_are_one_line_with_the_exit_code(command, arguments, code, message):
     write(bad="#\n\nU:%X[0,0]\n", far="U:%x[9,0]\n", column="U:%x[0,5]\n")
     write(own=learned("lbfgs", max_iter=2), margins=learned("perceptron", passes=1))

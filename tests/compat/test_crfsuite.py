@@ -200,29 +200,26 @@ def test_cross_validation_and_log_file(tmp_path):
     assert "float c1 = 0.000000;" in run("learn", "-H").stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("learn", "-a", "none", "train"), "--algorithm: expected lbfgs, l2sgd, ap, pa or arow, found 'none'"),
-        (("learn", "-p", "none=1", "train"), "--set: lbfgs has no parameter 'none'; it has feature.minfreq, "),
-        (("learn", "-p", "c1=1", "-a", "ap", "train"), "--set: averaged-perceptron has no parameter 'c1'; it has "),
-        (("learn", "-p", "c1", "train"), "--set: expected NAME=VALUE, found 'c1'"),
-        (("learn", "-p", "c1=x", "train"), "c1: expected a number, found 'x'"),
-        (("learn", "-p", "linesearch=x", "train"), "linesearch: expected one of MoreThuente, Backtracking, StrongBacktracking, found 'x'"),
-        (("learn", "-t", "2d", "train"), "--type: expected 1d, found '2d'"),
-        (("learn", "-a", "pa", "-p", "type=7", "train"), "type: expected 0, 1 or 2, found 7"),
-        (("dump", ""), "'': cannot be read: No such file or directory"),
-        (("learn", "-e3", "train"), "--holdout: there is 1 group, found 3"),
-        (("learn", "-x", "train"), "--cross-validate needs at least two groups"),
-        (("learn", "absent"), "absent: cannot be read: No such file"),
-        (("tag", "-m", "absent"), "absent: cannot be read: No such file"),
-        (("tag", "-m", "train"), "crfkit: error: Invalid model file 'train': not a crfkit model: a text file"),
-        (("dump", "train"), "Invalid model file 'train'"),
-        (("dump", "absent"), "absent: cannot be read: No such file"),
-        (("learn", "bad"), "bad:2: 'x' is not a finite number: expected attribute:value"),
-        (("learn", "zero"), "zero:2: byte 3 of the line is 0"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("learn", "-a", "none", "train"), "--algorithm: expected lbfgs, l2sgd, ap, pa or arow, found 'none'"),
+    (("learn", "-p", "none=1", "train"), "--set: lbfgs has no parameter 'none'; it has feature.minfreq, "),
+    (("learn", "-p", "c1=1", "-a", "ap", "train"), "--set: averaged-perceptron has no parameter 'c1'; it has "),
+    (("learn", "-p", "c1", "train"), "--set: expected NAME=VALUE, found 'c1'"),
+    (("learn", "-p", "c1=x", "train"), "c1: expected a number, found 'x'"),
+    (("learn", "-p", "linesearch=x", "train"), "linesearch: expected one of MoreThuente, Backtracking, StrongBacktracking, found 'x'"),
+    (("learn", "-t", "2d", "train"), "--type: expected 1d, found '2d'"),
+    (("learn", "-a", "pa", "-p", "type=7", "train"), "type: expected 0, 1 or 2, found 7"),
+    (("dump", ""), "'': cannot be read: No such file or directory"),
+    (("learn", "-e3", "train"), "--holdout: there is 1 group, found 3"),
+    (("learn", "-x", "train"), "--cross-validate needs at least two groups"),
+    (("learn", "absent"), "absent: cannot be read: No such file"),
+    (("tag", "-m", "absent"), "absent: cannot be read: No such file"),
+    (("tag", "-m", "train"), "crfkit: error: Invalid model file 'train': not a crfkit model: a text file"),
+    (("dump", "train"), "Invalid model file 'train'"),
+    (("dump", "absent"), "absent: cannot be read: No such file"),
+    (("learn", "bad"), "bad:2: 'x' is not a finite number: expected attribute:value"),
+    (("learn", "zero"), "zero:2: byte 3 of the line is 0"),
+])
 def test_errors_are_one_line(arguments, message):
     write(bad="A\tw\nB\tw:x\n", zero=b"A\tw\nB\t\0\n")
     error = run(*arguments, code=1).stderr

@@ -348,16 +348,13 @@ def test_texts_of_whole_numbers_may_have_a_decimal_point():
             compat.Trainer(verbose=False).set("max_iterations", value)
 
 
-@pytest.mark.parametrize(
-    ("algorithm", "name", "value", "message"),
-    [
-        ("lbfgs", "c1", "inf", "c1: expected a finite number of at least 0, found inf"),
-        ("l2sgd", "c2", "inf", "c2: expected a finite number of at least 0, found inf"),
-        ("arow", "gamma", -1, "gamma: expected a number of at least 0, found -1"),
-        ("l2sgd", "calibration.eta", 0, "calibration.eta: expected a number above 0, found 0"),
-        ("l2sgd", "calibration.eta", "inf", "calibration.eta: expected a finite number above 0, found inf"),
-    ],
-)
+@pytest.mark.parametrize(("algorithm", "name", "value", "message"), [
+    ("lbfgs", "c1", "inf", "c1: expected a finite number of at least 0, found inf"),
+    ("l2sgd", "c2", "inf", "c2: expected a finite number of at least 0, found inf"),
+    ("arow", "gamma", -1, "gamma: expected a number of at least 0, found -1"),
+    ("l2sgd", "calibration.eta", 0, "calibration.eta: expected a number above 0, found 0"),
+    ("l2sgd", "calibration.eta", "inf", "calibration.eta: expected a finite number above 0, found inf"),
+])
 def test_messages_name_the_parameter(algorithm, name, value, message):
     trainer = compat.Trainer(algorithm, {name: value}, verbose=False)
     trainer.append([["a"], ["b"]], ["A", "B"])

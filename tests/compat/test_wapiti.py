@@ -191,18 +191,15 @@ def test_going_on_from_a_state():
     assert Path("state").read_bytes() != before
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--sstate", "train", "train", "m"), "--sstate: train has another use here and would be overwritten"),
-        (("--sstate", "patterns", "train", "m"), "--sstate: patterns has another use here and would be overwritten"),
-        (("--sstate", "m", "train", "m"), "OUTPUT: m has another use here and would be overwritten"),
-        (("--sstate", "kept", "train", "m"), "kept: contains something other than a state; give another name to --sstate"),
-        (("--sstate", "state", "absent", "m"), "absent: cannot be read: No such file or directory"),
-        (("--rstate", "state", "-1", "0.7", "train", "m"), "state: was written with --rho1 0.5, not 0.7; resume with what it was written with"),
-        (("--rstate", "state", "-i", "1", "train", "m"), "state: 3 passes have been made already, more than --maxiter 1"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (("--sstate", "train", "train", "m"), "--sstate: train has another use here and would be overwritten"),
+    (("--sstate", "patterns", "train", "m"), "--sstate: patterns has another use here and would be overwritten"),
+    (("--sstate", "m", "train", "m"), "OUTPUT: m has another use here and would be overwritten"),
+    (("--sstate", "kept", "train", "m"), "kept: contains something other than a state; give another name to --sstate"),
+    (("--sstate", "state", "absent", "m"), "absent: cannot be read: No such file or directory"),
+    (("--rstate", "state", "-1", "0.7", "train", "m"), "state: was written with --rho1 0.5, not 0.7; resume with what it was written with"),
+    (("--rstate", "state", "-i", "1", "train", "m"), "state: 3 passes have been made already, more than --maxiter 1"),
+])
 def test_a_state_takes_the_place_of_nothing_but_a_state(arguments, message):
     """And only when there is another one: whatever goes wrong, all files are what they were."""
     trained("-i", "3", "--sstate", "state")

@@ -26,28 +26,25 @@ def test_labels_that_mark_none(labels):
     assert not marks_chunks(labels.split())
 
 
-@pytest.mark.parametrize(
-    ("labels", "conlleval", "auto"),
-    [
-        ("O I-A", 1, 1),
-        ("I-A I-A", 1, 1),
-        ("I-A B-A", 2, 2),
-        ("B-A I-B", 2, 2),
-        ("E-A E-A", 2, 2),
-        ("E-A I-A", 2, 2),
-        ("I-A E-A I-A", 2, 2),
-        ("B-A E-A B-A E-A", 1, 2),
-        ("S-A S-A", 1, 2),
-        ("B-A E-A S-A", 1, 2),
-        ("B-A S-A", 1, 2),
-        ("S-A I-A", 1, 2),
-        ("U-A U-A", 1, 2),
-        ("B-A L-A B-A L-A", 1, 2),
-        ("B-A-X I-A-Y", 2, 2),
-        ("NP NP", 0, 0),
-        ("B B", 2, 2),
-    ],
-)
+@pytest.mark.parametrize(("labels", "conlleval", "auto"), [
+    ("O I-A", 1, 1),
+    ("I-A I-A", 1, 1),
+    ("I-A B-A", 2, 2),
+    ("B-A I-B", 2, 2),
+    ("E-A E-A", 2, 2),
+    ("E-A I-A", 2, 2),
+    ("I-A E-A I-A", 2, 2),
+    ("B-A E-A B-A E-A", 1, 2),
+    ("S-A S-A", 1, 2),
+    ("B-A E-A S-A", 1, 2),
+    ("B-A S-A", 1, 2),
+    ("S-A I-A", 1, 2),
+    ("U-A U-A", 1, 2),
+    ("B-A L-A B-A L-A", 1, 2),
+    ("B-A-X I-A-Y", 2, 2),
+    ("NP NP", 0, 0),
+    ("B B", 2, 2),
+])
 def test_what_schemes_make_of_labels(labels, conlleval, auto):
     assert chunks(labels, "bio") == Count(conlleval, conlleval, conlleval)
     assert chunks(labels) == Count(auto, auto, auto)
@@ -60,20 +57,17 @@ def test_types_keep_their_hyphens():
 ERROR = None
 
 
-@pytest.mark.parametrize(
-    ("labels", "lenient", "iob1", "iob2", "ioe1", "ioe2", "iobes"),
-    [
-        ("I-A I-A O", "A0-2", "A0-2", "", "A0-2", "", ""),
-        ("B-A B-A", "A0-1 A1-2", "A1-2", "A0-1 A1-2", ERROR, ERROR, ""),
-        ("B-A I-A O", "A0-2", "A1-2", "A0-2", ERROR, ERROR, ""),
-        ("B-A I-B", "A0-1 B1-2", "B1-2", "A0-1", ERROR, ERROR, ""),
-        ("I-A B-A", "A0-1 A1-2", "A0-1 A1-2", "A1-2", ERROR, ERROR, ""),
-        ("I-A E-A E-A", "A0-2 A2-3", ERROR, ERROR, "A0-2", "A0-2 A2-3", ""),
-        ("B-A E-A S-A", "A0-2 A2-3", ERROR, ERROR, ERROR, ERROR, "A0-2 A2-3"),
-        ("S-A I-A", "A0-1 A1-2", ERROR, ERROR, ERROR, ERROR, "A0-1"),
-        ("B-A S-A", "A0-1 A1-2", ERROR, ERROR, ERROR, ERROR, "A1-2"),
-    ],
-)
+@pytest.mark.parametrize(("labels", "lenient", "iob1", "iob2", "ioe1", "ioe2", "iobes"), [
+    ("I-A I-A O", "A0-2", "A0-2", "", "A0-2", "", ""),
+    ("B-A B-A", "A0-1 A1-2", "A1-2", "A0-1 A1-2", ERROR, ERROR, ""),
+    ("B-A I-A O", "A0-2", "A1-2", "A0-2", ERROR, ERROR, ""),
+    ("B-A I-B", "A0-1 B1-2", "B1-2", "A0-1", ERROR, ERROR, ""),
+    ("I-A B-A", "A0-1 A1-2", "A0-1 A1-2", "A1-2", ERROR, ERROR, ""),
+    ("I-A E-A E-A", "A0-2 A2-3", ERROR, ERROR, "A0-2", "A0-2 A2-3", ""),
+    ("B-A E-A S-A", "A0-2 A2-3", ERROR, ERROR, ERROR, ERROR, "A0-2 A2-3"),
+    ("S-A I-A", "A0-1 A1-2", ERROR, ERROR, ERROR, ERROR, "A0-1"),
+    ("B-A S-A", "A0-1 A1-2", ERROR, ERROR, ERROR, ERROR, "A1-2"),
+])
 def test_strict_and_lenient_readings(labels, lenient, iob1, iob2, ioe1, ioe2, iobes):
     labels = labels.split()
     assert_spans(labels, "iobes", False, lenient)
@@ -119,23 +113,20 @@ def role_in_chunk(i, start, end, scheme):
     return 0 if end - start == 1 else 1 if i == start else 3 if i == end - 1 else 2
 
 
-@pytest.mark.parametrize(
-    ("labels", "lenient", "strict"),
-    [
-        ("B-A I-A O", "bio", "bio"),
-        ("I-A O", "bio", "iob1"),
-        ("I-A B-A O I-A O", "bio", "iob1"),  # as in CoNLL-2003
-        ("I-A B-A O B-A O", "bio", "bio"),
-        ("I-A E-A O", "bio", "ioe2"),
-        ("B-A E-A O", "iobes", "iobes"),
-        ("S-A O", "iobes", "iobes"),
-        ("B-A L-A O", "bilou", "bilou"),
-        ("U-A", "bilou", "bilou"),
-        ("B M E S", "iobes", None),
-        ("S N V U", "bio", None),  # parts of speech
-        ("O O", "bio", "bio"),
-    ],
-)
+@pytest.mark.parametrize(("labels", "lenient", "strict"), [
+    ("B-A I-A O", "bio", "bio"),
+    ("I-A O", "bio", "iob1"),
+    ("I-A B-A O I-A O", "bio", "iob1"),  # as in CoNLL-2003
+    ("I-A B-A O B-A O", "bio", "bio"),
+    ("I-A E-A O", "bio", "ioe2"),
+    ("B-A E-A O", "iobes", "iobes"),
+    ("S-A O", "iobes", "iobes"),
+    ("B-A L-A O", "bilou", "bilou"),
+    ("U-A", "bilou", "bilou"),
+    ("B M E S", "iobes", None),
+    ("S N V U", "bio", None),  # parts of speech
+    ("O O", "bio", "bio"),
+])
 def test_the_scheme_is_found(labels, lenient, strict):
     labels = labels.split()
     assert evaluate([labels], [labels]).scheme == lenient
@@ -186,28 +177,25 @@ def test_without_chunks_each_token_is_one():
     assert evaluate([["O", "O"]], [["O", "O"]], "none").malformed_chunks == 0
 
 
-@pytest.mark.parametrize(
-    ("gold", "predicted", "message"),
-    [
-        ([["O"]], [["O", "O"]], "sentence 1: 1 gold label, but 2 predicted"),
-        ([["O"], ["O"]], [["O"]], "1 predicted sentence, but more gold ones"),
-        ([["O"]], [["O"], ["O"]], "1 gold sentence, but more predicted ones"),
-        ([["O"]], [["O"], None], "1 gold sentence, but more predicted ones"),
-        ([["O"], ["O"]], [["O"], None], "labels where sentences were expected"),
-        (["O"], ["O"], "labels where sentences were expected"),
-        ([["O", ""]], [["O", "O"]], "sentence 1: a label is empty"),
-        ([["O", 3]], [["O", "O"]], "sentence 1: the label 3 is not a str"),
-        ([["O", numpy.array([])]], [["O", "O"]], r"sentence 1: the label array\(\[\], dtype=float64\) is not a str"),
-        ([numpy.array([["B-X", "O"]])], [["O"]], "sentence 1: the label array.* is not a str"),
-        ([["O", "\ud800"]], [["O", "O"]], "is not valid UTF-8"),
-        (None, [], "gold: found None, expected a list of lists of labels"),
-        ([], 3, "predicted: found 3, expected a list of lists of labels"),
-        ([3], [3], "labels where sentences were expected"),
-        ([b"O"], [b"O"], "labels where sentences were expected"),
-        (numpy.array(3), [], r"gold: found array\(3\), expected a list of lists of labels"),
-        ([numpy.array(3)], [["O"]], "labels where sentences were expected"),
-    ],
-)
+@pytest.mark.parametrize(("gold", "predicted", "message"), [
+    ([["O"]], [["O", "O"]], "sentence 1: 1 gold label, but 2 predicted"),
+    ([["O"], ["O"]], [["O"]], "1 predicted sentence, but more gold ones"),
+    ([["O"]], [["O"], ["O"]], "1 gold sentence, but more predicted ones"),
+    ([["O"]], [["O"], None], "1 gold sentence, but more predicted ones"),
+    ([["O"], ["O"]], [["O"], None], "labels where sentences were expected"),
+    (["O"], ["O"], "labels where sentences were expected"),
+    ([["O", ""]], [["O", "O"]], "sentence 1: a label is empty"),
+    ([["O", 3]], [["O", "O"]], "sentence 1: the label 3 is not a str"),
+    ([["O", numpy.array([])]], [["O", "O"]], r"sentence 1: the label array\(\[\], dtype=float64\) is not a str"),
+    ([numpy.array([["B-X", "O"]])], [["O"]], "sentence 1: the label array.* is not a str"),
+    ([["O", "\ud800"]], [["O", "O"]], "is not valid UTF-8"),
+    (None, [], "gold: found None, expected a list of lists of labels"),
+    ([], 3, "predicted: found 3, expected a list of lists of labels"),
+    ([3], [3], "labels where sentences were expected"),
+    ([b"O"], [b"O"], "labels where sentences were expected"),
+    (numpy.array(3), [], r"gold: found array\(3\), expected a list of lists of labels"),
+    ([numpy.array(3)], [["O"]], "labels where sentences were expected"),
+])
 def test_what_cannot_be_compared_is_an_error(gold, predicted, message):
     with pytest.raises(DataError, match=message):
         evaluate(gold, predicted)
@@ -252,22 +240,19 @@ def outputs(*texts, **options):
     return Outputs([io.BytesIO(text.encode()) for text in texts], **options)
 
 
-@pytest.mark.parametrize(
-    ("delimiter", "text"),
-    [
-        ("\\t", "a b\tB-A\tB-A\n"),
-        ("\t", "a b\tB-A\tB-A\n"),
-        (",", "a b,B-A,B-A\r\n\r\n"),
-        (" ", " a B-A B-A \n"),
-        ("\\s+", "a\t b  B-A\tB-A\n"),
-        ("|", "a|B-A|B-A\n"),
-        (" *;+ *", "a ; B-A;; B-A\r\n"),
-        ("::", "a b::B-A::B-A"),
-        ("[;|]", "a;b;B-\x1f;B-\x1f"),
-        ("[、|]", "a、B-〇|B-〇"),
-        ("、", "a、B-A、B-A"),
-    ],
-)
+@pytest.mark.parametrize(("delimiter", "text"), [
+    ("\\t", "a b\tB-A\tB-A\n"),
+    ("\t", "a b\tB-A\tB-A\n"),
+    (",", "a b,B-A,B-A\r\n\r\n"),
+    (" ", " a B-A B-A \n"),
+    ("\\s+", "a\t b  B-A\tB-A\n"),
+    ("|", "a|B-A|B-A\n"),
+    (" *;+ *", "a ; B-A;; B-A\r\n"),
+    ("::", "a b::B-A::B-A"),
+    ("[;|]", "a;b;B-\x1f;B-\x1f"),
+    ("[、|]", "a、B-〇|B-〇"),
+    ("、", "a、B-A、B-A"),
+])
 def test_delimiters(delimiter, text):
     (scores,) = outputs(text, delimiter=delimiter).scores
     assert (scores.tokens, scores.chunks) == (1, Count(1, 1, 1))
@@ -324,24 +309,21 @@ def test_sentences_that_tell_another_length_than_they_have(told):
         evaluate([liar(told, labels)], [liar(told, ["O", "O"])])
 
 
-@pytest.mark.parametrize(
-    "ask, error, message",
-    [
-        (lambda: outputs("a B B\n", "a B B\n").compare(0, 1), OptionError, "^a comparison needs the scores of each sentence: count with keep=True$"),
-        (lambda: outputs("a B B\n", keep=True).compare(0, 1), OptionError, "^second: expected a whole number from 0 to 0, found 1$"),
-        (lambda: outputs("a B B\n", keep=True).compare(-1, 0), OptionError, "^first: expected"),
-        (lambda: outputs("a B B\n", keep=True).compare(0, 0, shuffles=0), OptionError, "^shuffles: expected a whole number from 1"),
-        (lambda: outputs("a B B\n", keep=True).compare(0, 0, seed=-1), OptionError, "^seed: expected a whole number from 0 to 18446744073709551615"),
-        (lambda: outputs("a B B\n", keep=True).compare(0, 0, seed=2**64), OptionError, "^seed: expected a whole number from 0 to 18446744073709551615"),
-        (lambda: outputs("a B B\n", keep=True).compare(0, 0, seed=1.5), OptionError, "^seed: expected .* found 1.5$"),
-        (lambda: outputs("a B B\n", format="csv"), OptionError, "^format: expected columns, conllu, crfsuite, found 'csv'$"),
-        (lambda: outputs("X\ta\tX\n", format="crfsuite", label="upos"), OptionError, "^label is of no use with format='crfsuite', whose columns"),
-        (lambda: outputs("a B B\n", delimiter=3), OptionError, "^delimiter: expected a text, found 3$"),
-        (lambda: outputs("a B B\n", outside=None), OptionError, "^outside: expected a text, found None$"),
-        (lambda: Outputs("nowhere"), FileError, "^nowhere: cannot be read"),
-        (lambda: Outputs([None]), DataError, "found NoneType, expected a path or an open file"),
-    ],
-)
+@pytest.mark.parametrize("ask, error, message", [
+    (lambda: outputs("a B B\n", "a B B\n").compare(0, 1), OptionError, "^a comparison needs the scores of each sentence: count with keep=True$"),
+    (lambda: outputs("a B B\n", keep=True).compare(0, 1), OptionError, "^second: expected a whole number from 0 to 0, found 1$"),
+    (lambda: outputs("a B B\n", keep=True).compare(-1, 0), OptionError, "^first: expected"),
+    (lambda: outputs("a B B\n", keep=True).compare(0, 0, shuffles=0), OptionError, "^shuffles: expected a whole number from 1"),
+    (lambda: outputs("a B B\n", keep=True).compare(0, 0, seed=-1), OptionError, "^seed: expected a whole number from 0 to 18446744073709551615"),
+    (lambda: outputs("a B B\n", keep=True).compare(0, 0, seed=2**64), OptionError, "^seed: expected a whole number from 0 to 18446744073709551615"),
+    (lambda: outputs("a B B\n", keep=True).compare(0, 0, seed=1.5), OptionError, "^seed: expected .* found 1.5$"),
+    (lambda: outputs("a B B\n", format="csv"), OptionError, "^format: expected columns, conllu, crfsuite, found 'csv'$"),
+    (lambda: outputs("X\ta\tX\n", format="crfsuite", label="upos"), OptionError, "^label is of no use with format='crfsuite', whose columns"),
+    (lambda: outputs("a B B\n", delimiter=3), OptionError, "^delimiter: expected a text, found 3$"),
+    (lambda: outputs("a B B\n", outside=None), OptionError, "^outside: expected a text, found None$"),
+    (lambda: Outputs("nowhere"), FileError, "^nowhere: cannot be read"),
+    (lambda: Outputs([None]), DataError, "found NoneType, expected a path or an open file"),
+])
 def test_impossible_questions_to_outputs_are_refused(ask, error, message):
     with pytest.raises(error, match=message):
         ask()

@@ -11,13 +11,10 @@ from crfkit.evaluation.evaluate import evaluate
 from crfkit.evaluation.significance import _random
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        (["B-A I-A", "B-A O", "B-A O", "O O", "O O", "B-A B-B"], ["O O", "B-A B-B", "B-A O", "O B-A", "B-A B-A", "B-B B-B"]),
-        (["O O"] * 6, ["O O", "B-A O", "O O", "O B-A", "O B-B", "O O"]),
-    ],
-)
+@pytest.mark.parametrize(("first", "second"), [
+    (["B-A I-A", "B-A O", "B-A O", "O O", "O O", "B-A B-B"], ["O O", "B-A B-B", "B-A O", "O B-A", "B-A B-A", "B-B B-B"]),
+    (["O O"] * 6, ["O O", "B-A O", "O O", "O B-A", "O B-B", "O O"]),
+])
 def test_significance_is_that_of_all_exchanges(first, second):
     """Also where no chunks are left to one of them."""
     gold = ["B-A I-A", "B-A B-B", "B-A O", "O B-A", "B-A O", "B-B B-B"]
@@ -55,14 +52,11 @@ def test_sentences_are_exchanged_by_the_bits_of_splitmix64(seed):
     assert twin == [*_random(seed, 0, 5).tolist(), *_random(seed, 5, 7).tolist()]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a O O\n\n\nb B-A O\n", "<stream>:4: the gold labels of this sentence differ from those of sentence 2 of <stream>, in line 3"),
-        ("a O O\n\nb O O\nc O O\n", "<stream>:3: this sentence has 2 tokens, but sentence 2 of <stream>, in line 3, has 1"),
-        ("a O O\n", "<stream>: 1 sentence, but <stream> has 2"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "message"), [
+    ("a O O\n\n\nb B-A O\n", "<stream>:4: the gold labels of this sentence differ from those of sentence 2 of <stream>, in line 3"),
+    ("a O O\n\nb O O\nc O O\n", "<stream>:3: this sentence has 2 tokens, but sentence 2 of <stream>, in line 3, has 1"),
+    ("a O O\n", "<stream>: 1 sentence, but <stream> has 2"),
+])  # fmt: skip
 def test_only_outputs_for_the_same_gold_labels_are_compared(text, message):
     files = outputs("a O B-A\n\nb O O\n", text, keep=True)
     with pytest.raises(DataError, match=message):

@@ -201,14 +201,11 @@ def test_no_bigram_attributes_at_the_first_token():
     assert list(Index(template, pack(builder)).attributes(True)) == [b"B0:b", b"B1"]
 
 
-@pytest.mark.parametrize(
-    ("lines", "min_freq", "kept"),
-    [
-        ("U0:%x[0,0] @minfreq=2\nU1:%x[0,0]", 1, {b"U0:a", b"U1:a", b"U1:b"}),
-        ("U0:%x[0,0] @minfreq=1\nU1:%x[0,0]", 2, {b"U0:a", b"U0:b", b"U1:a"}),
-        ("U:%x[0,0] @minfreq=3\nU:%x[1,0] @minfreq=9", 1, {b"U:a"}),
-    ],
-)
+@pytest.mark.parametrize(("lines", "min_freq", "kept"), [
+    ("U0:%x[0,0] @minfreq=2\nU1:%x[0,0]", 1, {b"U0:a", b"U1:a", b"U1:b"}),
+    ("U0:%x[0,0] @minfreq=1\nU1:%x[0,0]", 2, {b"U0:a", b"U0:b", b"U1:a"}),
+    ("U:%x[0,0] @minfreq=3\nU:%x[1,0] @minfreq=9", 1, {b"U:a"}),
+])
 def test_thresholds_of_single_lines(lines, min_freq, kept):
     template = Template.parse(lines)
     builder, _ = frequent(template, [sentence("a,a,b")], min_freq)

@@ -28,17 +28,14 @@ def test_a_string_that_other_cells_made_in_one_of_two_lines():
     assert extracted(builder, training + other) == extracted(index, training + other)
 
 
-@pytest.mark.parametrize(
-    ("lines", "seen", "asked", "found"),
-    [
-        ("U0:%x[0,0]%x[1,0]", "ab,cd", "abc,d", "U0:abcd"),  # nothing between the cells
-        ("B0:%x[-1,0]/%x[0,0]", "a/b,c", "a,b/c", "B0:a/b/c"),  # no unigrams at all
-        ("U0:%x[0,0]/%x[1,0]/%x[2,0]", "a/b,c,d", "a,b/c,d", "U0:a/b/c/d"),
-        ("U0:%x[0,0]/%x[1,0]/%x[2,0]", "a,b/c,d", "a,b,c/d", "U0:a/b/c/d"),
-        ("U0:%x[0,0]%p[1,0,2]", "ab,cd", "abcd,x", None),  # a prefix that is not there leaves the line out
-        ("U0:%p[0,0,2]%x[1,0]", "ab,cd", "x,abcd", None),
-    ],
-)
+@pytest.mark.parametrize(("lines", "seen", "asked", "found"), [
+    ("U0:%x[0,0]%x[1,0]", "ab,cd", "abc,d", "U0:abcd"),  # nothing between the cells
+    ("B0:%x[-1,0]/%x[0,0]", "a/b,c", "a,b/c", "B0:a/b/c"),  # no unigrams at all
+    ("U0:%x[0,0]/%x[1,0]/%x[2,0]", "a/b,c,d", "a,b/c,d", "U0:a/b/c/d"),
+    ("U0:%x[0,0]/%x[1,0]/%x[2,0]", "a,b/c,d", "a,b,c/d", "U0:a/b/c/d"),
+    ("U0:%x[0,0]%p[1,0,2]", "ab,cd", "abcd,x", None),  # a prefix that is not there leaves the line out
+    ("U0:%p[0,0,2]%x[1,0]", "ab,cd", "x,abcd", None),
+])
 def test_a_string_of_other_cells(lines, seen, asked, found):
     template, training, other = Template.parse(lines), [sentence(seen)], [sentence(asked)]
     builder, _ = built(template, training)

@@ -58,20 +58,17 @@ def test_slots_and_containers_are_those_of_the_definitions(lines):
     assert plan.containers() == containers(plan)
 
 
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        (["U0:%x[0,0]", "U1:%x[0,0]/%x[1,0]", "U2:%x[0,0]/%x[1,0]/%x[2,0]"], {"U0:": "U1:", "U1:": "U2:"}),  # the one with the fewest cells
-        (["U0:%x[0,0]", "U0:%x[1,0]", "U1:%x[0,0]/%x[1,0]"], {}),  # two lines make what is called U0
-        (["U0:%=[0,1,0,0]", "U1:%x[0,1]"], {}),  # equality looks at two cells
-        (["U0:%=[0,1,0,0]", "U1:%x[0,1]", "U2:%x[0,0]/%x[0,1]"], {"U0:": "U2:", "U1:": "U2:"}),
-        (["U0:%=[0,0,1,0]", "U1:%x[0,0]/%x[-1,0]"], {}),
-        (["U0:%=[0,0,1,0]", "U1:%x[0,0]/%x[1,0]"], {"U0:": "U1:"}),
-        (["U0:%x[0,0]", "U1:%X[0,0]/%x[1,0]"], {}),  # in lower case a cell is not the same
-        (["U0:%X[0,0]", "U1:%x[0,0]/%x[1,0]"], {"U0:": "U1:"}),
-        (["U0:%x[0,0]", "B1:%x[0,0]/%x[1,0]"], {}),
-    ],
-)
+@pytest.mark.parametrize(("lines", "expected"), [
+    (["U0:%x[0,0]", "U1:%x[0,0]/%x[1,0]", "U2:%x[0,0]/%x[1,0]/%x[2,0]"], {"U0:": "U1:", "U1:": "U2:"}),  # the one with the fewest cells
+    (["U0:%x[0,0]", "U0:%x[1,0]", "U1:%x[0,0]/%x[1,0]"], {}),  # two lines make what is called U0
+    (["U0:%=[0,1,0,0]", "U1:%x[0,1]"], {}),  # equality looks at two cells
+    (["U0:%=[0,1,0,0]", "U1:%x[0,1]", "U2:%x[0,0]/%x[0,1]"], {"U0:": "U2:", "U1:": "U2:"}),
+    (["U0:%=[0,0,1,0]", "U1:%x[0,0]/%x[-1,0]"], {}),
+    (["U0:%=[0,0,1,0]", "U1:%x[0,0]/%x[1,0]"], {"U0:": "U1:"}),
+    (["U0:%x[0,0]", "U1:%X[0,0]/%x[1,0]"], {}),  # in lower case a cell is not the same
+    (["U0:%X[0,0]", "U1:%x[0,0]/%x[1,0]"], {"U0:": "U1:"}),
+    (["U0:%x[0,0]", "B1:%x[0,0]/%x[1,0]"], {}),
+])
 def test_lines_that_imply_others(lines, expected):
     plan = Plan(Template.parse("\n".join(lines)))
     found = {tuple(plan.nodes[node].slots[slot].literals[0].decode() for node, slot in pair) for pair in plan.containers().items()}

@@ -225,19 +225,16 @@ def small(tmp_path_factory):
     return trained(folder / "model", corpus(15, 3, 6))[0]
 
 
-@pytest.mark.parametrize(
-    ("at", "number", "message"),
-    [
-        (4, 5, "the header says 5"),
-        (12, 101, "version 101, expected 100"),
-        (20, 0, "has no labels"),
-        (20, 70000, "70000 labels"),
-        (24, 10**9, "a table of .* strings, expected 1000000000 attributes"),
-        (28, 10**9, "the chunk FEAT should begin at byte 1000000000"),
-        (32, 30, "no chunk CQDB at byte 30"),
-        (56, 10**9, "1000000000 features do not fit"),
-    ],
-)
+@pytest.mark.parametrize(("at", "number", "message"), [
+    (4, 5, "the header says 5"),
+    (12, 101, "version 101, expected 100"),
+    (20, 0, "has no labels"),
+    (20, 70000, "70000 labels"),
+    (24, 10**9, "a table of .* strings, expected 1000000000 attributes"),
+    (28, 10**9, "the chunk FEAT should begin at byte 1000000000"),
+    (32, 30, "no chunk CQDB at byte 30"),
+    (56, 10**9, "1000000000 features do not fit"),
+])
 def test_messages(small, at, number, message):
     changed = bytearray(small)
     changed[at : at + 4] = struct.pack("<I", number)
@@ -264,27 +261,24 @@ class Tables:
         struct.pack_into("<I", self.data, at, number)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda t: (t.labels + 4, 23), "the chunk CQDB has 23 bytes, from 2072"),
-        (lambda t: (t.labels + 12, 0), "a table of strings in another byte order"),
-        (lambda t: (t.labels + 16, t.n_labels - 1), "a table of 2 strings, expected 3 labels"),
-        (lambda t: (t.labels + 20, t[t.labels + 4] - 4 * t.n_labels + 1), "a table of 3 strings, expected 3 labels"),
-        (lambda t: (t.by_id, 2071), "label 0 has no name"),
-        (lambda t: (t.by_id, t[t.labels + 4] - 7), "label 0 has no name"),
-        (lambda t: (t.name, 1), "the name of label 0 is not where it should be"),
-        (lambda t: (t.name + 4, 0), "the name of label 0 is not where it should be"),
-        (lambda t: (t.name + 4, 1), "the name of label 0 is not where it should be"),
-        (lambda t: (t.features + 8, (t[t.features + 4] - 12) // 20 + 1), "[0-9]+ features do not fit into [0-9]+ bytes"),
-        (lambda t: (t.lists + 8, t.n_labels - 1), "the chunk LFRF has 2 lists, expected 3"),
-        (lambda t: (t.lists + 12, t.lists - 4), "list 0 of the chunk LFRF lies outside it"),
-        (lambda t: (t.lists + 12, t.end - 3), "list 0 of the chunk LFRF lies outside it"),
-        (lambda t: (t.list, (t.end - t.list) // 4), "list 0 of the chunk LFRF is longer than the chunk"),
-        (lambda t: (t.list + 4, t.n_features), r"a list names feature ([0-9]+), but there are \1"),
-        (lambda t: (t.features + 20, t.n_labels), "feature 0 names label 3, but there are 3"),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda t: (t.labels + 4, 23), "the chunk CQDB has 23 bytes, from 2072"),
+    (lambda t: (t.labels + 12, 0), "a table of strings in another byte order"),
+    (lambda t: (t.labels + 16, t.n_labels - 1), "a table of 2 strings, expected 3 labels"),
+    (lambda t: (t.labels + 20, t[t.labels + 4] - 4 * t.n_labels + 1), "a table of 3 strings, expected 3 labels"),
+    (lambda t: (t.by_id, 2071), "label 0 has no name"),
+    (lambda t: (t.by_id, t[t.labels + 4] - 7), "label 0 has no name"),
+    (lambda t: (t.name, 1), "the name of label 0 is not where it should be"),
+    (lambda t: (t.name + 4, 0), "the name of label 0 is not where it should be"),
+    (lambda t: (t.name + 4, 1), "the name of label 0 is not where it should be"),
+    (lambda t: (t.features + 8, (t[t.features + 4] - 12) // 20 + 1), "[0-9]+ features do not fit into [0-9]+ bytes"),
+    (lambda t: (t.lists + 8, t.n_labels - 1), "the chunk LFRF has 2 lists, expected 3"),
+    (lambda t: (t.lists + 12, t.lists - 4), "list 0 of the chunk LFRF lies outside it"),
+    (lambda t: (t.lists + 12, t.end - 3), "list 0 of the chunk LFRF lies outside it"),
+    (lambda t: (t.list, (t.end - t.list) // 4), "list 0 of the chunk LFRF is longer than the chunk"),
+    (lambda t: (t.list + 4, t.n_features), r"a list names feature ([0-9]+), but there are \1"),
+    (lambda t: (t.features + 20, t.n_labels), "feature 0 names label 3, but there are 3"),
+])
 def test_each_fault_of_a_table_has_its_message(small, change, message):
     """The first number that is too small or too large."""
     tables = Tables(small)
@@ -321,15 +315,12 @@ def test_names_with_a_zero_byte_have_no_place():
         foreign.model_bytes(foreign.read(model.to_bytes()), "crfsuite")
 
 
-@pytest.mark.parametrize(
-    ("weight", "message"),
-    [
-        (1e39, "beyond 3.4e38, the most that single precision holds"),
-        (-1e300, "beyond 3.4e38, the most that single precision holds"),
-        (float("inf"), "not a finite number"),
-        (float("nan"), "not a finite number"),
-    ],
-)
+@pytest.mark.parametrize(("weight", "message"), [
+    (1e39, "beyond 3.4e38, the most that single precision holds"),
+    (-1e300, "beyond 3.4e38, the most that single precision holds"),
+    (float("inf"), "not a finite number"),
+    (float("nan"), "not a finite number"),
+])
 def test_weights_that_single_precision_does_not_hold(small, weight, message):
     at = small.index(b"FEAT") + 12 + 12
     with pytest.raises(ModelFileError, match=f"^model in memory: a weight is {message}$"):

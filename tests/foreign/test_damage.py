@@ -59,13 +59,10 @@ def test_changed_lines_are_refused_or_harmless(form, data):
 COMMON = sound("wapiti").replace(b'16:*1:%t[0,1,"\\a$"]', b"10:*1:%x[0,1]").replace(b"%X", b"%x")  # CRF++ has all its macros
 
 
-@pytest.mark.parametrize(
-    ("weight", "to", "message"),
-    [
-        *((weight, to, "not a finite number") for weight in (b"inf", b"-inf", b"nan") for to in foreign.FORMATS),
-        *((b"0x1p+128", to, "beyond 3.4e38, the most that single precision holds") for to in ("crfkit", "crfpp")),
-    ],
-)
+@pytest.mark.parametrize(("weight", "to", "message"), [
+    *((weight, to, "not a finite number") for weight in (b"inf", b"-inf", b"nan") for to in foreign.FORMATS),
+    *((b"0x1p+128", to, "beyond 3.4e38, the most that single precision holds") for to in ("crfkit", "crfpp")),
+])
 def test_no_format_is_written_with_weights_that_it_does_not_hold(tmp_path, weight, to, message):
     """The weight is of a label, of a pair of labels, or of an attribute with pairs of labels: whoever opens the model would refuse it."""
     for old in (b"0=0x1p+0", b"13=-0x1.2p+0", b"9=0x1.8p-2"):

@@ -203,17 +203,14 @@ def test_wapiti_s_models_for_crfpp():
         assert ours.score(rows, labels) == pytest.approx(theirs.score(rows, labels), abs=1e-6) == pytest.approx(back.score(rows, labels), abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("U:%X[0,0]", r"line 1 of the template: %X\[0,0\] has another meaning in Wapiti"),
-        ("U:%t[0,0,\"a\"]", "has another meaning in Wapiti"),
-        ("U:%x[5,0]", "looks further than 4 tokens"),
-        ("U:100%%%x[0,0]", "Wapiti has no way to write a percent sign"),
-        ("U1:%x[0,0]\nu1:%x[1,0]", "and another feature would get the same name"),
-        ("U1:%x[0,0]\nu1:%x[1,0] @minfreq=999", "and another feature would get the same name"),
-    ],
-)
+@pytest.mark.parametrize(("line", "message"), [
+    ("U:%X[0,0]", r"line 1 of the template: %X\[0,0\] has another meaning in Wapiti"),
+    ("U:%t[0,0,\"a\"]", "has another meaning in Wapiti"),
+    ("U:%x[5,0]", "looks further than 4 tokens"),
+    ("U:100%%%x[0,0]", "Wapiti has no way to write a percent sign"),
+    ("U1:%x[0,0]\nu1:%x[1,0]", "and another feature would get the same name"),
+    ("U1:%x[0,0]\nu1:%x[1,0] @minfreq=999", "and another feature would get the same name"),
+])
 def test_what_wapiti_has_no_room_for(line, message):
     learned(f"{line}\nU:%x[0,0]\nB\n").save("ours")
     with pytest.raises(UnsupportedError, match=f"^ours: .*{message}"):
@@ -232,21 +229,18 @@ def test_a_model_without_template_needs_one():
     assert crfkit.load("theirs").tag([["a"], ["b"]]) == ["X", "Y"]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "message"),
-    [
-        ("x:%x[0,0]", "starts with 'x'"),
-        ("u:%y[0,0]", "is not a macro of Wapiti"),
-        ("u:%x[0,0", "is not a macro of Wapiti"),
-        ("u:%x[0,0,\"a\"]", "is not a macro of Wapiti"),
-        ("u:%t[0,0]", "is not a macro of Wapiti"),
-        ("u:%t[0,0,\"a**\"]", "nothing precedes its \\*"),
-        ("u:%t[0,0,\"?\"]", "nothing precedes its \\?"),
-        ("u:%t[0,0,\"" + 201 * "a?" + "\"]", "a regex with 201 operators \\* and \\?, at most 200 are supported"),
-        ("u:%x[09,0]", "is not a number"),
-        ("b:%x[0", "is not a macro of Wapiti"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("pattern", "message"), [
+    ("x:%x[0,0]", "starts with 'x'"),
+    ("u:%y[0,0]", "is not a macro of Wapiti"),
+    ("u:%x[0,0", "is not a macro of Wapiti"),
+    ("u:%x[0,0,\"a\"]", "is not a macro of Wapiti"),
+    ("u:%t[0,0]", "is not a macro of Wapiti"),
+    ("u:%t[0,0,\"a**\"]", "nothing precedes its \\*"),
+    ("u:%t[0,0,\"?\"]", "nothing precedes its \\?"),
+    ("u:%t[0,0,\"" + 201 * "a?" + "\"]", "a regex with 201 operators \\* and \\?, at most 200 are supported"),
+    ("u:%x[09,0]", "is not a number"),
+    ("b:%x[0", "is not a macro of Wapiti"),
+])  # fmt: skip
 def test_patterns_that_wapiti_could_not_read(pattern, message):
     with pytest.raises(TemplateError, match=f"^patterns:2: .*{message}"):
         Patterns(["b", pattern])
@@ -282,25 +276,22 @@ def test_a_kind_that_wapiti_does_not_know_is_a_crf(kind):
     assert write(foreign.read(WAPITI.replace(b"#mdl#2#", b"#mdl#" + kind))) == WAPITI
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (b"10:u0", b"11:u0", "4: damaged: expected a string with a comma behind it|3: damaged: expected a string with a comma behind it"),
-        (b"#qrk#2\n2", b"#qrk#9\n2", "damaged: expected the length of a string"),
-        (b"21=", b"99=", "damaged: weight 99 of 22"),
-        (b"0=0x1p+0", b"0=one", "damaged: expected number=weight, found '0=one'"),
-        (b"#mdl#2#9", b"#mdl#2#8", "25: damaged: expected the end of the file"),
-        (b"/1/0", b"/1/1", "a model of Wapiti for single lines"),
-        (b"2:BB", b"1:O", "the labels are not different names"),
-        (b"6:u0:the", b"6:x0:the", "begins with none of u, b and"),
-        (b"6:u0:a/b", b"6:u0:the", "a second observation b'u0:the'"),
-        (b"10:u0:%x[0,0]", b"10:u0:%z[0,0]", "its patterns cannot be read: patterns:1: "),
-        (b"10:u0:%x[0,0]", b"10:u0\n%x[0,0]", "damaged: a line end in a pattern"),
-        (b"10:u0:%x[0,0]", b"10:u0\0%x[0,0]", "damaged: a line end in a pattern"),
-        (b"0=0x1p+0", b"0=1.2.3", "damaged: '1.2.3' is not a weight"),
-        (b"0=0x1p+0", b"0=0x1p+9999", "damaged: '0x1p\\+9999' is not a weight"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "message"), [
+    (b"10:u0", b"11:u0", "4: damaged: expected a string with a comma behind it|3: damaged: expected a string with a comma behind it"),
+    (b"#qrk#2\n2", b"#qrk#9\n2", "damaged: expected the length of a string"),
+    (b"21=", b"99=", "damaged: weight 99 of 22"),
+    (b"0=0x1p+0", b"0=one", "damaged: expected number=weight, found '0=one'"),
+    (b"#mdl#2#9", b"#mdl#2#8", "25: damaged: expected the end of the file"),
+    (b"/1/0", b"/1/1", "a model of Wapiti for single lines"),
+    (b"2:BB", b"1:O", "the labels are not different names"),
+    (b"6:u0:the", b"6:x0:the", "begins with none of u, b and"),
+    (b"6:u0:a/b", b"6:u0:the", "a second observation b'u0:the'"),
+    (b"10:u0:%x[0,0]", b"10:u0:%z[0,0]", "its patterns cannot be read: patterns:1: "),
+    (b"10:u0:%x[0,0]", b"10:u0\n%x[0,0]", "damaged: a line end in a pattern"),
+    (b"10:u0:%x[0,0]", b"10:u0\0%x[0,0]", "damaged: a line end in a pattern"),
+    (b"0=0x1p+0", b"0=1.2.3", "damaged: '1.2.3' is not a weight"),
+    (b"0=0x1p+0", b"0=0x1p+9999", "damaged: '0x1p\\+9999' is not a weight"),
+])
 def test_messages(old, new, message):
     assert old in WAPITI
     with pytest.raises(ModelFileError, match=f"^model in memory:(?! [0-9]).*(?:{message})"):

@@ -54,22 +54,19 @@ def test_the_same_bytes(algorithm, work):
     both(work, "-a", algorithm, *limit(algorithm))
 
 
-@pytest.mark.parametrize(
-    "chosen",
-    [
-        "-a lbfgs --features all --max-iter 4 --train-accuracy",
-        "-a lbfgs --warm-up 0 --threads 2 --max-iter 4",
-        "-a owlqn --path 1,0.3 --dev dev --max-iter 3",
-        "-a sgd --dev dev --patience 1 --passes 5 --crf-loss",
-        "-a perceptron --min-freq 2 --batch-size 7 --dropout 0.2 --passes 4",
-        "-a perceptron --select mi:300 --passes 4",
-        "-a sapo --batch-size 7 --dev dev --passes 4",
-        "-a adf --window 5 --passes 4",
-        pytest.param("-a lbfgs --workers 2 --max-iter 3", marks=pytest.mark.long),  # by processes; below in this one
-        "-a mira --shrinking 3 --passes 6",
-        "-a lookahead --direction backward --passes 4",
-    ],
-)
+@pytest.mark.parametrize("chosen", [
+    "-a lbfgs --features all --max-iter 4 --train-accuracy",
+    "-a lbfgs --warm-up 0 --threads 2 --max-iter 4",
+    "-a owlqn --path 1,0.3 --dev dev --max-iter 3",
+    "-a sgd --dev dev --patience 1 --passes 5 --crf-loss",
+    "-a perceptron --min-freq 2 --batch-size 7 --dropout 0.2 --passes 4",
+    "-a perceptron --select mi:300 --passes 4",
+    "-a sapo --batch-size 7 --dev dev --passes 4",
+    "-a adf --window 5 --passes 4",
+    pytest.param("-a lbfgs --workers 2 --max-iter 3", marks=pytest.mark.long),  # by processes; below in this one
+    "-a mira --shrinking 3 --passes 6",
+    "-a lookahead --direction backward --passes 4",
+])
 def test_with_other_options(chosen, work):
     both(work, *chosen.split())
 

@@ -158,18 +158,15 @@ def test_a_tagger_to_start_from():
     assert short(init=load(model.to_bytes()), passes=1).to_bytes() == short(init=model, passes=1).to_bytes()
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"progress": 3}, "progress: expected True, False, auto, always, never or a function that takes a dictionary, found 3"),
-        ({"progress": "loud"}, "progress: expected True, False, auto, always, never or a function .*, found 'loud'"),
-        ({"stop": 3}, "stop: expected a function that returns True to stop, found 3"),
-        ({"log": 3}, "log: expected a path or an open file, found 3"),
-        ({"checkpoint": io.StringIO()}, "checkpoint: expected a path, found "),
-        ({"threads": 2.0}, "threads: expected a whole number from 0 to 1024, found 2.0"),
-        ({"c2": 1}, "unknown option c2; l2 is twice CRFsuite's c2"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), [
+    ({"progress": 3}, "progress: expected True, False, auto, always, never or a function that takes a dictionary, found 3"),
+    ({"progress": "loud"}, "progress: expected True, False, auto, always, never or a function .*, found 'loud'"),
+    ({"stop": 3}, "stop: expected a function that returns True to stop, found 3"),
+    ({"log": 3}, "log: expected a path or an open file, found 3"),
+    ({"checkpoint": io.StringIO()}, "checkpoint: expected a path, found "),
+    ({"threads": 2.0}, "threads: expected a whole number from 0 to 1024, found 2.0"),
+    ({"c2": 1}, "unknown option c2; l2 is twice CRFsuite's c2"),
+])
 def test_faulty_options_are_refused(given, message):
     with pytest.raises(OptionError, match=f"^{message}"):
         short(**given)
@@ -304,17 +301,14 @@ def test_a_masked_weight_counts_not_at_all():
     assert short(sample_weight=masked).to_bytes() == short(sample_weight=[1, 2, 0]).to_bytes()
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ([2], "found 1 weight, expected 3: one for each sentence"),
-        (2, "found 2, expected a list of numbers, one for each sentence"),
-        ("abc", "found 'abc', expected a list of numbers, one for each sentence"),
-        ([1, -1, 1], "sentence 2: found -1, expected a finite number, 0 or more"),
-        ([1, 1, math.nan], "sentence 3: found nan, expected a finite number"),
-        (["1", 1, 1], "sentence 1: found '1', expected a finite number"),
-    ],
-)
+@pytest.mark.parametrize(("given", "message"), [
+    ([2], "found 1 weight, expected 3: one for each sentence"),
+    (2, "found 2, expected a list of numbers, one for each sentence"),
+    ("abc", "found 'abc', expected a list of numbers, one for each sentence"),
+    ([1, -1, 1], "sentence 2: found -1, expected a finite number, 0 or more"),
+    ([1, 1, math.nan], "sentence 3: found nan, expected a finite number"),
+    (["1", 1, 1], "sentence 1: found '1', expected a finite number"),
+])
 def test_weights_that_are_none(given, message):
     with pytest.raises(OptionError, match=f"^sample_weight: {message}"):
         short(sample_weight=given)

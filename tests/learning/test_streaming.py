@@ -326,14 +326,11 @@ def test_what_was_learned_from_is_counted_where_training_stops():
     assert header["tokens"] == sum(map(len, found[:30]))
 
 
-@pytest.mark.parametrize(
-    ("text", "given", "message"),
-    [
-        (b"yes\n\nno\n", {"format": "crfsuite"}, "no line has an attribute"),
-        (b"a X\n\nb Y\n", {"template": Template.parse('U:%t[0,0,"c"]\n')}, None),
-        (b"a X\n\nb Y\n", {"template": Template.parse("U:%p[0,0,2]\n")}, "the template gives no feature"),
-    ],
-)
+@pytest.mark.parametrize(("text", "given", "message"), [
+    (b"yes\n\nno\n", {"format": "crfsuite"}, "no line has an attribute"),
+    (b"a X\n\nb Y\n", {"template": Template.parse('U:%t[0,0,"c"]\n')}, None),
+    (b"a X\n\nb Y\n", {"template": Template.parse("U:%p[0,0,2]\n")}, "the template gives no feature"),
+])
 def test_a_stream_without_features(text, given, message):
     """The template with %t has a feature, which says that nothing matches; the one with %p has none."""
     if message is None:

@@ -137,15 +137,12 @@ def test_heads_that_are_none_are_no_gold_tree(tmp_path, heads):
     assert b"".join(gold for _, _, gold in blocks) == (b" 0\t2\n" if heads == "02" else b"\n") + b" 2\t0\n"
 
 
-@pytest.mark.parametrize(
-    ("comments", "message"),
-    [
-        ([RIGHT], "found 1 gold tree for 2 sentences"),
-        (["# gold", "# gold 2:nsubj\t0:root\t9:x\t2:punct"], r":6: the gold tree of this sentence has the head '9', expected a number from 0 to 4$"),
-        (["# gold", "# gold 2:nsubj\t0:root"], ":6: the sentence has 4 words, expected 2 as in the comment with its gold tree$"),
-        (["# golden"], "the gold trees are not known"),
-    ],
-)
+@pytest.mark.parametrize(("comments", "message"), [
+    ([RIGHT], "found 1 gold tree for 2 sentences"),
+    (["# gold", "# gold 2:nsubj\t0:root\t9:x\t2:punct"], r":6: the gold tree of this sentence has the head '9', expected a number from 0 to 4$"),
+    (["# gold", "# gold 2:nsubj\t0:root"], ":6: the sentence has 4 words, expected 2 as in the comment with its gold tree$"),
+    (["# golden"], "the gold trees are not known"),
+])
 def test_gold_trees_that_do_not_fit(comments, message):
     with pytest.raises(DataError, match=message):
         evaluate_heads(carrying([GOLD, GOLD], *comments))

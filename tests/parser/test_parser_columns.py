@@ -97,15 +97,12 @@ def test_children_beyond_the_fourth_are_not_counted():
     assert {name[0] for name in model.features() if name[0].startswith("P:")} == {"P:_B-1", "P:1", "P:2", "P:3", "P:4"}
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("P:%x[s0,deprel]", "%x[s0,deprel] uses column 'deprel', which the parser predicts"),
-        ("P:%=[s0,form,q0,head]", "%=[s0,form,q0,head] uses column 'head', which the parser predicts"),
-        ("P:%x[s0.l9.l9.l9.l9,form]%x[s1.r9.r9.r9.r9,form]", "the P lines up to here look at more than 64 places"),
-        ("P:%x[s0,form] @minfreq=2", "a P line takes no @observed, @all or @minfreq"),
-    ],
-)
+@pytest.mark.parametrize(("line", "message"), [
+    ("P:%x[s0,deprel]", "%x[s0,deprel] uses column 'deprel', which the parser predicts"),
+    ("P:%=[s0,form,q0,head]", "%=[s0,form,q0,head] uses column 'head', which the parser predicts"),
+    ("P:%x[s0.l9.l9.l9.l9,form]%x[s1.r9.r9.r9.r9,form]", "the P lines up to here look at more than 64 places"),
+    ("P:%x[s0,form] @minfreq=2", "a P line takes no @observed, @all or @minfreq"),
+])
 def test_lines_that_a_parser_cannot_have(line, message):
     with pytest.raises(TemplateError) as raised:
         crfkit.learn(corpus(0), line, "lookahead", format="conllu")
@@ -120,18 +117,15 @@ def test_a_search_that_takes_too_much_memory():
         crfkit.learn(data, TEMPLATE, "lookahead", format="conllu", depth=10, labels=True)
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("relations", ["a", "a"], "relations are not different names"),
-        ("relations", ["a\tb"], "relations are not different names"),
-        ("relations", [f"r{k}" for k in range(30_001)], "more than 30,000 relations"),
-        ("root_relation", 99, "no relation of the root"),
-        ("format", "columns", "not of a parser of CoNLL-U"),
-        ("column_names", ["id", "form", "upos"], "not of a parser of CoNLL-U"),
-        ("column_names", ["id", "id", "head", "deprel"], "not different strings"),
-    ],
-)
+@pytest.mark.parametrize(("field", "value", "message"), [
+    ("relations", ["a", "a"], "relations are not different names"),
+    ("relations", ["a\tb"], "relations are not different names"),
+    ("relations", [f"r{k}" for k in range(30_001)], "more than 30,000 relations"),
+    ("root_relation", 99, "no relation of the root"),
+    ("format", "columns", "not of a parser of CoNLL-U"),
+    ("column_names", ["id", "form", "upos"], "not of a parser of CoNLL-U"),
+    ("column_names", ["id", "id", "head", "deprel"], "not different strings"),
+])
 def test_headers_that_no_parser_has(field, value, message):
     model = learned(labels=True)
     header = json.loads(json.dumps(model.header))

@@ -24,21 +24,18 @@ def used(table):
     return next(k for k, row in enumerate(table[::2]) if row >= 0) * 2
 
 
-@pytest.mark.parametrize(
-    ("name", "damage", "message"),
-    [
-        ("rows", lambda rows: rows.pop(), "section 'rows' is not a list of pairs, or a section is too large"),
-        ("rows", lambda rows: rows.__setitem__(0, 1), "the rows do not cover the weights one after another"),
-        ("rows", lambda rows: rows.__setitem__(slice(-2, None), array.array("i")), "the rows do not cover the weights one after another"),
-        ("actions", lambda actions: actions.__setitem__(0, 99), "a weight is for an action that does not exist"),
-        ("line.0", lambda table: table.__setitem__(used(table), 10**6), "section 'line.0' names a row that does not exist"),
-        ("line.0", lambda table: table.__setitem__(used(table) + 1, 10**6), "section 'line.0' names a value that does not exist"),
-        ("line.0", lambda table: table.append(-1), "section 'line.0' is not a table for its template line"),
-        ("line.0", None, "section 'line.0' is missing"),
-        ("weights", lambda weights: weights.append(1), "the numbers of weights and of their actions differ"),
-        ("weights", lambda weights: weights.__setitem__(0, math.nan), "a weight is not a finite number"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "damage", "message"), [
+    ("rows", lambda rows: rows.pop(), "section 'rows' is not a list of pairs, or a section is too large"),
+    ("rows", lambda rows: rows.__setitem__(0, 1), "the rows do not cover the weights one after another"),
+    ("rows", lambda rows: rows.__setitem__(slice(-2, None), array.array("i")), "the rows do not cover the weights one after another"),
+    ("actions", lambda actions: actions.__setitem__(0, 99), "a weight is for an action that does not exist"),
+    ("line.0", lambda table: table.__setitem__(used(table), 10**6), "section 'line.0' names a row that does not exist"),
+    ("line.0", lambda table: table.__setitem__(used(table) + 1, 10**6), "section 'line.0' names a value that does not exist"),
+    ("line.0", lambda table: table.append(-1), "section 'line.0' is not a table for its template line"),
+    ("line.0", None, "section 'line.0' is missing"),
+    ("weights", lambda weights: weights.append(1), "the numbers of weights and of their actions differ"),
+    ("weights", lambda weights: weights.__setitem__(0, math.nan), "a weight is not a finite number"),
+])  # fmt: skip
 def test_each_fault_has_its_message(name, damage, message):
     file = modelfile.read(MODEL)
     sections = {key: array.array(values.format, values) for key, values in file.contents().items()}
@@ -104,15 +101,12 @@ def test_weights_that_are_no_numbers_lead_to_a_tree_all_the_same(value):
             assert word == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "numbers", "message"),
-    [
-        ("actions", (-1, 3), "actions: that do not exist"),  # without relations there are three
-        ("rows", (-1, 10**6), "actions: that do not exist"),
-        ("order", (-1, 8, 10**6), "order: not one of the sentences"),
-        ("keys", (10**6, 2**31 - 1, -1), "keys: of values that do not exist"),  # else refused only at the end of training
-    ],
-)
+@pytest.mark.parametrize(("name", "numbers", "message"), [
+    ("actions", (-1, 3), "actions: that do not exist"),  # without relations there are three
+    ("rows", (-1, 10**6), "actions: that do not exist"),
+    ("order", (-1, 8, 10**6), "order: not one of the sentences"),
+    ("keys", (10**6, 2**31 - 1, -1), "keys: of values that do not exist"),  # else refused only at the end of training
+])
 def test_a_checkpoint_with_numbers_that_do_not_exist_is_damaged(tmp_path, name, numbers, message):
     path = str(tmp_path / "state")
     learned(passes=1, checkpoint=path)

@@ -36,27 +36,24 @@ def run(*arguments, data=None):
 GOOD = "1\ta\t_\tX\t_\t_\t2\tnsubj\t_\t_\n2\tb\t_\tV\t_\t_\t0\troot\t_\t_\n3\tc\t_\tX\t_\t_\t2\tobj\t_\t_\n\n"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("2\tnsubj", "7\tnsubj", ":1: HEAD is '7', expected a number from 0 to 3"),
-        ("2\tnsubj", "-1\tnsubj", ":1: HEAD is '-1'"),
-        ("2\tnsubj", "x\tnsubj", ":1: HEAD is 'x'"),
-        ("2\tnsubj", "_\tnsubj", ":1: HEAD is missing, expected a number from 0 to 3"),
-        ("2\tnsubj", "\tnsubj", ":1: column 7 (head) is empty: expected a label"),
-        ("2\tnsubj", "99999999999999999999\tnsubj", ":1: HEAD is '99999999999999999999'"),
-        ("2\tnsubj", f"{2**64 + 2}\tnsubj", f":1: HEAD is '{2**64 + 2}'"),
-        ("2\tnsubj", "0\tnsubj", ":2: a second root: HEAD of word 1 is 0 already"),
-        ("2\tnsubj", "1\tnsubj", ":1: HEAD 1 is part of a cycle"),
-        ("0\troot", "3\troot", "is part of a cycle"),
-        ("2\tnsubj\t_\t_\n2\tb\t_\tV\t_\t_\t0", "0\tnsubj\t_\t_\n2\tb\t_\tV\t_\t_\t3", ":2: HEAD 3 is part of a cycle"),
-        ("\t0\troot", "", ":2: found 8 columns, expected 10"),
-        ("3\tc", "4\tc", ":3: ID is '4', expected 3"),
-        ("3\tc", "3x\tc", ":3: the first column of CoNLL-U must be a number"),
-        ("2\tobj", "2\t_", ":3: DEPREL is missing"),
-        ("2\tobj", "2\to\rbj", r":3: DEPREL 'o\rbj' holds a tab, a line end or a zero byte"),
-    ],
-)
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ("2\tnsubj", "7\tnsubj", ":1: HEAD is '7', expected a number from 0 to 3"),
+    ("2\tnsubj", "-1\tnsubj", ":1: HEAD is '-1'"),
+    ("2\tnsubj", "x\tnsubj", ":1: HEAD is 'x'"),
+    ("2\tnsubj", "_\tnsubj", ":1: HEAD is missing, expected a number from 0 to 3"),
+    ("2\tnsubj", "\tnsubj", ":1: column 7 (head) is empty: expected a label"),
+    ("2\tnsubj", "99999999999999999999\tnsubj", ":1: HEAD is '99999999999999999999'"),
+    ("2\tnsubj", f"{2**64 + 2}\tnsubj", f":1: HEAD is '{2**64 + 2}'"),
+    ("2\tnsubj", "0\tnsubj", ":2: a second root: HEAD of word 1 is 0 already"),
+    ("2\tnsubj", "1\tnsubj", ":1: HEAD 1 is part of a cycle"),
+    ("0\troot", "3\troot", "is part of a cycle"),
+    ("2\tnsubj\t_\t_\n2\tb\t_\tV\t_\t_\t0", "0\tnsubj\t_\t_\n2\tb\t_\tV\t_\t_\t3", ":2: HEAD 3 is part of a cycle"),
+    ("\t0\troot", "", ":2: found 8 columns, expected 10"),
+    ("3\tc", "4\tc", ":3: ID is '4', expected 3"),
+    ("3\tc", "3x\tc", ":3: the first column of CoNLL-U must be a number"),
+    ("2\tobj", "2\t_", ":3: DEPREL is missing"),
+    ("2\tobj", "2\to\rbj", r":3: DEPREL 'o\rbj' holds a tab, a line end or a zero byte"),
+])
 def test_damaged_trees_are_refused_with_their_line(tmp_path, old, new, message):
     write(t=TEMPLATE, train=("# c\n" + GOOD + GOOD.replace(old, new, 1)).encode())
     for labels in [["--labels"]] if "DEPREL" in message else [[], ["--labels"]]:
@@ -109,21 +106,18 @@ def test_fewer_columns_than_the_tree_needs():
         crfkit.learn([[["1", "a", "_"]]], "P:%x[s0,form]", "lookahead", format="conllu")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"algorithm": "perceptron"}, "only the trainer lookahead"),
-        ({"format": "columns"}, "add format='conllu'"),
-        ({"label": "upos"}, "label is of no use to a parser"),
-        ({"features": "all"}, "features='all' is of no use"),
-        ({"min_freq": 2}, "min_freq is of no use"),
-        ({"select": "mi:3"}, "select is of no use"),
-        ({"workers": 2}, "workers is of no use"),
-        ({"cluster": "tcp://127.0.0.1:9"}, "cluster is of no use"),
-        ({"direction": "backward"}, "direction backward is of no use"),
-        ({"depth": 11}, "at most 10 actions ahead"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), [
+    ({"algorithm": "perceptron"}, "only the trainer lookahead"),
+    ({"format": "columns"}, "add format='conllu'"),
+    ({"label": "upos"}, "label is of no use to a parser"),
+    ({"features": "all"}, "features='all' is of no use"),
+    ({"min_freq": 2}, "min_freq is of no use"),
+    ({"select": "mi:3"}, "select is of no use"),
+    ({"workers": 2}, "workers is of no use"),
+    ({"cluster": "tcp://127.0.0.1:9"}, "cluster is of no use"),
+    ({"direction": "backward"}, "direction backward is of no use"),
+    ({"depth": 11}, "at most 10 actions ahead"),
+])
 def test_options_that_make_no_sense(options, message):
     options = {"format": "conllu", "algorithm": "lookahead", **options}
     with pytest.raises((OptionError, TemplateError), match=message):

@@ -46,27 +46,24 @@ def test_kinds_of_lines(first, kinds):
     assert expand(line, [["a"]], 0) == first + "01:a"
 
 
-@pytest.mark.parametrize(
-    ("text", "fields"),
-    [
-        ("%x[0,1]", {"kind": "x", "column": 1}),
-        ("%x[ -1 ,\t+0 ]", {"kind": "x", "row": -1, "column": 0}),
-        ("%x[+12,3]", {"kind": "x", "row": 12, "column": 3}),
-        ("%X[0,0]", {"kind": "x", "lower": True}),
-        ('%t[0,1,"^a,]\\"$"]', {"kind": "t", "pattern": '^a,]\\"$', "column": 1}),
-        ('%m[0,0, "" ]', {"kind": "m", "pattern": ""}),
-        ('%M[0,0,"b"]', {"kind": "m", "pattern": "b", "lower": True}),
-        ("%p[1,0,3]", {"kind": "p", "row": 1, "length": 3}),
-        ("%s[1,0, 12]", {"kind": "s", "length": 12}),
-        ("%S[0,0]", {"kind": "S", "collapse": False}),
-        ("%C[0,0]", {"kind": "S", "collapse": True}),
-        ("%N[0,0]", {"kind": "N"}),
-        ("%=[0,1,-2,3]", {"kind": "=", "row": 0, "column": 1, "row2": -2, "column2": 3}),
-        ("%y[-2]", {"kind": "y", "row": -2, "column": -1}),
-        ("%x[-1,pos]", {"kind": "x", "row": -1, "column": -1, "column_name": "pos"}),
-        ("%=[0,pos,1,x-pos:2]", {"column_name": "pos", "column2_name": "x-pos:2"}),
-    ],
-)
+@pytest.mark.parametrize(("text", "fields"), [
+    ("%x[0,1]", {"kind": "x", "column": 1}),
+    ("%x[ -1 ,\t+0 ]", {"kind": "x", "row": -1, "column": 0}),
+    ("%x[+12,3]", {"kind": "x", "row": 12, "column": 3}),
+    ("%X[0,0]", {"kind": "x", "lower": True}),
+    ('%t[0,1,"^a,]\\"$"]', {"kind": "t", "pattern": '^a,]\\"$', "column": 1}),
+    ('%m[0,0, "" ]', {"kind": "m", "pattern": ""}),
+    ('%M[0,0,"b"]', {"kind": "m", "pattern": "b", "lower": True}),
+    ("%p[1,0,3]", {"kind": "p", "row": 1, "length": 3}),
+    ("%s[1,0, 12]", {"kind": "s", "length": 12}),
+    ("%S[0,0]", {"kind": "S", "collapse": False}),
+    ("%C[0,0]", {"kind": "S", "collapse": True}),
+    ("%N[0,0]", {"kind": "N"}),
+    ("%=[0,1,-2,3]", {"kind": "=", "row": 0, "column": 1, "row2": -2, "column2": 3}),
+    ("%y[-2]", {"kind": "y", "row": -2, "column": -1}),
+    ("%x[-1,pos]", {"kind": "x", "row": -1, "column": -1, "column_name": "pos"}),
+    ("%=[0,pos,1,x-pos:2]", {"column_name": "pos", "column2_name": "x-pos:2"}),
+])
 def test_the_fields_of_macros(text, fields):
     macro = only_macro(text)
     assert {name: getattr(macro, name) for name in fields} == fields
@@ -92,19 +89,16 @@ def test_other_blanks_belong_to_the_name():
     assert expand(only_line("U: %x[0,0] x "), [["a"]], 0) == "U: a x "
 
 
-@pytest.mark.parametrize(
-    ("text", "rule", "min_freq", "name"),
-    [
-        ("U:%x[0,0]", None, None, "U:a"),
-        ("U:%x[0,0] @all", "all", None, "U:a"),
-        ("U:%x[0,0]\t @observed  @minfreq=12 ", "observed", 12, "U:a"),
-        ("U:%x[0,0] @minfreq=3 @all", "all", 3, "U:a"),
-        ("B @all", "all", None, "B"),
-        ("U:@all%x[0,0]@all", None, None, "U:@alla@all"),
-        ("U:%x[0,0] @ %x[0,0]", None, None, "U:a @ a"),
-        ('U:%t[0,0," @all"]', None, None, "U:false"),
-    ],
-)
+@pytest.mark.parametrize(("text", "rule", "min_freq", "name"), [
+    ("U:%x[0,0]", None, None, "U:a"),
+    ("U:%x[0,0] @all", "all", None, "U:a"),
+    ("U:%x[0,0]\t @observed  @minfreq=12 ", "observed", 12, "U:a"),
+    ("U:%x[0,0] @minfreq=3 @all", "all", 3, "U:a"),
+    ("B @all", "all", None, "B"),
+    ("U:@all%x[0,0]@all", None, None, "U:@alla@all"),
+    ("U:%x[0,0] @ %x[0,0]", None, None, "U:a @ a"),
+    ('U:%t[0,0," @all"]', None, None, "U:false"),
+])
 def test_the_annotations_of_lines(text, rule, min_freq, name):
     line = only_line(text)
     assert (line.rule, line.min_freq, expand(line, [["a"]], 0)) == (rule, min_freq, name)
@@ -126,72 +120,69 @@ def test_the_first_line_with_history_is_found():
 # What is refused.
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "t: the template is empty"),
-        (" \n\n", "t: the template is empty"),
-        ("# U00:%x[0,0]\n", "t: the template has only comments; it needs a line that starts with U, B or P"),
-        ("U\nQ01:%x[0,0]", "t:2: a line starts with 'Q', expected U"),
-        ("U\n U01:%x[0,0]", "t:2: a line starts with ' ', expected U"),
-        ("He PRP B-NP", "t:1: a line starts with 'H', expected U (unigram), B (bigram), * (both), T (trigram), P (parser) or # (comment); the template is given before"),
-        ("U:%q[0,0]", "t:1: unknown macro '%q'; the macros are %x %X %t %T %m %M %p %s %S %C %N %= %y"),
-        ("U:100%", "t:1: unknown macro '%'"),
-        ("U:%x", "t:1: '%x' without '['; expected %x[row,column]"),
-        ("U:%x[0,0", "t:1: '%x[0,0' has no closing ']'"),
-        ("U:%x[0,0/%x[1,0]", "t:1: '%x[0,0/%x[1,0]' has no closing ']'"),
-        ('U:%t[0,0,"a]', "has no closing ']' or quote; expected %t[row,column,\"regex\"]"),
-        ('U:%t[0,0,"a\\"]', "has no closing ']' or quote"),
-        ('U:%t[0,0,"a"b]', "has no closing ']' or quote"),
-        ("U:%x[0]", "t:1: '%x[0]' has the wrong arguments; expected %x[row,column]"),
-        ("U:%x[]", "wrong arguments"),
-        ("U:%x[0,0,0]", "wrong arguments"),
-        ("U:%t[0,0,a]", 'wrong arguments; expected %t[row,column,"regex"]'),
-        ('U:%x["0",0]', "wrong arguments"),
-        ("U:%=[0,0]", "expected %=[row,column,row2,column2]"),
-        ("U:%x[,0]", "t:1: '' in '%x[,0]' is not a number"),
-        ("U:%x[0,]", "t:1: '' in '%x[0,]' is not a column number or name"),
-        ("B\nU:%x[999999999999,0]", "t:2: '999999999999' in '%x[999999999999,0]' is out of range: expected at most six digits"),
-        ("U:%x[0,-1000000]", "t:1: '-1000000' in '%x[0,-1000000]' is out of range: expected at most six digits"),
-        ("U:%x[1000,0]", "t:1: '%x[1000,0]' is too far away: macros look at most 999 rows back or ahead"),
-        ("U:%=[0,0,-999999,0]", "t:1: '%=[0,0,-999999,0]' is too far away"),
-        ("U:%x[a,0]", "'a' in '%x[a,0]' is not a number"),
-        ("U:%x[0.5,0]", "'0.5' in"),
-        ("U:%x[- 1,0]", "'- 1' in"),
-        ("U:%x[1234567,0]", "'1234567' in"),
-        ("U:%x[٣,0]", "'٣' in"),
-        ("U:%x[0,a b]", "'a b' in '%x[0,a b]' is not a column number or name"),
-        ("U:%x[0,-1]", "negative column"),
-        ("U:%p[0,0,0]", "length 0"),
-        ("U:%s[0,0,-2]", "length -2"),
-        ("U:%y[0]", "not an earlier label"),
-        ("U:%y[1]", "not an earlier label"),
-        ('U\nU:%t[0,0,"a(b"]', "t:2: '%t[0,0,\"a(b\"]': regex \"a(b\": '(' without ')' at character 2"),
-        ("U:%x[0,0] @alll", "t:1: unknown '@alll'; expected @observed, @all or @minfreq=NUMBER"),
-        ("U:%x[0,0] @all=1", "unknown '@all=1'"),
-        ("U:%x[0,0] @minfreq", "unknown '@minfreq'"),
-        ("U:%x[0,0] @minfreq=0", "'@minfreq=0': expected"),
-        ("U:%x[0,0] @minfreq=-1", "'@minfreq=-1': expected"),
-        ("U:%x[0,0] @minfreq=2 @minfreq=3", "expected one @minfreq"),
-        ("U:%x[0,0] @all @observed", "'@all' after '@observed'"),
-        ("P:%x[0,form]", "t:1: '0' in '%x[0,form]' is not a place; P lines look at s0 s1 s2 q0 q1 q2, and children such as s0.l s0.r2 s1.l.r"),
-        ("U:%x[s0,form]", "t:1: 's0' in '%x[s0,form]' is not a number"),
-        *(
-            (f"P:%x[{place},1]", f"t:1: '{place}' in '%x[{place},1]' is not a place")
-            for place in ("s3", "q3", "q0.l", "s0.l1", "s0.l10", "s0.", "s0.l.l.l.l.l")
-        ),
-        ("P\nP:%v[s0]", "t:2: '%v[s0]' does not say which children to count; expected a place such as s0.l or s0.r"),
-        ("P:%v[s0.l2]", "t:1: '%v[s0.l2]' does not say which children to count"),
-        ("U:%v[0]", "t:1: '%v[0]' in a line that starts with U: %v belongs into P lines"),
-        ("U:%d[0,1]", "t:1: '%d[0,1]' in a line that starts with U: %d belongs into P lines"),
-        ("P:%d[s0,3]", "t:1: '3' in '%d[s0,3]' is not a place"),
-        ("P:%y[-1]", "t:1: '%y[-1]' in a P line: a parser does not label tokens"),
-        ("P:%x[s0,1]\nB", "t:2: P lines make a parser, all others a tagger"),
-        ("B\nP:%x[s0,1]", "t:2: P lines make a parser, all others a tagger"),
-        ("U:\0", "t:1: a NUL character"),
-        (None, "t: expected the text of a template, found None"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("", "t: the template is empty"),
+    (" \n\n", "t: the template is empty"),
+    ("# U00:%x[0,0]\n", "t: the template has only comments; it needs a line that starts with U, B or P"),
+    ("U\nQ01:%x[0,0]", "t:2: a line starts with 'Q', expected U"),
+    ("U\n U01:%x[0,0]", "t:2: a line starts with ' ', expected U"),
+    ("He PRP B-NP", "t:1: a line starts with 'H', expected U (unigram), B (bigram), * (both), T (trigram), P (parser) or # (comment); the template is given before"),
+    ("U:%q[0,0]", "t:1: unknown macro '%q'; the macros are %x %X %t %T %m %M %p %s %S %C %N %= %y"),
+    ("U:100%", "t:1: unknown macro '%'"),
+    ("U:%x", "t:1: '%x' without '['; expected %x[row,column]"),
+    ("U:%x[0,0", "t:1: '%x[0,0' has no closing ']'"),
+    ("U:%x[0,0/%x[1,0]", "t:1: '%x[0,0/%x[1,0]' has no closing ']'"),
+    ('U:%t[0,0,"a]', "has no closing ']' or quote; expected %t[row,column,\"regex\"]"),
+    ('U:%t[0,0,"a\\"]', "has no closing ']' or quote"),
+    ('U:%t[0,0,"a"b]', "has no closing ']' or quote"),
+    ("U:%x[0]", "t:1: '%x[0]' has the wrong arguments; expected %x[row,column]"),
+    ("U:%x[]", "wrong arguments"),
+    ("U:%x[0,0,0]", "wrong arguments"),
+    ("U:%t[0,0,a]", 'wrong arguments; expected %t[row,column,"regex"]'),
+    ('U:%x["0",0]', "wrong arguments"),
+    ("U:%=[0,0]", "expected %=[row,column,row2,column2]"),
+    ("U:%x[,0]", "t:1: '' in '%x[,0]' is not a number"),
+    ("U:%x[0,]", "t:1: '' in '%x[0,]' is not a column number or name"),
+    ("B\nU:%x[999999999999,0]", "t:2: '999999999999' in '%x[999999999999,0]' is out of range: expected at most six digits"),
+    ("U:%x[0,-1000000]", "t:1: '-1000000' in '%x[0,-1000000]' is out of range: expected at most six digits"),
+    ("U:%x[1000,0]", "t:1: '%x[1000,0]' is too far away: macros look at most 999 rows back or ahead"),
+    ("U:%=[0,0,-999999,0]", "t:1: '%=[0,0,-999999,0]' is too far away"),
+    ("U:%x[a,0]", "'a' in '%x[a,0]' is not a number"),
+    ("U:%x[0.5,0]", "'0.5' in"),
+    ("U:%x[- 1,0]", "'- 1' in"),
+    ("U:%x[1234567,0]", "'1234567' in"),
+    ("U:%x[٣,0]", "'٣' in"),
+    ("U:%x[0,a b]", "'a b' in '%x[0,a b]' is not a column number or name"),
+    ("U:%x[0,-1]", "negative column"),
+    ("U:%p[0,0,0]", "length 0"),
+    ("U:%s[0,0,-2]", "length -2"),
+    ("U:%y[0]", "not an earlier label"),
+    ("U:%y[1]", "not an earlier label"),
+    ('U\nU:%t[0,0,"a(b"]', "t:2: '%t[0,0,\"a(b\"]': regex \"a(b\": '(' without ')' at character 2"),
+    ("U:%x[0,0] @alll", "t:1: unknown '@alll'; expected @observed, @all or @minfreq=NUMBER"),
+    ("U:%x[0,0] @all=1", "unknown '@all=1'"),
+    ("U:%x[0,0] @minfreq", "unknown '@minfreq'"),
+    ("U:%x[0,0] @minfreq=0", "'@minfreq=0': expected"),
+    ("U:%x[0,0] @minfreq=-1", "'@minfreq=-1': expected"),
+    ("U:%x[0,0] @minfreq=2 @minfreq=3", "expected one @minfreq"),
+    ("U:%x[0,0] @all @observed", "'@all' after '@observed'"),
+    ("P:%x[0,form]", "t:1: '0' in '%x[0,form]' is not a place; P lines look at s0 s1 s2 q0 q1 q2, and children such as s0.l s0.r2 s1.l.r"),
+    ("U:%x[s0,form]", "t:1: 's0' in '%x[s0,form]' is not a number"),
+    *(
+        (f"P:%x[{place},1]", f"t:1: '{place}' in '%x[{place},1]' is not a place")
+        for place in ("s3", "q3", "q0.l", "s0.l1", "s0.l10", "s0.", "s0.l.l.l.l.l")
+    ),
+    ("P\nP:%v[s0]", "t:2: '%v[s0]' does not say which children to count; expected a place such as s0.l or s0.r"),
+    ("P:%v[s0.l2]", "t:1: '%v[s0.l2]' does not say which children to count"),
+    ("U:%v[0]", "t:1: '%v[0]' in a line that starts with U: %v belongs into P lines"),
+    ("U:%d[0,1]", "t:1: '%d[0,1]' in a line that starts with U: %d belongs into P lines"),
+    ("P:%d[s0,3]", "t:1: '3' in '%d[s0,3]' is not a place"),
+    ("P:%y[-1]", "t:1: '%y[-1]' in a P line: a parser does not label tokens"),
+    ("P:%x[s0,1]\nB", "t:2: P lines make a parser, all others a tagger"),
+    ("B\nP:%x[s0,1]", "t:2: P lines make a parser, all others a tagger"),
+    ("U:\0", "t:1: a NUL character"),
+    (None, "t: expected the text of a template, found None"),
+])
 def test_faulty_templates_are_refused(text, message):
     with pytest.raises(TemplateError, match=re.escape(message)) as caught:
         Template.parse(text, "t")
@@ -261,13 +252,10 @@ def test_names_without_a_header():
         Template.parse("U\nU:%x[0,pos]", "t").check(5)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("U\nU:%x[0,0]/%x[-1,2]", r"t:2: %x\[-1,2\] uses column 2, but the data have 2 feature columns"),
-        ("U:%=[0,0,0,3]", r"t:1: %=\[0,0,0,3\] uses column 3"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("U\nU:%x[0,0]/%x[-1,2]", r"t:2: %x\[-1,2\] uses column 2, but the data have 2 feature columns"),
+    ("U:%=[0,0,0,3]", r"t:1: %=\[0,0,0,3\] uses column 3"),
+])
 def test_missing_column(text, message):
     with pytest.raises(TemplateError, match=message):
         Template.parse(text, "t").check(2)

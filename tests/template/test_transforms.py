@@ -84,19 +84,16 @@ def test_ill_formed_utf8_does_no_harm(cell, length):
         assert result is None or result in cell
 
 
-@pytest.mark.parametrize(
-    ("cell", "shape", "collapsed"),
-    [
-        ("Xerox", "Xxxxx", "Xx"),
-        ("U.S.", "X.X.", "X.X."),
-        ("1,250.75", "0,000.00", "0,0.0"),
-        ("AT&T", "XX&X", "X&X"),
-        ("--", "--", "-"),
-        ("F16s", "X00x", "X0x"),
-        ("日本", "xx", "x"),
-        ("", "", ""),
-    ],
-)
+@pytest.mark.parametrize(("cell", "shape", "collapsed"), [
+    ("Xerox", "Xxxxx", "Xx"),
+    ("U.S.", "X.X.", "X.X."),
+    ("1,250.75", "0,000.00", "0,0.0"),
+    ("AT&T", "XX&X", "X&X"),
+    ("--", "--", "-"),
+    ("F16s", "X00x", "X0x"),
+    ("日本", "xx", "x"),
+    ("", "", ""),
+])
 def test_the_shapes_of_cells(cell, shape, collapsed):
     assert made(cell, **SHAPE) == shape
     assert made(cell, **COLLAPSED) == collapsed

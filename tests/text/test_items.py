@@ -118,28 +118,25 @@ circle["a"] = circle
 DEEP = "mappings and lists nested less deeply"
 
 
-@pytest.mark.parametrize(
-    ("item", "message"),
-    [
-        (3, "found 3, expected a list of attributes, or a mapping"),
-        ("ab", "a list of attributes"),
-        ([3], "found 3, expected a name, or a pair"),
-        ([("a", "b")], "a name, or a pair"),
-        ([("a", math.nan)], "found nan, expected a finite value of 'a'"),
-        ({"a": 1e300}, "found 1e.300, expected a value of 'a' from -3.4e38 to 3.4e38"),
-        ({"a": -(10**400)}, "found a whole number of 1,329 bits, expected a number from -3.4e38 to 3.4e38"),
-        ([("a", 10**400)], "expected a number from -3.4e38 to 3.4e38"),
-        ({"a": None}, "found None, expected for 'a' a number, a text, a list or set of texts, or a mapping from names to numbers$"),
-        ({"a": [1]}, "found 1, expected a text in the list of 'a', or a mapping from names to numbers$"),
-        ({"é": [["b", 1]]}, "found 1, expected a text in the list of 'é', or a mapping from names to numbers$"),
-        ({"a": {"é": [["b", 1]]}}, "found 1, expected a text in the list of 'a:é', or a mapping from names to numbers$"),
-        ({"a": {3: 1}}, "found 3, expected the name of an attribute"),
-        ({b"\xff": 1}, "bytes in UTF-8"),
-        (["\ud800"], "text that UTF-8 can encode"),
-        (deep, DEEP),
-        (circle, DEEP),
-    ],
-)
+@pytest.mark.parametrize(("item", "message"), [
+    (3, "found 3, expected a list of attributes, or a mapping"),
+    ("ab", "a list of attributes"),
+    ([3], "found 3, expected a name, or a pair"),
+    ([("a", "b")], "a name, or a pair"),
+    ([("a", math.nan)], "found nan, expected a finite value of 'a'"),
+    ({"a": 1e300}, "found 1e.300, expected a value of 'a' from -3.4e38 to 3.4e38"),
+    ({"a": -(10**400)}, "found a whole number of 1,329 bits, expected a number from -3.4e38 to 3.4e38"),
+    ([("a", 10**400)], "expected a number from -3.4e38 to 3.4e38"),
+    ({"a": None}, "found None, expected for 'a' a number, a text, a list or set of texts, or a mapping from names to numbers$"),
+    ({"a": [1]}, "found 1, expected a text in the list of 'a', or a mapping from names to numbers$"),
+    ({"é": [["b", 1]]}, "found 1, expected a text in the list of 'é', or a mapping from names to numbers$"),
+    ({"a": {"é": [["b", 1]]}}, "found 1, expected a text in the list of 'a:é', or a mapping from names to numbers$"),
+    ({"a": {3: 1}}, "found 3, expected the name of an attribute"),
+    ({b"\xff": 1}, "bytes in UTF-8"),
+    (["\ud800"], "text that UTF-8 can encode"),
+    (deep, DEEP),
+    (circle, DEEP),
+])
 def test_faulty_items_are_refused(item, message):
     with pytest.raises(DataError, match=message) as caught:
         found([[["x"]], [["y"], item]])

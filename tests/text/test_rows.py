@@ -299,28 +299,25 @@ def test_values_with_more_digits_than_any_exponent_has_use_for():
     assert [value for _, value in rows.attributes()[0][0]] == pytest.approx([0.1, 0.1, 100, 0])
 
 
-@pytest.mark.parametrize(
-    "data, message",
-    [
-        (b"A\ta:x\n", "f:1: 'x' is not a finite number: expected attribute:value (write \\: for a colon in a name)"),
-        (b"A\ta\n\nB\ta:nan\n", "f:3: 'nan' is not a finite number"),
-        (b"A\ta:inf\n", "'inf' is not"),
-        (b"A\ta:1e39\n", "'1e39' is too large"),
-        (b"A\ta:1_0\n", "'1_0' is not"),
-        (b"A\ta:0x1p3\n", "'0x1p3' is not"),
-        (b"A\ta:.\n", "'.' is not"),
-        (b"A\ta:1e\n", "'1e' is not"),
-        (b"A\ta:b:1\n", "'b:1' is not"),
-        (b"A\t:1\n", "f:1: byte 3 of the line begins a value"),
-        (b"A\ta\n@B\tb\n", "f:2: a line that begins with '@'"),
-        (b"@weight:-1\nA\ta\n", "'-1' is not a weight"),
-        (b"@weight:1\tA\n", "'1\tA' is not a weight"),
-        (b"@weight:1\n@weight:2\nA\ta\n", "f:2: expected one @weight line"),
-        (b"@weight:1\n\nA\ta\n", "f:1: expected one @weight line"),
-        (b"A\ta\n\n@weight:1\n", "f:3: expected one @weight line"),
-        (b"A\ta", None),
-    ],
-)
+@pytest.mark.parametrize("data, message", [
+    (b"A\ta:x\n", "f:1: 'x' is not a finite number: expected attribute:value (write \\: for a colon in a name)"),
+    (b"A\ta\n\nB\ta:nan\n", "f:3: 'nan' is not a finite number"),
+    (b"A\ta:inf\n", "'inf' is not"),
+    (b"A\ta:1e39\n", "'1e39' is too large"),
+    (b"A\ta:1_0\n", "'1_0' is not"),
+    (b"A\ta:0x1p3\n", "'0x1p3' is not"),
+    (b"A\ta:.\n", "'.' is not"),
+    (b"A\ta:1e\n", "'1e' is not"),
+    (b"A\ta:b:1\n", "'b:1' is not"),
+    (b"A\t:1\n", "f:1: byte 3 of the line begins a value"),
+    (b"A\ta\n@B\tb\n", "f:2: a line that begins with '@'"),
+    (b"@weight:-1\nA\ta\n", "'-1' is not a weight"),
+    (b"@weight:1\tA\n", "'1\tA' is not a weight"),
+    (b"@weight:1\n@weight:2\nA\ta\n", "f:2: expected one @weight line"),
+    (b"@weight:1\n\nA\ta\n", "f:1: expected one @weight line"),
+    (b"A\ta\n\n@weight:1\n", "f:3: expected one @weight line"),
+    (b"A\ta", None),
+])
 def test_faults_of_attribute_lines(data, message):
     if message is None:
         assert parse(data, "crfsuite").n_tokens == 1

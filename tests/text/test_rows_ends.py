@@ -30,14 +30,11 @@ def test_a_cell_that_is_a_byte_order_mark():
     assert rows.sentences() == [[["\ufeff".encode(), b"A"]], [["\ufeff".encode(), b"B"]]]
 
 
-@pytest.mark.parametrize(
-    ("form", "text", "columns"),
-    [
-        ("columns", "# a\n\n\ufeff# b\nA B C\n\n", 3),
-        ("conllu", "# a\n\n\ufeff# b\n1" + "\tA" * 9 + "\n\n", 10),
-        ("columns", "\n\ufeffA B C\n\n", 3),
-    ],
-)
+@pytest.mark.parametrize(("form", "text", "columns"), [
+    ("columns", "# a\n\n\ufeff# b\nA B C\n\n", 3),
+    ("conllu", "# a\n\n\ufeff# b\n1" + "\tA" * 9 + "\n\n", 10),
+    ("columns", "\n\ufeffA B C\n\n", 3),
+])
 def test_marks_before_the_first_row(form, text, columns):
     """As where a file that has only comments was joined with one that begins with a mark."""
     (block,) = Source(io.BytesIO(text.encode()), form, comments=form == "columns")

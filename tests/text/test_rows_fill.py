@@ -28,16 +28,13 @@ def test_filled_rows_can_be_written():
     assert tagged(rows, [b"1", b"2", b"3"]) == b"a\tb\t1\nc\td\t2\n\ne\tf\t3\n\n"
 
 
-@pytest.mark.parametrize(
-    "sentences, message",
-    [
-        ([[["a", "b"], ["c"]]], "sentence 1, token 2: found 1 column, expected 2"),
-        ([[["a"]], ["bc"]], "sentence 2, token 1: found str 'bc', expected a list of columns"),
-        ([[[]]], "sentence 1, token 1: found 0 columns, expected one or more"),
-        ([[[1]]], "sentence 1, token 1: found int 1, expected a str"),
-        ([[["\ud800"]]], "sentence 1, token 1: found '\\ud800', expected text that UTF-8 can encode"),
-    ],
-)
+@pytest.mark.parametrize("sentences, message", [
+    ([[["a", "b"], ["c"]]], "sentence 1, token 2: found 1 column, expected 2"),
+    ([[["a"]], ["bc"]], "sentence 2, token 1: found str 'bc', expected a list of columns"),
+    ([[[]]], "sentence 1, token 1: found 0 columns, expected one or more"),
+    ([[[1]]], "sentence 1, token 1: found int 1, expected a str"),
+    ([[["\ud800"]]], "sentence 1, token 1: found '\\ud800', expected text that UTF-8 can encode"),
+])
 def test_lists_that_are_no_rows(sentences, message):
     rows = Rows()
     with pytest.raises(DataError) as caught:

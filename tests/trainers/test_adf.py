@@ -58,13 +58,10 @@ def sparse_corpus(n=57, long=True):
     return Corpus(samples, 3, 27, 21, u_all={0, 5}, tau_all=True)
 
 
-@pytest.mark.parametrize(
-    ("l2", "rate", "long"),
-    [
-        (0.0, 0.1, True), (5.0, 0.3, False), (60.0, 0.5, True), (80.0, 1.0, False),
-        *(pytest.param(*one, marks=pytest.mark.long) for one in ((0.0, 0.1, False), (5.0, 0.3, True), (60.0, 0.5, False), (80.0, 1.0, True))),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("l2", "rate", "long"), [
+    (0.0, 0.1, True), (5.0, 0.3, False), (60.0, 0.5, True), (80.0, 1.0, False),
+    *(pytest.param(*one, marks=pytest.mark.long) for one in ((0.0, 0.1, False), (5.0, 0.3, True), (60.0, 0.5, False), (80.0, 1.0, True))),
+])  # fmt: skip
 def test_windows_of_several_samples(l2, rate, long):
     """With 57 samples a window has 5, so windows and passes are out of step; the penalty takes up to everything a
     step (1 - rate l2/|S| is 0.97, 0.47 and -0.4 at first)."""

@@ -59,17 +59,14 @@ def learned(name, x, y, passes, **chosen):
     return np.array([[weights[layout.cell(new[a], j)] for j in range(CLASSES)] for a in range(ATTRIBUTES)])
 
 
-@pytest.mark.parametrize(
-    ("name", "passes", "chosen", "near"),
-    [
-        ("lbfgs", 200, {"epsilon": 1e-8, "delta": 0.0}, 1e-4),
-        ("sgd", 300, {"rate": 0.1}, 0.02),
-        ("sgd", 300, {"rate": 0.1, "batch_size": 10}, 0.02),
-        ("sgd", 300, {"rate": 1.0 / 400, "decay": 1.0, "batch_size": ITEMS}, 1e-4),
-        ("sapo", 300, {"rate": 0.1, "nbest": CLASSES, "ratio": 0.0}, 0.02),
-        ("adf", 100, {"rate": 0.1, "alpha": 0.999, "beta": 0.99}, 0.02),
-    ],
-)
+@pytest.mark.parametrize(("name", "passes", "chosen", "near"), [
+    ("lbfgs", 200, {"epsilon": 1e-8, "delta": 0.0}, 1e-4),
+    ("sgd", 300, {"rate": 0.1}, 0.02),
+    ("sgd", 300, {"rate": 0.1, "batch_size": 10}, 0.02),
+    ("sgd", 300, {"rate": 1.0 / 400, "decay": 1.0, "batch_size": ITEMS}, 1e-4),
+    ("sapo", 300, {"rate": 0.1, "nbest": CLASSES, "ratio": 0.0}, 0.02),
+    ("adf", 100, {"rate": 0.1, "alpha": 0.999, "beta": 0.99}, 0.02),
+])
 def test_weights_are_those_of_logistic_regression(name, passes, chosen, near):
     x, y = data()
     best, found = optimum(x, y), learned(name, x, y, passes, l2=L2, **chosen)

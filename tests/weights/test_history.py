@@ -288,15 +288,12 @@ def test_labels_that_constraints_would_lead_into_a_dead_end_are_not_chosen(tmp_p
 # Errors and files
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("U:%y[-3]", "t:1: '%y[-3]' is too far away"),
-        ("U\nB:%y[-1]", "t:2: '%y[-1]' in a line that starts with B"),
-        ("*:%y[-1]", "starts with *"),
-        ("T:%y[-1]", "starts with T"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("U:%y[-3]", "t:1: '%y[-3]' is too far away"),
+    ("U\nB:%y[-1]", "t:2: '%y[-1]' in a line that starts with B"),
+    ("*:%y[-1]", "starts with *"),
+    ("T:%y[-1]", "starts with T"),
+])
 def test_templates_that_are_refused(text, message):
     with pytest.raises(TemplateError) as found:
         Template.parse(text, "t")

@@ -108,34 +108,31 @@ LAST = 65535  # any label, in a feature with history
 BEFORE = {"b_prev2": [0, 3], "b_prev": [0, 2], "b_label": [0, 1]}  # two labels, and two places before the sentence
 
 
-@pytest.mark.parametrize(
-    ("changed", "good"),
-    [
-        ({}, True),
-        ({"u_label": [0, 2, 1]}, False),
-        ({"u_label": [0, 0, 1]}, False),
-        ({"u_label": [1, 0, 1]}, False),
-        ({"u_ptr": [0, 4, 3]}, False),
-        ({"u_ptr": [0, -1, 3]}, False),
-        ({"u_ptr": [0, 1, 3], "u_label": [0, 0, 1]}, True),
-        ({"b_prev": [0, 2]}, False),
-        ({"b_label": [2, 0]}, False),
-        ({"b_prev": [0, 0], "b_label": [1, 1]}, False),
-        ({"b_prev": [0, 0], "b_label": [1, 0]}, False),
-        ({"b_prev": [0, 0], "b_label": [0, 1]}, True),
-        ({"b_ptr": [0, 3, 2]}, False),
-        ({"b_ptr": [0, -1, 2]}, False),
-        (BEFORE, True),
-        ({**BEFORE, "b_prev2": [0, 4]}, False),
-        ({**BEFORE, "b_prev": [0, 3]}, False),
-        ({**BEFORE, "b_label": [0, 2]}, False),
-        ({**BEFORE, "b_prev2": [0, LAST]}, True),
-        ({**BEFORE, "b_prev": [0, LAST]}, True),
-        ({**BEFORE, "b_label": [0, LAST]}, False),
-        ({**BEFORE, "b_prev2": [0, 0], "b_prev": [2, 2], "b_label": [1, 1]}, False),
-        ({**BEFORE, "b_prev2": [1, 0]}, False),
-    ],
-)
+@pytest.mark.parametrize(("changed", "good"), [
+    ({}, True),
+    ({"u_label": [0, 2, 1]}, False),
+    ({"u_label": [0, 0, 1]}, False),
+    ({"u_label": [1, 0, 1]}, False),
+    ({"u_ptr": [0, 4, 3]}, False),
+    ({"u_ptr": [0, -1, 3]}, False),
+    ({"u_ptr": [0, 1, 3], "u_label": [0, 0, 1]}, True),
+    ({"b_prev": [0, 2]}, False),
+    ({"b_label": [2, 0]}, False),
+    ({"b_prev": [0, 0], "b_label": [1, 1]}, False),
+    ({"b_prev": [0, 0], "b_label": [1, 0]}, False),
+    ({"b_prev": [0, 0], "b_label": [0, 1]}, True),
+    ({"b_ptr": [0, 3, 2]}, False),
+    ({"b_ptr": [0, -1, 2]}, False),
+    (BEFORE, True),
+    ({**BEFORE, "b_prev2": [0, 4]}, False),
+    ({**BEFORE, "b_prev": [0, 3]}, False),
+    ({**BEFORE, "b_label": [0, 2]}, False),
+    ({**BEFORE, "b_prev2": [0, LAST]}, True),
+    ({**BEFORE, "b_prev": [0, LAST]}, True),
+    ({**BEFORE, "b_label": [0, LAST]}, False),
+    ({**BEFORE, "b_prev2": [0, 0], "b_prev": [2, 2], "b_label": [1, 1]}, False),
+    ({**BEFORE, "b_prev2": [1, 0]}, False),
+])
 def test_labels_up_to_the_last_one(changed, good):
     """The greatest numbers that exist, and the least that do not."""
     tables = [array.array("q" if "ptr" in name else "H", values) for name, values in {**TABLES, **changed}.items()]
@@ -146,21 +143,18 @@ def test_labels_up_to_the_last_one(changed, good):
             Layout(2, True, 0, *tables)
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"b_prev": [0]}, "pairs of labels of different lengths"),
-        ({"b_prev2": [0]}, "pairs of labels of different lengths"),
-        ({"u_ptr": [1, 2, 3]}, "the attribute tables do not cover their features"),
-        ({"u_ptr": [0, 2, 2]}, "the attribute tables do not cover their features"),
-        ({"b_ptr": [1, 2]}, "the attribute tables do not cover their features"),
-        ({"b_ptr": [0, 1]}, "the attribute tables do not cover their features"),
-        ({"u_ptr": [0, 4, 3]}, "the dense rows do not end within the features"),
-        ({"u_ptr": [0, -1, 3]}, "the dense rows do not end within the features"),
-        ({"u_ptr": []}, "an attribute table without an end, or too large"),
-        ({"b_ptr": []}, "an attribute table without an end, or too large"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "message"), [
+    ({"b_prev": [0]}, "pairs of labels of different lengths"),
+    ({"b_prev2": [0]}, "pairs of labels of different lengths"),
+    ({"u_ptr": [1, 2, 3]}, "the attribute tables do not cover their features"),
+    ({"u_ptr": [0, 2, 2]}, "the attribute tables do not cover their features"),
+    ({"b_ptr": [1, 2]}, "the attribute tables do not cover their features"),
+    ({"b_ptr": [0, 1]}, "the attribute tables do not cover their features"),
+    ({"u_ptr": [0, 4, 3]}, "the dense rows do not end within the features"),
+    ({"u_ptr": [0, -1, 3]}, "the dense rows do not end within the features"),
+    ({"u_ptr": []}, "an attribute table without an end, or too large"),
+    ({"b_ptr": []}, "an attribute table without an end, or too large"),
+])
 def test_tables_that_do_not_belong_together(changed, message):
     """Seen at once, without a look at the rows."""
     tables = [array.array("q" if "ptr" in name else "H", values) for name, values in {**TABLES, **changed}.items()]
