@@ -1,7 +1,5 @@
 """The random numbers of trainers, once more."""
 
-from __future__ import annotations
-
 
 class Random:
     """xoshiro256**, seeded by splitmix64."""

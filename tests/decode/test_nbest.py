@@ -1,7 +1,5 @@
 """The n best paths against enumeration: all of them, in their order, with their scores to the last bit."""
 
-from __future__ import annotations
-
 import random
 from math import exp, inf
 

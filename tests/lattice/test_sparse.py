@@ -1,7 +1,5 @@
 """The sparse recursions, compared with enumeration and with the dense ones."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 from math import exp, fsum, inf, log

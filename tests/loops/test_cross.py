@@ -4,8 +4,6 @@ cross/driver.c runs every loop and prints hashes of what they leave behind. The 
 of its own, says what is right; test_variants.py and the tests of the lattice say that this is right indeed.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Every variant of the loops gives the same bits, whatever processor it was compiled for."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

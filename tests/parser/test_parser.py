@@ -1,7 +1,5 @@
 """The parser against its slow twin: states, search, learning, and what is written."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Damaged tables of a parser, and of its checkpoints: each fault has its message."""
 
-from __future__ import annotations
-
 import array
 import math
 from functools import partial

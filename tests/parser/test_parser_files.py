@@ -1,7 +1,5 @@
 """What a parser reads and writes: damaged trees, hostile models, checkpoints, options that make no sense."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import random

@@ -1,7 +1,5 @@
 """A slow twin of the parser: naive search and updates as in figures 2 and 3 of the paper, features as strings."""
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 

@@ -1,7 +1,5 @@
 """--dropout: training is that without it, on sequences without what was left out."""
 
-from __future__ import annotations
-
 from itertools import accumulate, chain, pairwise
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """What all trainers must do. The tests run for all of options.TRAINERS, so a new trainer needs no change here."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

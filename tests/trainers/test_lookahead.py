@@ -1,7 +1,5 @@
 """Learning with lookahead: step by step against a twin that walks the whole tree, and end to end."""
 
-from __future__ import annotations
-
 from itertools import product
 from random import Random
 

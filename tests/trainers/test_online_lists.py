@@ -1,8 +1,6 @@
 """Online trainers whose steps are lists of label pairs, or matrices of which only a few places are written, against the same
 trainers with whole matrices."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """Training where not all labels are given, against enumeration of the labellings that may be true."""
 
-from __future__ import annotations
-
 import array
 from collections import defaultdict
 from itertools import product
