@@ -25,23 +25,34 @@ SUMS = {
 }
 
 
+OF_PATHS, OF_SUMS = (
+    pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in trainers.items() for chosen in all_of_them])
+    for trainers in (PATHS, SUMS)
+)
+
+
 def trained(name, chosen, built, start, recursions, passes=3):
     """The records of the passes, and the weights."""
     initial = built.to_cells(start) if start is not None else None
-    trainer = trainer_class(name)(
-        built.dataset, built.layout, options_of(name, **chosen), initial=initial, seed=1, recursions=recursions
-    )
+    trainer = trainer_class(name)(built.dataset, built.layout, options_of(name, **chosen), initial=initial, seed=1, recursions=recursions)
     return [trainer.run_pass() for _ in range(passes)], trainer.weights()
 
 
-@pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in PATHS.items() for chosen in all_of_them])
+def as_with_matrices(found, name, chosen, built, start, passes, rel=1e-5):
+    """Assert that records and weights are, up to rounding, those of the same passes with whole matrices."""
+    (said, weights), (matrices, by_matrices) = found, trained(name, chosen, built, start, "dense", passes)
+    assert not apart(weights, by_matrices, rel=1e-4, abs=1e-5).any()
+    assert said[-1]["loss"] == pytest.approx(matrices[-1]["loss"], rel=rel)
+
+
+@OF_PATHS
 @given(corpora(), st.data())
 def test_trainers_that_look_for_paths_keep_every_bit(name, chosen, corpus, data):
     built, start = Built(corpus), weighted(data.draw, corpus.features())
     assert trained(name, chosen, built, start, "sparse") == trained(name, chosen, built, start, "dense")
 
 
-@pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in SUMS.items() for chosen in all_of_them])
+@OF_SUMS
 @given(corpora(), st.data())
 def test_trainers_that_need_sums_come_to_the_same_weights(name, chosen, corpus, data):
     """One pass: what rounding does to a weight in single precision may grow from pass to pass."""
@@ -57,32 +68,26 @@ def test_trainers_that_need_sums_come_to_the_same_weights(name, chosen, corpus, 
 def test_lists_are_chosen_where_labels_are_many(name, chosen):
     """The choice of lists or matrices changes only the time."""
     built = Built(many_labels())
-    said, weights = trained(name, chosen, built, None, "auto", 2)
-    lists, by_lists = trained(name, chosen, built, None, "sparse", 2)
-    matrices, by_matrices = trained(name, chosen, built, None, "dense", 2)
-    assert (said, weights) == (lists, by_lists)
-    assert not apart(weights, by_matrices, rel=1e-4, abs=1e-5).any()
-    assert said[-1]["loss"] == pytest.approx(matrices[-1]["loss"], rel=1e-5)
+    found = trained(name, chosen, built, None, "auto", 2)
+    assert found == trained(name, chosen, built, None, "sparse", 2)
+    as_with_matrices(found, name, chosen, built, None, 2)
 
 
-@pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in PATHS.items() for chosen in all_of_them])
+@OF_PATHS
 def test_rows_of_matrices_are_chosen_by_scores_as_they_are(name, chosen):
     """Scores in lists must follow the weights, which change with every step."""
     built = Built(many_labels(61, 60, 12))
     assert trained(name, chosen, built, None, "auto") == trained(name, chosen, built, None, "sparse")
 
 
-@pytest.mark.parametrize(("name", "chosen"), [(name, chosen) for name, all_of_them in SUMS.items() for chosen in all_of_them])
+@OF_SUMS
 @pytest.mark.parametrize("labels", [40, 61])
 def test_places_of_matrices_are_all_that_changes(name, chosen, labels):
     """Of weights that begin far apart, so that the largest passes whole numbers on its way."""
     built = Built(many_labels(labels, 60, labels // 5))
     rng = random.Random(1)
     start = {feature: rng.uniform(-3, 3) for feature in sorted(built.cells, key=str)}
-    said, weights = trained(name, chosen, built, start, "auto", 2)
-    matrices, by_matrices = trained(name, chosen, built, start, "dense", 2)
-    assert not apart(weights, by_matrices, rel=1e-4, abs=1e-5).any()
-    assert said[-1]["loss"] == pytest.approx(matrices[-1]["loss"], rel=1e-5)
+    as_with_matrices(trained(name, chosen, built, start, "auto", 2), name, chosen, built, start, 2)
 
 
 @pytest.mark.parametrize(
@@ -94,8 +99,6 @@ def test_sums_over_lists_are_chosen_for_more_pairs(name, chosen):
     built = Built(many_labels(130, 400, 24))
     pairs = sum(kind == "T" for kind, *_ in built.cells)
     assert 130 * 130 // 11 < pairs < 130 * 130 // 4
-    said, weights = trained(name, chosen, built, None, "auto", 1)
-    matrices, by_matrices = trained(name, chosen, built, None, "dense", 1)
-    assert (said, weights) == trained(name, chosen, built, None, "sparse", 1)
-    assert not apart(weights, by_matrices, rel=1e-4, abs=1e-5).any()
-    assert said[-1]["loss"] == pytest.approx(matrices[-1]["loss"], rel=1e-6)
+    found = trained(name, chosen, built, None, "auto", 1)
+    assert found == trained(name, chosen, built, None, "sparse", 1)
+    as_with_matrices(found, name, chosen, built, None, 1, rel=1e-6)
