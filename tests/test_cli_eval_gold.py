@@ -94,10 +94,8 @@ def test_several_files_are_compared_with_the_same_gold_labels(tmp_path):
     ("", "a O\n", "answers: found 1 sentence, expected 0"),
     ("a O\n\nb O\n\n", "x O\n\nb\n\n", "answers:1: word 1 of the sentence is 'x', expected 'a' as in gold:1"),  # the first fault
 ])
-def test_sentences_that_differ(tmp_path, monkeypatch, gold, answers, message):
-    monkeypatch.chdir(tmp_path)
-    for name, text in (("gold", gold), ("answers", answers)):
-        (tmp_path / name).write_bytes(text.encode(errors="surrogateescape"))
+def test_sentences_that_differ(gold, answers, message):
+    write(gold=gold.encode(errors="surrogateescape"), answers=answers.encode(errors="surrogateescape"))
     assert run("--gold", "gold", "answers", code=1).stderr == f"crfkit: error: {message}\n"
 
 
@@ -106,10 +104,8 @@ def test_sentences_that_differ(tmp_path, monkeypatch, gold, answers, message):
     ("a b O\n", "a b O\n", "gold:1: there is no column 'label': the columns have no names"),
     (HEADER + "a b\n", "a b O\n", "gold:2: 2 columns; expected at least 3"),
 ])
-def test_names_that_are_not_there(tmp_path, monkeypatch, gold, answers, message):
-    monkeypatch.chdir(tmp_path)
-    for name, text in (("gold", gold), ("answers", answers)):
-        (tmp_path / name).write_text(text)
+def test_names_that_are_not_there(gold, answers, message):
+    write(gold=gold, answers=answers)
     assert run("--label", "label", "--gold", "gold", "answers", code=1).stderr.startswith(f"crfkit: error: {message}")
 
 

@@ -255,8 +255,7 @@ def test_two_labels_that_look_like_one(folder):
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def files(tmp_path):
     tiny("cells").save("cells.model")
     tiny("items").save("items.model")
     (tmp_path / "edits").write_text("U0:new\t#\tB-X\t2.5\n\n*\t\\*\tB-X\t0\r\n")

@@ -9,8 +9,7 @@ ASCII = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": 
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(tmp_path):
     (tmp_path / "é").mkdir()
     for name in ("train", "é/dev"):
         (tmp_path / name).write_text("# columns = é w\né ça\nN x\n\n")

@@ -58,13 +58,20 @@ def test_without_one_a_line_says_what_to_do(clone):
 SETUP = Path(__file__).parents[1] / "setup.py"
 
 
-@pytest.mark.skipif(not SETUP.exists(), reason="needs setup.py")
+@pytest.fixture
+def tools():
+    """What compiles crfkit: skips where it is not there."""
+    if not (SETUP.exists() and SETUP.with_name("crfkit").exists()):
+        pytest.skip("needs the sources")
+    for tool in ("setuptools", "Cython"):
+        pytest.importorskip(tool)
+
+
+@pytest.mark.usefixtures("tools")
 @pytest.mark.parametrize(("tool", "old"), [("setuptools", "68.2.1"), ("Cython", "3.0.12")])
 @pytest.mark.long
 def test_an_old_tool_is_named(tool, old):
     """As --no-isolation of `build` and --no-build-isolation of pip leave it to the user."""
-    pytest.importorskip("Cython")
-    pytest.importorskip("setuptools")
     oldest = re.search(rf'"{tool}>=([\d.]+)"', (SETUP.parent / "pyproject.toml").read_text(encoding="utf-8"), re.I)[1]
     # an older one has no such module, error or option
     absent = "sys.modules['setuptools.modified'] = None; del setuptools.errors.CompileError"
@@ -74,14 +81,12 @@ def test_an_old_tool_is_named(tool, old):
     assert done.stderr.startswith(f"crfkit is built with {tool} {oldest} or newer, and this is {old}: ") and done.stderr.count("\n") == 1
 
 
-@pytest.mark.skipif(not SETUP.exists(), reason="needs setup.py")
+@pytest.mark.usefixtures("tools")
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 @pytest.mark.parametrize("compiler", ["no-such-compiler", "gcc -nostdinc"])
 @pytest.mark.long
 def test_without_compiler_or_headers_a_line_says_so(clone, compiler):
     """Before Cython has made C of anything."""
-    for tool in ("setuptools", "Cython"):
-        pytest.importorskip(tool)
     shutil.copy(SETUP, clone)
     environment = {**os.environ, "CC": compiler}
     done = subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "-i"], cwd=clone, env=environment, capture_output=True, text=True)
@@ -106,10 +111,8 @@ command.run()
 """
 
 
-@pytest.mark.skipif(not SETUP.exists(), reason="needs setup.py")
+@pytest.mark.usefixtures("tools")
 def test_a_compiler_is_needed_where_something_is_to_be_compiled(tmp_path):
-    for tool in ("setuptools", "Cython"):
-        pytest.importorskip(tool)
     source, made = tmp_path / "m.c", tmp_path / f"m{sysconfig.get_config_var('EXT_SUFFIX')}"
     source.touch()
     for age, asked in ((None, "asked\n"), (-9, "asked\n"), (9, "")):
@@ -150,10 +153,8 @@ def test_flags_that_change_numbers(theirs, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not SETUP.with_name("crfkit").exists() or not SETUP.exists(), reason="needs the sources")
+@pytest.mark.usefixtures("tools")
 def test_what_an_older_version_compiled_does_not_hide_a_python_file(tmp_path):
-    for tool in ("setuptools", "Cython"):
-        pytest.importorskip(tool)
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     kept, stale, foreign = (tmp_path / "crfkit" / name for name in (f"threads{suffix}", f"evaluation/old{suffix}", "threads.another-python.so"))
     stale.parent.mkdir(parents=True)
@@ -172,12 +173,10 @@ build.remove_stale()
     assert (kept.exists(), stale.exists(), foreign.exists()) == (True, False, True)
 
 
-@pytest.mark.skipif(not SETUP.with_name("crfkit").exists() or not SETUP.exists(), reason="needs the sources")
+@pytest.mark.usefixtures("tools")
 @pytest.mark.long
 def test_python_h_is_compiled_once_if_the_compiler_can(tmp_path):
     """By nothing that setuptools wants to be without some day."""
-    for tool in ("setuptools", "Cython"):
-        pytest.importorskip(tool)
     program = f"""
 import runpy, warnings
 from types import SimpleNamespace
@@ -196,13 +195,11 @@ for compiler, expected in (("true", 1), ("false", 0), ("no-such-compiler", 0)):
     subprocess.run([sys.executable, "-c", program], cwd=SETUP.parent, check=True)
 
 
-@pytest.mark.skipif(not SETUP.with_name("crfkit").exists() or not SETUP.exists(), reason="needs the sources")
+@pytest.mark.usefixtures("tools")
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="a process has all cores here")
 @pytest.mark.long
 def test_as_many_compilers_as_cores_that_may_be_used():
     """And what imports setup.py, as Cython's processes do, builds nothing."""
-    for tool in ("setuptools", "Cython"):
-        pytest.importorskip(tool)
     program = """
 import os, runpy
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])

@@ -87,9 +87,8 @@ def test_files_patterns_and_compressed_ones(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("start", [b"\xef\xbb\xbfa", b"BZh11AY&SY", b"PK\x03\x04", b"# columns = x y z"])
-def test_what_begins_a_file_is_text_within_it(tmp_path, monkeypatch, start):
+def test_what_begins_a_file_is_text_within_it(monkeypatch, start):
     """As where files with byte order marks are joined: a shard may begin there."""
-    monkeypatch.chdir(tmp_path)
     sentence = start if start.startswith(b"#") else start + b" N O"
     Path("train.txt").write_bytes(b"a N B\nb V O\n\n" + b"".join(sentence + b"\nb V B\n\n" for _ in range(5)))
     template, options = "U:%x[0,0]\nU1:%x[-1,0]\nB\n", {"max_iter": 3, "comments": start.startswith(b"#")}
@@ -98,7 +97,7 @@ def test_what_begins_a_file_is_text_within_it(tmp_path, monkeypatch, start):
 
 
 @pytest.mark.usefixtures("_small_chunks")
-def test_long_and_many_short_sequences(tmp_path, monkeypatch):
+def test_long_and_many_short_sequences(monkeypatch):
     lines = ["a D O\n"] * 900 + ["\n"] + ["b N B-x\n\n"] * 500 + ["c V O\n"] * 500 + ["\n"] + ["a D B-x\nb V O\n\n"] * 300
     Path("train.txt").write_text("".join(lines))
     one = on_one_machine("train.txt", "U:%x[0,0]\nB\n", "owlqn", max_iter=5)

@@ -347,10 +347,8 @@ print("went on")
     assert Path("model").exists()
 
 
-def test_the_programs_as_calls(tmp_path, monkeypatch, capfd):
-    monkeypatch.chdir(tmp_path)
-    Path("t").write_text("U:%x[0,0]\nB\n")
-    Path("d").write_text("a A\nb B\n\n" * 3)
+def test_the_programs_as_calls(capfd):
+    write(t="U:%x[0,0]\nB\n", d="a A\nb B\n\n" * 3)
     assert CRFPP.crfpp_learn(["crf_learn", "-m3", b"t", "d", "m"]) == 0
     assert capfd.readouterr().out.startswith("CRF++: Yet Another CRF Tool Kit\n")
     assert CRFPP.crfpp_test(["crf_test", "-m", "m", "d"]) == 0 and capfd.readouterr().out == "a\tA\tA\nb\tB\tB\n\n" * 3

@@ -132,8 +132,7 @@ def test_paths_of_any_kind(tmp_path, kind):
     assert (tmp_path / "log").exists() and (tmp_path / "state").exists()
 
 
-def test_files_that_are_read_are_not_written_to(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_files_that_are_read_are_not_written_to(tmp_path):
     contents = {"train": b"a X\nb Y\n", "other": b"a X\n", "template": b"U:%x[0,0]\n", "dev": b"a X\n", "model": short().to_bytes()}
     for name, content in contents.items():
         pathlib.Path(name).write_bytes(content)

@@ -189,8 +189,7 @@ def test_faulty_data_and_templates_are_refused(train, rules, given, error, messa
 
 
 @pytest.mark.parametrize("given", [{}, {"dev": ["bad", "absent"]}])
-def test_files_that_are_not_there_are_missed_before_others_are_read(tmp_path, monkeypatch, given):
-    monkeypatch.chdir(tmp_path)
+def test_files_that_are_not_there_are_missed_before_others_are_read(given):
     Path("bad").write_text("a X\nb\n")
     with pytest.raises(FileError, match=r"^absent: cannot be read"):
         learn("bad" if given else ["bad", "absent"], TEMPLATE, **given)

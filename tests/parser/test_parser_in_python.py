@@ -90,8 +90,7 @@ def test_copies_keep_the_class_and_what_it_adds():
         assert again.tag(rows) == parser.tag(rows)
 
 
-def test_a_log_does_not_replace_the_parser_to_start_from(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_log_does_not_replace_the_parser_to_start_from(tmp_path):
     MODEL.save("m")
     for init in (crfkit.load("m"), crfkit.load("m").model):
         with pytest.raises(OptionError, match="log: m has another use here"):
