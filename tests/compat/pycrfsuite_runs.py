@@ -20,10 +20,18 @@ def sentences(n=40, seed=1):
         yield items, [("O" if rng.random() < 0.1 else "OABO"[word % 4]) for word in words]
 
 
-def trained(library, path, algorithm="lbfgs", data=None, **params):
-    trainer = library.Trainer(algorithm, params, verbose=False)
+TWO = [([["a"], ["b"]], ["A", "B"])]  # data that tell two labels
+
+
+def given(trainer, data=None):
+    """The trainer, with these sequences or the made ones."""
     for items, labels in sentences() if data is None else data:
         trainer.append(items, labels)
+    return trainer
+
+
+def trained(library, path, algorithm="lbfgs", data=None, **params):
+    trainer = given(library.Trainer(algorithm, params, verbose=False), data)
     trainer.train(str(path))
     return trainer
 

@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from click.testing import CliRunner
 from commands import invoked, write
 
 import crfkit
@@ -12,6 +11,7 @@ from crfkit.cli import cli as main
 from crfkit.compat.crfpp.crf_learn import crf_learn
 from crfkit.compat.crfpp.crf_test import crf_test
 from crfkit.compat.crfsuite import cli as crfsuite
+from crfkit.compat.pycrfsuite import ItemSequence
 from crfkit.compat.wapiti.commands import cli as wapiti
 from crfkit.errors import UnsupportedError
 
@@ -70,7 +70,7 @@ def test_wapiti_gives_the_same_in_any_encoding(files, encoding):
     for options in ((), ("-c",), ("-s", "-p")):
         wanted = run(wapiti, "label", *options, "-m", "u.model", "u.test").decode()
         assert run(wapiti, "label", *options, "-m", "x.model", "x.test").decode(encoding) == wanted
-    reports = [CliRunner().invoke(wapiti, ["label", "-c", "-m", f"{kind}.model", f"{kind}.test"]).stderr_bytes for kind in "ux"]
+    reports = [invoked(wapiti, "label", "-c", "-m", f"{kind}.model", f"{kind}.test").stderr_bytes for kind in "ux"]
     scores = [[line.split() for line in report.decode(code).splitlines()] for report, code in zip(reports, ("utf-8", encoding), strict=True)]
     assert scores[0] == scores[1] and scores[0][-2][0] in LABELS
     assert run(wapiti, "dump", "x.model").decode(encoding) == run(wapiti, "dump", "u.model").decode()
@@ -84,7 +84,7 @@ def test_lines_that_name_their_features_may_be_in_any_encoding(encoding):
         write(train=content.encode(code), dev=other.encode(code))
         run(wapiti, "train", "--me", "-i", 5, "-d", "dev", "train", "model")
         run(wapiti, "train", "--me", "-i", 5, "-m", "model", "train", "again")
-        log = CliRunner().invoke(wapiti, ["label", "-c", "-m", "model", "dev"]).stderr_bytes.decode(code)
+        log = invoked(wapiti, "label", "-c", "-m", "model", "dev").stderr_bytes.decode(code)
         shown = [run(wapiti, *words).decode(code) for words in (("label", "-s", "-m", "model", "dev"), ("label", "--force", "-m", "again", "dev"), ("dump", "model"))]
         found[code] = [*shown[:2], sorted(shown[2].split("\n")), sorted(" ".join(line.split()) for line in log.split("\n"))]
     assert found["utf-8"] == found[encoding]
@@ -110,8 +110,7 @@ def test_crfsuite_gives_the_same_in_any_encoding(files, encoding, tmp_path):
 
 @pytest.mark.parametrize("encoding", ["euc_jp"])
 def test_crfkit_s_own_data_are_utf_8(files):
-    result = CliRunner().invoke(main, ["learn", "u.template", "x.train", "model"])
-    assert result.exit_code == 1 and "not UTF-8" in result.output
+    assert "not UTF-8" in invoked(main, "learn", "u.template", "x.train", "model", code=1).output
 
 
 @pytest.mark.parametrize("encoding", ["euc_jp"])
@@ -122,31 +121,39 @@ def test_labels_from_python(files):
     assert tagger.tag([["a"]])[0] in tagger.labels
 
 
+@pytest.fixture(params=["pycrfsuite", "crfkit.compat.pycrfsuite"])
+def library(request):
+    """Each of the two that train models of CRFsuite."""
+    pytest.importorskip("pycrfsuite")
+    return pytest.importorskip(request.param)
+
+
+def trained(library, data):
+    """Train on sequences with their labels; the model as either library opens it."""
+    trainer = library.Trainer(verbose=False)
+    for items, labels in data:
+        trainer.append(items, labels)
+    trainer.train("m")
+    taggers = [pytest.importorskip(name).Tagger() for name in ("pycrfsuite", "crfkit.compat.pycrfsuite")]
+    for tagger in taggers:
+        tagger.open("m")
+    return taggers
+
+
 NAMES = [b"w=caf\xe9", b"w=th\xe9", b"\xff", "é".encode("latin-1"), "é".encode()]
 
 
-@pytest.mark.parametrize("library", ["pycrfsuite", "crfkit.compat.pycrfsuite"])
-def test_names_from_python_may_be_any_bytes(library, tmp_path):
+def test_names_from_python_may_be_any_bytes(library):
     """As bytes, or as the str that Python makes of bytes that are no UTF-8."""
-    pycrfsuite = pytest.importorskip("pycrfsuite")
-    from crfkit.compat import pycrfsuite as compat
-
-    path = str(tmp_path / "m")
-    trainer = (pycrfsuite if library == "pycrfsuite" else compat).Trainer(verbose=False)
-    for k, name in enumerate(NAMES):
-        trainer.append([[name], {name: 2.0, b"\xfe": {b"\xfd": b"\xfc"}}], ["AB"[k % 2], "C"])
-    trainer.train(path)
-    there, here = pycrfsuite.Tagger(), compat.Tagger()
-    there.open(path)
-    here.open(path)
+    there, here = trained(library, [([[name], {name: 2.0, b"\xfe": {b"\xfd": b"\xfc"}}], ["AB"[k % 2], "C"]) for k, name in enumerate(NAMES)])
     texts = [name.decode(errors="surrogateescape") for name in NAMES]
     assert set(here.info().attributes) == {*texts, "\udcfe:\udcfd:\udcfc"}
     for name, text in zip(NAMES, texts, strict=True):
         sentence = [[name], {name: 0.5, b"\xfe": {b"\xfd": [b"\xfc"]}}]
-        assert here.tag(sentence) == there.tag(sentence) == here.tag([[text], {text: 0.5, "\udcfe": {"\udcfd": "\udcfc"}}]) == crfkit.load(path).tag(sentence)
+        assert here.tag(sentence) == there.tag(sentence) == here.tag([[text], {text: 0.5, "\udcfe": {"\udcfd": "\udcfc"}}]) == crfkit.load("m").tag(sentence)
         assert here.probability(["A", "C"]) == pytest.approx(there.probability(["A", "C"]), rel=1e-5)
-        assert compat.ItemSequence(sentence).items()[0] == {text: 1.0}
-        assert crfkit.load(path).tag_many([sentence]) == [here.tag(compat.ItemSequence(sentence))]
+        assert ItemSequence(sentence).items()[0] == {text: 1.0}
+        assert crfkit.load("m").tag_many([sentence]) == [here.tag(ItemSequence(sentence))]
     with pytest.raises(ValueError, match="text that UTF-8 can encode"):
         here.tag([["\ud800"]])  # which stands for no byte
 
@@ -173,36 +180,18 @@ def test_what_is_crfkit_s_own_is_utf_8():
 ODD = ["@", "@weight:2", "a\tb", "a b", "a\nb", "a\r\nb", "a:b", "a\\b", " x ", "#", "", "é"]
 
 
-def odd_model(library, path):
-    trainer = library.Trainer(verbose=False)
-    for label in ODD:
-        trainer.append([["f" + label], ["g"]], [label, "O"])
-    trainer.train(str(path))
-
-
-@pytest.mark.parametrize("library", ["pycrfsuite", "crfkit.compat.pycrfsuite"])
-def test_labels_from_python_may_be_anything(library, tmp_path):
-    pycrfsuite = pytest.importorskip("pycrfsuite")
-    from crfkit.compat import pycrfsuite as compat
-
-    odd_model(pycrfsuite if library == "pycrfsuite" else compat, tmp_path / "m")
-    found = []
-    for reader in (pycrfsuite, compat):
-        tagger = reader.Tagger()
-        tagger.open(str(tmp_path / "m"))
+def test_labels_from_python_may_be_anything(library):
+    for tagger in trained(library, [([["f" + label], ["g"]], [label, "O"]) for label in ODD]):
         assert set(tagger.labels()) == {*ODD, "O"}
-        found.append([tagger.tag([["f" + label], ["g"]]) for label in ODD])
-    assert found[0] == found[1] == [[label, "O"] for label in ODD]
-    foreign.convert(tmp_path / "m", tmp_path / "own")
-    foreign.convert(tmp_path / "own", tmp_path / "again", "crfsuite")
-    assert foreign.load(tmp_path / "own").tagger().tag([["fa\nb"], ["g"]]) == ["a\nb", "O"]
-    assert set(foreign.read(tmp_path / "again").labels) == {*ODD, "O"}
-    (tmp_path / "data").write_text("x\tfa\n")
-    result = CliRunner().invoke(main, ["tag", str(tmp_path / "m"), str(tmp_path / "data")])
-    assert result.exit_code == 1 and "does not fit into a column" in result.output
-    (tmp_path / "template").write_text("%x[0,0]\nB\n".replace("%", "f%"))
+        assert [tagger.tag([["f" + label], ["g"]]) for label in ODD] == [[label, "O"] for label in ODD]
+    foreign.convert("m", "own")
+    foreign.convert("own", "again", "crfsuite")
+    assert foreign.load("own").tagger().tag([["fa\nb"], ["g"]]) == ["a\nb", "O"]
+    assert set(foreign.read("again").labels) == {*ODD, "O"}
+    write(data="x\tfa\n")
+    assert "does not fit into a column" in invoked(main, "tag", "m", "data", code=1).output
     with pytest.raises(UnsupportedError, match="does not fit into a column"):
-        foreign.convert(tmp_path / "m", tmp_path / "text", "crfpp-text")
+        foreign.convert("m", "text", "crfpp-text")
 
 
 # --- Lines with tabs and blanks ---------------------------------------------------------------------------------------
@@ -224,7 +213,6 @@ def test_tabs_and_blanks_separate_alike(tmp_path):
         made[-1].append([line.split() for line in run(main, "tag", "-v", 1, "crfpp", data).splitlines()])
     assert made[0] == made[1]
     (tmp_path / "names").write_text("New York\tNNP\tB\nis\tVBZ\tO\n")
-    result = CliRunner().invoke(crf_learn, ["template", "names", "m"])
-    assert result.exit_code == 1
-    assert result.stderr == "crfkit: error: names:2: found 3 columns, expected 4 as in names:1 (for CRF++ and Wapiti columns end at blanks, too)\n"
+    said = "crfkit: error: names:2: found 3 columns, expected 4 as in names:1 (for CRF++ and Wapiti columns end at blanks, too)\n"
+    assert invoked(crf_learn, "template", "names", "m", code=1).stderr == said
     assert run(main, "tag", "wapiti", "mixed").startswith(b"the DT\tB\tB\n dog  \t NN I\tI\n\n")

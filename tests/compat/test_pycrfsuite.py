@@ -67,9 +67,7 @@ def test_sequences_items_and_labels_may_have_indexes_only():
     assert compat.ItemSequence(sequence).items() == pycrfsuite.ItemSequence(sequence).items() == [{"a": 1.0}, {"b": 2.0}, {"c": 1.0, "a": 1.0}]
     found = []
     for module in (compat, pycrfsuite):
-        trainer = module.Trainer(verbose=False)
-        trainer.append(sequence, labels)
-        trainer.train("model")
+        trained(module, "model", data=[(sequence, labels)])
         tagger = opened(module, "model")
         found.append((sorted(tagger.info().state_features), tagger.tag(sequence)))
     assert found[0] == found[1]
@@ -175,9 +173,7 @@ def test_dump_replaces_a_longer_file(model, tmp_path):
 
 
 def test_info_of_names_that_break_lines(tmp_path):
-    trainer = compat.Trainer(verbose=False)
-    trainer.append([["x --> y: 1"], ["b"]], ["A", "B"])
-    trainer.train(tmp_path / "m")
+    trained(compat, tmp_path / "m", data=[([["x --> y: 1"], ["b"]], ["A", "B"])])
     with compat.Tagger().open(tmp_path / "m"):
         pass
     tagger = compat.Tagger()
@@ -257,8 +253,6 @@ def test_questions_that_have_no_answer(library, model):
 
 def test_the_only_name_may_be_empty(tmp_path):
     """Then there is no memory of names to copy it from."""
-    trainer = compat.Trainer(verbose=False)
-    trainer.append([[]], [""])
-    trainer.train(str(tmp_path / "model"))
-    with compat.Tagger().open(str(tmp_path / "model")) as tagger:
-        assert tagger.labels() == tagger.tag([[]]) == [""]
+    trained(compat, tmp_path / "model", data=[([[]], [""])])
+    tagger = opened(compat, tmp_path / "model")
+    assert tagger.labels() == tagger.tag([[]]) == [""]

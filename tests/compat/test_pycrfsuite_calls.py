@@ -14,16 +14,14 @@ import pycrfsuite
 import pytest
 from commands import memory_told, plain_build, python
 from compat.kept import appended
-from compat.pycrfsuite_runs import BOTH, opened, trained
+from compat.pycrfsuite_runs import BOTH, TWO, given, opened, trained
 
 from crfkit.compat import pycrfsuite as compat
 
 
 @pytest.fixture
 def model(tmp_path):
-    trainer = pycrfsuite.Trainer(verbose=False)
-    trainer.append([["a"], ["b"]], ["A", "B"])
-    trainer.train(str(tmp_path / "m"))
+    trained(pycrfsuite, tmp_path / "m", data=TWO)
     return str(tmp_path / "m")
 
 
@@ -203,11 +201,8 @@ def test_a_zero_byte_in_a_name_is_an_error_at_once(items):
 
 @BOTH
 def test_no_factor_to_calibrate_by(library, tmp_path):
-    trainer = library.Trainer("l2sgd", {"calibration.rate": 0}, verbose=False)
-    trainer.append([["a"], ["b"]], ["A", "B"])
-    trainer.train(str(tmp_path / "m"))
-    with library.Tagger().open(str(tmp_path / "m")) as tagger:
-        assert tagger.labels() == ["A", "B"]
+    trained(library, tmp_path / "m", "l2sgd", TWO, **{"calibration.rate": 0})
+    assert opened(library, tmp_path / "m").labels() == ["A", "B"]
 
 
 @pytest.mark.parametrize(
@@ -216,8 +211,7 @@ def test_no_factor_to_calibrate_by(library, tmp_path):
 )
 def test_values_without_a_meaning_are_errors(tmp_path, algorithm, name, value):
     """Some crash CRFsuite, others make its weights no numbers."""
-    trainer = compat.Trainer(algorithm, verbose=False)
-    trainer.append([["a"], ["b"]], ["A", "B"])
+    trainer = given(compat.Trainer(algorithm, verbose=False), TWO)
     with pytest.raises(ValueError, match=rf"^{name}: expected [^\n]+, found {value:g}$"):
         trainer.set(name, value)
         trainer.train(str(tmp_path / "m"))
@@ -226,11 +220,8 @@ def test_values_without_a_meaning_are_errors(tmp_path, algorithm, name, value):
 
 @pytest.mark.parametrize("samples", [-float("inf"), -1, 0, float("inf")])
 def test_any_number_of_samples_calibrates(tmp_path, samples):
-    trainer = compat.Trainer("l2sgd", {"calibration.samples": samples, "max_iterations": 50}, verbose=False)
-    trainer.append([["a"], ["b"]], ["A", "B"])
-    trainer.train(str(tmp_path / "m"))
-    with compat.Tagger().open(str(tmp_path / "m")) as tagger:
-        assert tagger.tag([["b"], ["a"]]) == ["B", "A"]
+    trained(compat, tmp_path / "m", "l2sgd", TWO, **{"calibration.samples": samples, "max_iterations": 50})
+    assert opened(compat, tmp_path / "m").tag([["b"], ["a"]]) == ["B", "A"]
 
 
 @BOTH
@@ -269,8 +260,7 @@ def test_a_subclass_without_the_first_call_is_silent(library, tmp_path, capfd):
         def __init__(self):
             pass
 
-    trainer = Bare()
-    trainer.append([["a"], ["b"]], ["A", "B"])
+    trainer = given(Bare(), TWO)
     trainer.train(str(tmp_path / "m"))
     assert capfd.readouterr().out == ""
 
@@ -281,8 +271,7 @@ def test_an_error_at_the_end_of_training_leaves_no_model(library, tmp_path):
         def on_optimization_end(self, log):
             raise KeyError("end")
 
-    trainer = Failing()
-    trainer.append([["a"], ["b"]], ["A", "B"])
+    trainer = given(Failing(), TWO)
     with pytest.raises(KeyError):
         trainer.train(str(tmp_path / "m"))
     assert not (tmp_path / "m").exists()
@@ -387,11 +376,7 @@ print(len(trainer.sequences.groups))
 @pytest.mark.parametrize("value, found", [(8e-46, "A"), (6e-46, "B")])
 def test_values_are_in_single_precision(value, found, tmp_path):
     """The page names the value from which on one counts as 0; then the first of all labels is as good as any."""
-    trainer = pycrfsuite.Trainer(verbose=False)
-    trainer.append([["x"]], ["B"])
-    for _ in range(5):
-        trainer.append([["y"]], ["A"])
-    trainer.train(str(tmp_path / "m"))
+    trained(pycrfsuite, tmp_path / "m", data=[([["x"]], ["B"]), *[([["y"]], ["A"])] * 5])
     with pycrfsuite.Tagger().open(str(tmp_path / "m")) as theirs, compat.Tagger().open(str(tmp_path / "m")) as ours:
         assert theirs.labels() == ours.labels() == ["B", "A"]
         assert theirs.tag([{"y": value}]) == ["A"]

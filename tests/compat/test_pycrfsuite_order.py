@@ -11,13 +11,11 @@ from pathlib import Path
 import pycrfsuite
 import pytest
 from commands import python
-from compat.pycrfsuite_runs import opened
+from compat.pycrfsuite_runs import ALGORITHMS, TWO, given, opened
 from pycrfsuite._dumpparser import CRFsuiteDumpParser as PeerParser
 
 from crfkit.compat import pycrfsuite as compat
 from crfkit.compat.pycrfsuite._dumpparser import CRFsuiteDumpParser
-
-ALGORITHMS = ("lbfgs", "l2sgd", "ap", "pa", "arow")
 
 
 def sequences(n=30, seed=1, values=False):
@@ -146,8 +144,7 @@ def test_errors_have_the_codes_of_the_peer(tmp_path):
     assert compat.CRFSuiteError(0).code == 0 and str(compat.CRFSuiteError(0)) == "Unexpected error"
     assert {code: str(compat.CRFSuiteError(code)) for code in pycrfsuite.CRFSuiteError._messages} == pycrfsuite.CRFSuiteError._messages
     for params, path, kind in (({}, tmp_path / "absent" / "m", OSError), ({"c2": -1}, tmp_path / "m", ValueError)):
-        trainer = compat.Trainer(params=params, verbose=False)
-        trainer.append([["a"], ["b"]], ["A", "B"])
+        trainer = given(compat.Trainer(params=params, verbose=False), TWO)
         with pytest.raises(compat.CRFSuiteError) as caught:
             trainer.train(path)
         assert isinstance(caught.value, kind) and caught.value.code in pycrfsuite.CRFSuiteError._messages
@@ -174,8 +171,7 @@ def test_where_there_is_little_to_learn(tmp_path, case, algorithm):
     items, labels = ([[], []] if case == "no attribute" else [["a"], ["b"]]), (["A", "A"] if case == "one label" else ["B", "A"])
     found = []
     for library in (compat, pycrfsuite):
-        trainer = library.Trainer(algorithm, {"max_iterations": 3, **params}, verbose=False)
-        trainer.append(items, labels)
+        trainer = given(library.Trainer(algorithm, {"max_iterations": 3, **params}, verbose=False), [(items, labels)])
         trainer.train(str(tmp_path / "m"))
         tagger = opened(library, tmp_path / "m")
         events = [event for event, _, _ in trainer.logparser.events if event != "iteration"]
@@ -187,9 +183,8 @@ def test_where_there_is_little_to_learn(tmp_path, case, algorithm):
 def test_no_step_where_no_feature_differs(tmp_path):
     """BAB and ABA always have the same score here, and of equal ones the best ends in A. So all that passive aggressive of type 0, whose
     steps have no limit, can learn is that these two are better than the others."""
-    trainer, items = compat.Trainer("pa", {"type": 0, "max_iterations": 9}, verbose=False), [{"a": 1.0}, {"a": 2.0}, {"a": 1.0}]
-    trainer.append([[]], ["A"])
-    trainer.append(items, ["B", "A", "B"])
+    items = [{"a": 1.0}, {"a": 2.0}, {"a": 1.0}]
+    trainer = given(compat.Trainer("pa", {"type": 0, "max_iterations": 9}, verbose=False), [([[]], ["A"]), (items, ["B", "A", "B"])])
     trainer.train(tmp_path / "m")
     tagger = opened(compat, tmp_path / "m")
     assert tagger.tag(items) == ["A", "B", "A"] and all(iteration["feature_norm"] < 9 for iteration in trainer.logparser.iterations)

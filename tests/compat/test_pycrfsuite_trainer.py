@@ -8,7 +8,7 @@ from fractions import Fraction
 import pycrfsuite
 import pytest
 from compat.kept import appended
-from compat.pycrfsuite_runs import ALGORITHMS, BOTH, opened, sentences, trained
+from compat.pycrfsuite_runs import ALGORITHMS, BOTH, TWO, given, opened, sentences, trained
 from pycrfsuite._logparser import TrainLogParser as PeerParser
 
 from crfkit.compat import pycrfsuite as compat
@@ -121,9 +121,7 @@ def test_the_head_of_the_log_is_that_of_the_peer(tmp_path, algorithm):
 
     heads, first = [], ([["there is one of it"]], ["O"])
     for trainer in (Listening(algorithm), Peer(algorithm)):
-        for items, labels in (first, *sentences()):
-            trainer.append(items, labels)
-        trainer.set("max_iterations", 1)
+        given(trainer, (first, *sentences())).set("max_iterations", 1)
         trainer.train(str(tmp_path / "m"))
         head = "".join(trainer.messages).partition("***** ")[0].partition("Calibrating")[0]
         heads.append(re.sub(r"required: [0-9.]+", "", head))
@@ -153,9 +151,7 @@ def test_events_of_a_run(tmp_path, capsys):
         def on_iteration(self, log, info):
             self.seen = [*getattr(self, "seen", ()), info["num"]]
 
-    trainer = Told("ap", {"max_iterations": 2})
-    for items, labels in sentences():
-        trainer.append(items, labels)
+    trainer = given(Told("ap", {"max_iterations": 2}))
     trainer.train(tmp_path / "m")
     assert trainer.seen == [1, 2]
     printed = capsys.readouterr().out
@@ -171,8 +167,7 @@ def test_a_log_that_nobody_can_hear(library, tmp_path):
         def message(self, message):
             raise LookupError("deaf")
 
-    trainer = Bad()
-    trainer.append([["a"], ["b"]], ["A", "B"])
+    trainer = given(Bad(), TWO)
     with pytest.raises(LookupError, match="deaf"):
         trainer.train(str(tmp_path / "m"))
 
@@ -214,8 +209,7 @@ def test_programs_may_import_it_under_the_old_names():
 @pytest.mark.parametrize(("items", "labels"), [([["a"], [5]], ["A", "B"]), ([["a"]], ["A\0B"]), ([["a"]], ["\ud800"]), ([["\ud800"]], ["A"]), ([["a"]], None),
                                              ([["a"]], [3]), ([["a"]], 3)])  # fmt: skip
 def test_what_cannot_be_appended_leaves_nothing_behind(items, labels):
-    trainer = compat.Trainer(verbose=False)
-    trainer.append([["x"]], ["X"])
+    trainer = given(compat.Trainer(verbose=False), [([["x"]], ["X"])])
     with pytest.raises(ValueError, match="expected") as refused:
         trainer.append(items, labels)
     assert isinstance(refused.value, TypeError)
@@ -228,11 +222,7 @@ def test_training_without_data_or_with_one_label(tmp_path):
     for library in (compat, pycrfsuite):
         library.Trainer(verbose=False).train(str(tmp_path / library.__name__))
     assert (tmp_path / compat.__name__).read_bytes() == (tmp_path / pycrfsuite.__name__).read_bytes()
-    trainer = compat.Trainer(verbose=False)
-    trainer.append([["a"], ["b"]], ["A", "A"])
-    trainer.append([], [])
-    trainer.train(tmp_path / "one")
-    trainer.train("")
+    trained(compat, tmp_path / "one", data=[([["a"], ["b"]], ["A", "A"]), ([], [])]).train("")
     tagger = opened(compat, tmp_path / "one")
     assert tagger.labels() == ["A"] and tagger.tag([["x"], ["y"]]) == ["A", "A"]
 
@@ -248,9 +238,7 @@ def test_sequences_that_come_during_training_wait_for_the_next(library, algorith
                 self.append([["c"], ["d"]], self.later)
                 self.later = ()
 
-    trainer, tagger = Trainer(algorithm), library.Tagger()
-    for _ in range(3):
-        trainer.append([["a"], ["b"]], ["A", "B"])
+    trainer, tagger = given(Trainer(algorithm), TWO * 3), library.Tagger()
     for labels in ["A", "B"], ["A", "B", "C", "D"]:
         trainer.train(str(tmp_path / "m"))
         tagger.open(str(tmp_path / "m"))
@@ -285,8 +273,7 @@ def test_it_does_not_matter_what_was_trained_before(algorithm, tmp_path):
 
 def test_training_takes_no_copy_of_the_sequences():
     """Not the second one either, nor one behind a training that failed."""
-    trainer = compat.BaseTrainer("ap")
-    trainer.append([["a"], ["b"]], ["A", "B"])
+    trainer = given(compat.BaseTrainer("ap"), TWO)
     kept = trainer.sequences.data
     trainer.message = lambda message: None
     trainer.train("")
@@ -356,8 +343,7 @@ def test_texts_of_whole_numbers_may_have_a_decimal_point():
     ("l2sgd", "calibration.eta", "inf", "calibration.eta: expected a finite number above 0, found inf"),
 ])
 def test_messages_name_the_parameter(algorithm, name, value, message):
-    trainer = compat.Trainer(algorithm, {name: value}, verbose=False)
-    trainer.append([["a"], ["b"]], ["A", "B"])
+    trainer = given(compat.Trainer(algorithm, {name: value}, verbose=False), TWO)
     with pytest.raises(ValueError) as refused:
         trainer.train("")
     assert str(refused.value) == message
@@ -377,9 +363,8 @@ def test_a_subclass_may_do_something_before_training(library):
             super()._before_train()
             self.parsers.append(self.logparser)
 
-    trainer = Own(verbose=False)
+    trainer = given(Own(verbose=False), TWO)
     trainer.parsers = []
-    trainer.append([["a"], ["b"]], ["A", "B"])
     for _ in range(2):
         trainer.train("")
     first, second = trainer.parsers
