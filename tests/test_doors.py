@@ -5,7 +5,7 @@ from functools import partial
 
 import models
 import pytest
-from trainers.samples import options_of, sentences, template, trainer_of
+from trainers.samples import options_of, sentences, template, trainer_of, with_passes
 
 from crfkit.compat.wapiti.layout import LinePrinter
 from crfkit.data.dataset import Dataset
@@ -199,9 +199,7 @@ def test_ids_of_other_attributes():
 
 
 def test_a_history_of_more_pairs_than_there_are():
-    trainer = trainer_of("lbfgs", SMALL, warm_up=0)
-    for _ in range(2):
-        trainer.run_pass()
+    trainer = with_passes(2, trainer_of("lbfgs", SMALL, warm_up=0))
     state, before = trainer.state(), trainer.weights()
     for wrong in ({"used": 60}, {"newest": 60}, {"newest": -2}):
         with pytest.raises(ValueError, match="used, newest"):

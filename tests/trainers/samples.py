@@ -94,6 +94,13 @@ def trainer_of(algorithm: str, corpus: Any, initial: array.array | None = None, 
     )
 
 
+def with_passes(passes: int, trainer: Any) -> Any:
+    """The trainer, so many passes later."""
+    for _ in range(passes):
+        trainer.run_pass()
+    return trainer
+
+
 def end(trainer: Any, most: int = 3000) -> list[float]:
     """The objective after each pass until training has converged; it never rises."""
     values: list[float] = []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import apart
-from trainers.samples import options_of, read
+from trainers.samples import options_of, read, with_passes
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, weighted
 from trainers.twins_online import Adf, shares
 
@@ -104,9 +104,7 @@ def test_few_sequences_do_not_make_short_windows():
     built = Built(sparse_corpus())
 
     def rates_after_two_passes(**own):
-        trainer = Trainer(built.dataset, built.layout, options_of("adf", **own))
-        for _ in range(2):
-            trainer.run_pass()
+        trainer = with_passes(2, Trainer(built.dataset, built.layout, options_of("adf", **own)))
         return trainer.rate0, {*trainer.rates()[built.layout.n_attributes[0] :]}    # those of unigrams depend on their values, too
 
     found, rates = rates_after_two_passes()
@@ -146,7 +144,5 @@ def test_rates_that_never_fall_are_those_of_sgd():
 def test_near_the_optimum():
     """Falls with a wrong sign, schedule or penalty."""
     corpus = read("chunking", sentences=150)
-    trainer = Trainer(corpus.dataset, corpus.layout, options.Adf(l2=1.0))
-    for _ in range(20):
-        trainer.run_pass()
+    trainer = with_passes(20, Trainer(corpus.dataset, corpus.layout, options.Adf(l2=1.0)))
     assert corpus.left(trainer.weights()) < 0.05

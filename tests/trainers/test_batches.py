@@ -6,7 +6,7 @@ from math import sqrt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trainers.samples import accuracy, options_of
+from trainers.samples import accuracy, options_of, with_passes
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, weighted
 from trainers.twins_online import Adf, Perceptron, Sapo, Sgd, shares
 
@@ -103,8 +103,7 @@ def test_batches_of_all_data_are_gradient_steps(corpus):
     built, start = Built(corpus), dict.fromkeys(corpus.features(), 0.0)
     found = []
     for seed in (1, 2):
-        trainer = trainer_of("sgd", built, start, seed, rate=0.1, batch_size=len(corpus.samples))
-        trainer.run_pass()
+        trainer = with_passes(1, trainer_of("sgd", built, start, seed, rate=0.1, batch_size=len(corpus.samples)))
         found.append(list(trainer.weights()))
     assert found[0] == pytest.approx(found[1], **PRECISION)
 

@@ -7,7 +7,7 @@ import signal
 from itertools import chain
 
 import pytest
-from trainers.samples import ROOT, end, read, sentences, trainer_of
+from trainers.samples import ROOT, end, read, sentences, trainer_of, with_passes
 from trainers.twins import Built, Corpus, Sample, objective
 from trainers.twins_online import Adf, Sgd, shares
 
@@ -84,18 +84,14 @@ def test_penalties_decide_how_far_to_go():
     """A slightly lower held-out loss must not lead to a rate that does not get near the optimum."""
     built = Built(noise())
     optimum = end(trainer_of("lbfgs", built, l2=1.0))[-1]
-    trainer = trainer_of("sgd", built, l2=1.0)
-    for _ in range(30):
-        trainer.run_pass()
+    trainer = with_passes(30, trainer_of("sgd", built, l2=1.0))
     assert objective(built.to_weights(trainer.weights()), built.corpus, 1.0)[0] < 1.02 * optimum
 
 
 def test_large_weights_to_start_from_are_not_forgotten():
     """The penalty falls fastest at rates far too high for learning: it must not decide."""
     corpus = read("chunking", sentences=40)
-    first = trainer_of("perceptron", corpus)
-    for _ in range(5):
-        first.run_pass()
+    first = with_passes(5, trainer_of("perceptron", corpus))
     large = array.array("f", (30 * w for w in first.weights()))
     trainer = trainer_of("sgd", corpus, initial=large, crf_loss=True)
     before = trainer.measures()["crf_loss"]
@@ -117,9 +113,7 @@ def test_noise_of_frequent_attributes_does_not_lower_the_rate_too_much(name, bat
     """Attributes that occur everywhere make for much noise at first. It goes away as the rate falls, so it is no reason for a rate
     that does not get anywhere in thirty passes."""
     corpus = read("segmentation", sentences=200)
-    trainer = TRAINERS[name](corpus.dataset, corpus.layout, {"l2": 1.0, "batch_size": batch})
-    for _ in range(30):
-        trainer.run_pass()
+    trainer = with_passes(30, TRAINERS[name](corpus.dataset, corpus.layout, {"l2": 1.0, "batch_size": batch}))
     assert corpus.left(trainer.weights()) < {"sgd": 0.02, "adf": 0.12}[name]
 
 
@@ -170,9 +164,7 @@ def test_where_nothing_can_be_foreseen_the_training_objective_decides():
     corpus = Corpus([Sample([s % 2], [[(s, 1.0)]], [[]]) for s in range(40)], 2, 40)
     built, reached = Built(corpus), []
     for own in ({}, {"rate": 1e-3}):
-        trainer = adf.Adf(built.dataset, built.layout, options.Adf(l2=1.0, **own))
-        for _ in range(5):
-            trainer.run_pass()
+        trainer = with_passes(5, adf.Adf(built.dataset, built.layout, options.Adf(l2=1.0, **own)))
         reached.append(objective(built.to_weights(trainer.weights()), corpus, 1.0)[0])
     assert reached[0] < 0.9 * reached[1]
 
@@ -186,9 +178,7 @@ def test_one_rate_for_all_where_values_are_far_from_zero():
     built = Built(corpus)
 
     def reached(own, **more):
-        trainer = adf.Adf(built.dataset, built.layout, options.Adf(l2=1.0, **own), **more)
-        for _ in range(10):
-            trainer.run_pass()
+        trainer = with_passes(10, adf.Adf(built.dataset, built.layout, options.Adf(l2=1.0, **own), **more))
         return objective(built.to_weights(trainer.weights()), corpus, 1.0)[0]
 
     assert reached({}) < 0.95 * min(reached({"rate": 2.0**k}, found=True, shares=True) for k in range(-8, 9, 2))

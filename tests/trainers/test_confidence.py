@@ -6,6 +6,7 @@ from statistics import NormalDist
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from trainers.samples import with_passes
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both
 from trainers.twins_margin import Arow, Cw
 
@@ -59,8 +60,7 @@ def one_step(algorithm, chosen, weight=1.0):
     cls, own = (ArowTrainer, options.Arow(regularization=chosen, average=False)) if algorithm == "arow" else (
         CwTrainer, options.Cw(confidence=chosen, average=False)
     )  # fmt: skip
-    trainer = cls(built.dataset, built.layout, own)
-    trainer.run_pass()
+    trainer = with_passes(1, cls(built.dataset, built.layout, own))
     weights, cells = built.to_weights(trainer.weights()), trainer.state()["variances"]
     return [weights["U", 0, j] for j in (0, 1)], [cells[built.cells["U", 0, j]] for j in (0, 1)]
 
@@ -88,8 +88,7 @@ def test_a_step_of_cw_makes_up_for_any_margin(wrong):
     corpus = Corpus([Sample([1], [[(0, 1.0)]], [[]])], 2, 1, u_all={0}, has_tau=False)
     built = Built(corpus)
     start = built.to_cells({("U", 0, 0): wrong, ("U", 0, 1): -wrong})
-    trainer = CwTrainer(built.dataset, built.layout, options.Cw(average=False), initial=start)
-    trainer.run_pass()
+    trainer = with_passes(1, CwTrainer(built.dataset, built.layout, options.Cw(average=False), initial=start))
     assert list(built.to_weights(trainer.weights()).values()) == pytest.approx([0, 0], abs=max(1, 1e-6 * wrong))
 
 
@@ -131,9 +130,7 @@ def test_r_is_that_which_gets_new_sequences_right(sample, passes, best):
     built, later = Built(corpus), [sample(new) for _ in range(1000)]
 
     def wrong(r):
-        trainer = ArowTrainer(built.dataset, built.layout, options.Arow(regularization=r))
-        for _ in range(passes):
-            trainer.run_pass()
+        trainer = with_passes(passes, ArowTrainer(built.dataset, built.layout, options.Arow(regularization=r)))
         weights = built.to_weights(trainer.weights())
         scores = [[sum(value * weights.get(("U", a, j), 0.0) for a, value in s.unigrams[0]) for j in (0, 1)] for s in later]
         return sum((no < yes) != s.labels[0] for (no, yes), s in zip(scores, later, strict=True))

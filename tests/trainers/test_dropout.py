@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import apart
-from trainers.samples import trainer_of
+from trainers.samples import trainer_of, with_passes
 from trainers.twins import Built, Corpus, Sample, corpora
 from xoshiro import Random
 
@@ -74,8 +74,7 @@ def test_threads_leave_out_the_same(name):
     samples = [Sample([a % 2], [[(4 * a + k, 1.0) for k in range(4)]], [[]]) for a in range(1000)]
     built, found = Built(Corpus(samples, 2, 4000)), []
     for threads in (1, 3):
-        trainer = trainer_of(name, built, seed=1, threads=threads, l2=1.0, rate=0.5, dropout=0.4)
-        trainer.run_pass()
+        trainer = with_passes(1, trainer_of(name, built, seed=1, threads=threads, l2=1.0, rate=0.5, dropout=0.4))
         found.append(trainer.weights())
     assert 0.35 < sum(weight == 0 for weight in found[0]) / len(found[0]) < 0.45
     assert not apart(found[1], found[0], rel=1e-6, abs=1e-12).any()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import Problem
 from trainers.choices import left_open, opened
-from trainers.samples import Numbers, end, options_of, read, sentences, trainer_of
+from trainers.samples import Numbers, end, options_of, read, sentences, trainer_of, with_passes
 from trainers.twins import Built, Corpus, Sample, corpora, expectations, objective, problem, seeded
 
 from crfkit import options
@@ -221,9 +221,7 @@ def test_the_curvature_is_that_of_the_twins_marginals(corpus, l2, recursions):
 @pytest.mark.parametrize(("rules", "recursions"), [("chunking", "dense"), ("chunking-rich", "dense"), ("chunking-rich", "sparse")])
 def test_it_ends_at_the_optimum_of_lbfgs(rules, recursions, l2):
     corpus = read("chunking", sentences=150, rules=rules)
-    trainer = DualAscent(corpus.dataset, corpus.layout, options.Lbfgs(l2=l2), recursions=recursions)
-    for _ in range(150):
-        trainer.run_pass()
+    trainer = with_passes(150, DualAscent(corpus.dataset, corpus.layout, options.Lbfgs(l2=l2), recursions=recursions))
     reached = corpus.value_at(l2, corpus.doubles(trainer.weights()))[0]
     assert reached == pytest.approx(corpus.optimum(l2), rel=1e-5)
 
@@ -237,9 +235,7 @@ def test_attributes_that_all_positions_share_do_not_make_it_overshoot():
     shared = "".join(f"U{k:02}\n" for k in range(20))
     rules = Template.parse(shared + "U90:%x[0,0]\nU91:%x[1,0]\nU92:%x[-1,0]\nU93:%x[-1,0]/%x[0,0]\nB\n")
     corpus = Numbers(read_corpus(Reader(long, rules, Run())))
-    trainer = DualAscent(corpus.dataset, corpus.layout, options.Lbfgs(l2=1.0))
-    for _ in range(100):
-        trainer.run_pass()
+    trainer = with_passes(100, DualAscent(corpus.dataset, corpus.layout, options.Lbfgs(l2=1.0)))
     reached = corpus.value_at(1.0, corpus.doubles(trainer.weights()))[0]
     assert reached < 1.1 * corpus.optimum(1.0)
 
@@ -248,9 +244,7 @@ def test_no_step_leads_away_from_the_marginals():
     """The first token shares no attributes with the others, but two positions do on average. When it alone is far from the marginals, its
     steps seem to take less than nothing from each other."""
     built = Built(Corpus([Sample([0, 1, 1], [[], [(0, 10.0)], [(0, 10.0)]], [[]] * 3)], 2, 1, has_tau=False, u_all={0}))
-    trainer = DualAscent(built.dataset, built.layout, options.Lbfgs(l2=0.1))
-    for _ in range(100):
-        trainer.run_pass()
+    trainer = with_passes(100, DualAscent(built.dataset, built.layout, options.Lbfgs(l2=0.1)))
     optimum = end(trainer_of("lbfgs", built, l2=0.1, warm_up=0, epsilon=1e-6))[-1]
     assert objective(built.to_weights(trainer.weights()), built.corpus, 0.1)[0] < 1.01 * optimum
 

@@ -6,6 +6,7 @@ from math import fsum, inf, log
 from random import Random
 
 import pytest
+from trainers.samples import with_passes
 from trainers.test_owlqn import random_corpus
 from trainers.twins import Built, Corpus, Sample, objective, path_features, problem, value
 from trainers.twins_owlqn import sign
@@ -133,9 +134,7 @@ def test_without_a_penalty_nothing_is_known(algorithm):
 def test_another_penalty_is_another_gap(algorithm):
     """Lower bounds of the old objective do not hold for the new one."""
     corpus = random_corpus(Random(11))
-    trainer = trainer_of(Built(corpus), algorithm, 3.0, 0.5)
-    for _ in range(10):
-        trainer.run_pass()
+    trainer = with_passes(10, trainer_of(Built(corpus), algorithm, 3.0, 0.5))
     trainer.set_l1(0.1)
     record = trainer.run_pass()
     assert record["objective"] - record.get("gap", inf) <= lowest(corpus, 0.1, 0.5) * (1 + 1e-6)

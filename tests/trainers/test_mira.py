@@ -5,7 +5,7 @@ import random
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from trainers.samples import read, sentences, trainer_of
+from trainers.samples import read, sentences, trainer_of, with_passes
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, problem
 from trainers.twins_margin import Mira, difference, dot, wrong
 
@@ -132,8 +132,7 @@ def residual(matrix, right):
 def test_a_sequence_of_weight_zero_teaches_nothing():
     corpus = Corpus([Sample([1], [[(0, 1.0)]], [[]], weight=0.0), Sample([0], [[(1, 1.0)]], [[]])], 2, 2)
     built = Built(corpus)
-    trainer = Trainer(built.dataset, built.layout, options.Mira(nbest=2, average=False))
-    trainer.run_pass()
+    trainer = with_passes(1, Trainer(built.dataset, built.layout, options.Mira(nbest=2, average=False)))
     assert built.to_weights(trainer.weights())["U", 0, 1] == 0
 
 

@@ -17,6 +17,7 @@ from trainers.samples import (
     sentences,
     template,
     trainer_of,
+    with_passes,
 )
 from trainers.test_peer import TRAINING, trained_peer
 from trainers.twins import Built, Corpus, Sample, corpora
@@ -116,9 +117,7 @@ def test_the_optimum_does_not_depend_on_the_start(corpus):
 
 def trainer_started(corpus):
     """Weights that are non-zero for every feature: one step without a penalty."""
-    trainer = trainer_of("owlqn", corpus, l1=0.0)
-    trainer.run_pass()
-    return trainer.weights()
+    return with_passes(1, trainer_of("owlqn", corpus, l1=0.0)).weights()
 
 
 def test_without_its_penalty_it_ends_where_lbfgs_does(corpus):

@@ -12,7 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import Problem
 from trainers.choices import left_open, opened, with_choices
-from trainers.samples import Numbers, assert_close, end, many_labels, misfit, options_of, sentences, template, trainer_of
+from trainers.samples import (
+    Numbers,
+    assert_close,
+    end,
+    many_labels,
+    misfit,
+    options_of,
+    sentences,
+    template,
+    trainer_of,
+    with_passes,
+)
 from trainers.twins import Built, Corpus, Sample, corpora, expected_features, likelihood, log_sum, problem, seeded, weighted
 from trainers.twins_online import shares
 
@@ -115,8 +126,7 @@ def test_large_values_have_their_share_of_a_rate_that_was_found(corpus, rng, dat
     built, choices = Built(corpus), left_open(rng, corpus)
     weights, n, of = weighted(data.draw, corpus.features()), len(corpus.samples), shares(corpus)
     own, training = options_of("sgd", rate=0.25, l2=0.0, batch_size=n), opened(built, choices)
-    trainer = Sgd(training.dataset, training.layout, own, initial=built.to_cells(weights), found=True)
-    trainer.run_pass()
+    trainer = with_passes(1, Sgd(training.dataset, training.layout, own, initial=built.to_cells(weights), found=True))
     _, gradient = objective(weights, corpus, choices, 0.0)
     after = {feature: w - 0.25 * of.get(feature[:2], 1.0) * gradient[feature] for feature, w in weights.items()}
     assert built.to_weights(trainer.weights()) == pytest.approx(after, rel=1e-5, abs=1e-5)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from trainers.samples import end, trainer_of
+from trainers.samples import end, trainer_of, with_passes
 from trainers.test_gap import lowest
 from trainers.test_owlqn import random_corpus
 from trainers.twins import Built, Corpus, Sample, corpora, value
@@ -74,9 +74,7 @@ def test_another_penalty_has_another_bound():
 def test_the_bound_of_a_smaller_penalty_holds_before_the_first_pass():
     """The distributions are mixed with the observed labels, so that all sums and the entropy become smaller in proportion."""
     corpus = Corpus([Sample([s % 2, s % 3 % 2], [[(s % 3, 1.0)], [(0, 1.0)]], [[], []]) for s in range(12)], 2, 3, u_all={0, 1, 2})
-    ascent = ascent_of(Built(corpus), 1.0, 0.0)
-    for _ in range(30):
-        ascent.run_pass()
+    ascent = with_passes(30, ascent_of(Built(corpus), 1.0, 0.0))
     before = ascent.bound()
     ascent.set_l1(0.2)
     assert ascent.bound() == pytest.approx(0.2 * before, rel=1e-5) and 0 < 0.2 * before < lowest(corpus, 0.2, 0.0, 150)
@@ -111,9 +109,7 @@ def test_features_that_are_too_rare_weigh_nothing():
     found, every = (features_of(trainer.sequences, -1, {**trainer.get_params(), "feature.minfreq": least}) for least in (7.0, 0.0))
     layout, few = found.layout, SimpleNamespace(dataset=found.data, layout=found.layout)
     assert layout.hot > 0 and layout.n_features < every.layout.n_features
-    ascent = ascent_of(few, 1.0, 0.0)
-    for _ in range(100):
-        ascent.run_pass()
+    ascent = with_passes(100, ascent_of(few, 1.0, 0.0))
     cells = [layout.cell(a, label) for a in range(layout.n_attributes[0]) for label in range(3)]
     cells += [layout.pair_cell(before, label) for before in range(3) for label in range(3)]
     assert {cell for cell, weight in enumerate(ascent.weights()) if weight} <= {cell for cell in cells if cell >= 0}

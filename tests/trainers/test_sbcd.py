@@ -22,6 +22,7 @@ from trainers.samples import (
     sentences,
     template,
     trainer_of,
+    with_passes,
 )
 from trainers.test_peer import TRAINING, trained_peer
 from trainers.twins import Built, Corpus, Sample, corpora, objective, value, weighted
@@ -197,9 +198,7 @@ def test_visits_in_any_order_to_a_sequence_that_forgets_in_places(seed):
 
 def test_steps_of_a_pass_are_in_proportion_to_the_length_of_a_sequence():
     def steps(length):
-        trainer = trainer_of("sbcd", Built(one_sequence(length, attributes=length // 20)), l1=0.5)
-        for _ in range(2):
-            trainer.run_pass()
+        trainer = with_passes(2, trainer_of("sbcd", Built(one_sequence(length, attributes=length // 20)), l1=0.5))
         return trainer.chains.steps / length
 
     assert steps(8000) < 1.3 * steps(1000)

@@ -4,7 +4,7 @@ from math import inf, log
 
 import pytest
 from commands import BATCH
-from trainers.samples import accuracy, end, read, trainer_of
+from trainers.samples import accuracy, end, read, trainer_of, with_passes
 from trainers.twins import Built, Corpus, Sample
 from trainers.twins_lookahead import Lookahead
 from trainers.twins_online import Perceptron
@@ -52,9 +52,7 @@ def test_penalties_and_averaging_make_weights_smaller(algorithm, name, values, p
     own = {"rate": 0.1} if name == "l2" else {"average": False}
 
     def size(value):
-        trainer = trainer_of(algorithm, read("chunking", sentences=100), **own, **{name: value})
-        for _ in range(passes):
-            trainer.run_pass()
+        trainer = with_passes(passes, trainer_of(algorithm, read("chunking", sentences=100), **own, **{name: value}))
         return sum(map(abs, trainer.weights()))
 
     sizes = [size(value) for value in values]

@@ -9,7 +9,7 @@ import weakref
 
 import pytest
 from problems import apart
-from trainers.samples import ROOT, read, trainer_of
+from trainers.samples import ROOT, read, trainer_of, with_passes
 from trainers.twins import Built, Corpus, Sample
 
 import crfkit
@@ -69,9 +69,7 @@ def test_schedules_are_exact(name, own, l2):
     found = []
     start = built.to_cells(dict.fromkeys(built.cells, 1.0))
     for threads in (1, 3):
-        trainer = trainer_of(name, built, start, seed=1, threads=threads, l2=l2, rate=0.02, **own)
-        for _ in range(3):
-            trainer.run_pass()
+        trainer = with_passes(3, trainer_of(name, built, start, seed=1, threads=threads, l2=l2, rate=0.02, **own))
         found.append(built.to_weights(trainer.weights()))
         if name == "adf":
             found[-1] |= {("rate", row): rate for row, rate in enumerate(trainer.rates())}
@@ -83,8 +81,7 @@ def test_schedules_are_exact(name, own, l2):
 def test_every_thread_scores_with_the_weights_that_are_there(name):
     """Those of label pairs, too, which a trainer with one thread keeps. At so low a rate weights change in between only."""
     corpus, low = read("chunking", sentences=300), {"rate": 1e-30, "l2": 0.0}
-    trainer = trainer_of(name, corpus, threads=2, **low)
-    trainer.run_pass()
+    trainer = with_passes(1, trainer_of(name, corpus, threads=2, **low))
     cells = array.array("f", [0.5 - k % 7 / 8 for k in range(corpus.layout.n_cells)])
     trainer.restore({**trainer.state(), "weights": cells})
     assert trainer.run_pass()["loss"] == pytest.approx(trainer_of(name, corpus, cells, **low).run_pass()["loss"], rel=1e-9)
