@@ -5,6 +5,7 @@ import io
 import pytest
 
 from crfkit.errors import DataError, FileError
+from crfkit.text.items import fill_rows
 from crfkit.text.reading import Source
 from crfkit.text.rows import Rows
 
@@ -21,6 +22,13 @@ class OneByOne:
 
     def read(self, n):
         return self.file.read(min(self.size, n))
+
+
+def filled(sentences, form="columns", label=None, **how):
+    """Rows of sentences from Python."""
+    rows = Rows(form, label)
+    fill_rows(rows, sentences, **how)
+    return rows
 
 
 def read(inputs, form="columns", label=None, **options):

@@ -33,10 +33,12 @@ def small_corpora(monkeypatch):
     monkeypatch.delenv("CRFKIT_CORPORA", raising=False)
 
 
-def run(*command, **how):
-    """Run a script with the crfkit under test."""
+def run(*command, code=0, **how):
+    """Run a script with the crfkit under test, which must exit with this code."""
     places = os.pathsep.join([str(TREE), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run([sys.executable, *command], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": places}, **how)
+    done = subprocess.run([sys.executable, *command], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": places}, **how)
+    assert done.returncode == code, done.stderr
+    return done
 
 
 @pytest.mark.long
@@ -46,7 +48,6 @@ def run(*command, **how):
 )
 def test_benchmark(script):
     done = run(script, *FEW)
-    assert done.returncode == 0, done.stderr
     assert "commit" in done.stdout and done.stdout.count("\n") >= 5
 
 
@@ -60,7 +61,6 @@ def test_bytes_to_and_from_workers_are_counted():
 def test_the_way_to_the_objective():
     pytest.importorskip("pycrfsuite")
     done = run(BENCHMARKS / "bench_learn.py", *FEW, "--to-objective")
-    assert done.returncode == 0, done.stderr
     assert "CRFsuite ends at" in done.stdout
     assert "lbfgs, 2 threads, within 0.0001" in done.stdout and "not reached" not in done.stdout
 
@@ -72,7 +72,6 @@ def test_models_of_crfsuite_are_compared(tmp_path):
         trainer.append([{"w": word, "end": word[-1], "n": len(word)} for word in words.split()], [word[0] for word in words.split()])
     trainer.train(str(model))
     done = run(BENCHMARKS / "crfsuite_models.py", model, "--sentences", "30")
-    assert done.returncode == 0, done.stderr
     name, dump, again, sentences, other, ties, *_ = [cell.strip() for cell in done.stdout.splitlines()[-1].strip("|").split("|")]
     assert (name, dump, again, sentences) == ("a.crfsuite", "the same", "the same", "30") and other == ties
 
@@ -86,7 +85,6 @@ def test_corpora_of_packages_are_learned_and_scored(tmp_path):
     for name in ("web", "wiki"):
         (data / f"{name}.conllu").write_text(tree * 20)
     done = run(BENCHMARKS / "public_tasks.py", tmp_path, "--only", "Turkish", "--trainers", "lbfgs,mira -n 5", "--rounds", "2")
-    assert done.returncode == 0, done.stderr
     assert "parts of speech, Turkish (turkish-treebanks==1.0.0): 32 and 8 sequences, 3 labels, pos.txt" in done.stdout
     found = dict(re.findall(r"^(lbfgs|mira -n 5|depth \d) +(.*?)  +[0-9.]+$", done.stdout, re.MULTILINE))
     assert found.pop("lbfgs") == "100.00"  # it depends on no seed
@@ -108,8 +106,7 @@ def test_characters_of_words_are_marked():
 
 
 def test_the_threshold_of_lists_says_what_it_measures():
-    done = run(BENCHMARKS / "sparse_threshold.py", "--help")
-    assert done.returncode == 0 and "Up to which share" in done.stdout
+    assert "Up to which share" in run(BENCHMARKS / "sparse_threshold.py", "--help").stdout
 
 
 # ---------------------------------------------------------------------------------------------- the table of targets
@@ -120,7 +117,6 @@ def test_the_threshold_of_lists_says_what_it_measures():
 def test_targets_writes_its_table(tmp_path):
     written = tmp_path / "table.md"
     done = run(BENCHMARKS / "targets.py", *FEW, "--markdown", written)
-    assert done.returncode == 0, done.stderr
     text = written.read_text()
     assert "commit" in text and "| what | ours | beside | ratio | target | met |" in text
     for what in ("lbfgs, 1 thread: a pass", "reading and compiling", "crfkit tag, 1 thread", "400 labels", "learn with adf"):
@@ -139,7 +135,6 @@ def test_targets_without_peers():
         targets.main()
     """
     done = run("-c", code, cwd=BENCHMARKS)
-    assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if "not installed" in line]
     assert len(lines) == 11
     assert {line.split()[-1] for line in lines if "1/" in line} == {"?"}
@@ -242,7 +237,6 @@ def test_a_command_that_fails():
 @pytest.mark.long
 def test_compare_measures_two_trees():
     done = run(BENCHMARKS / "compare.py", TREE, TREE, *FEW, "--threshold", "1000")
-    assert done.returncode == 0, done.stderr
     for what in ("crfkit --version", "learn: reading, writing", "a pass of lookahead", "tag -v 1", "eval", "opening, verified"):
         assert f"\n{what} " in done.stdout
     assert "left out" not in done.stderr
@@ -250,14 +244,11 @@ def test_compare_measures_two_trees():
 
 @pytest.mark.long
 def test_compare_says_what_it_cannot_do(tmp_path):
-    done = run(BENCHMARKS / "compare.py", tmp_path, TREE, *FEW)
-    assert done.returncode and "neither a folder with crfkit in it nor a revision" in done.stderr
+    assert "neither a folder with crfkit in it nor a revision" in run(BENCHMARKS / "compare.py", tmp_path, TREE, *FEW, code=1).stderr
     (tmp_path / "crfkit").mkdir()
     (tmp_path / "crfkit" / "__init__.py").touch()
-    done = run(BENCHMARKS / "compare.py", tmp_path, TREE, *FEW)
-    assert done.returncode and "has not been compiled" in done.stderr
-    done = run(BENCHMARKS / "compare.py", TREE, TREE, *FEW, "--only", "nothing")
-    assert done.returncode == 2 and "no measurement begins with nothing" in done.stderr
+    assert "has not been compiled" in run(BENCHMARKS / "compare.py", tmp_path, TREE, *FEW, code=1).stderr
+    assert "no measurement begins with nothing" in run(BENCHMARKS / "compare.py", TREE, TREE, *FEW, "--only", "nothing", code=2).stderr
 
 
 def pair(old, new):

@@ -5,6 +5,7 @@ from functools import partial
 
 import models
 import pytest
+from inputs import filled
 from trainers.samples import options_of, sentences, template, trainer_of, with_passes
 
 from crfkit.compat.wapiti.layout import LinePrinter
@@ -219,8 +220,7 @@ def test_tables_of_states():
 
 
 def test_a_column_that_rows_do_not_have():
-    rows = Rows()
-    fill_rows(rows, [[["1", "a"]]])
+    rows = filled([[["1", "a"]]])
     for column in (-1, 2, 1000):
         with pytest.raises(IndexError, match="column"):
             check_ids(rows, column)
@@ -236,8 +236,7 @@ def test_lines_of_wapiti():
     for options in ({"check": True}, {"force": True}):
         with pytest.raises(DataError, match="should be in column 9"):
             LinePrinter(**options).text(scratch, rows)
-    items = Rows("crfsuite")
-    fill_rows(items, [[{"a": 1.0}]])
+    items = filled([[{"a": 1.0}]], "crfsuite")
     with pytest.raises(ValueError, match="no lines"):
         LinePrinter().text(scratch, items)
 

@@ -7,11 +7,11 @@ import pytest
 from compat.kept import appended, decoded
 from hypothesis import given
 from hypothesis import strategies as st
+from inputs import filled
 
 from crfkit.compat.pycrfsuite import groups as module
 from crfkit.compat.pycrfsuite.groups import Groups
 from crfkit.errors import DataError
-from crfkit.text.items import fill_rows
 from crfkit.text.rows import Rows
 
 names = st.text("ab", max_size=3)
@@ -20,9 +20,7 @@ sentences = st.lists(st.lists(items, max_size=3), max_size=4)
 
 
 def rows_of(given, **how):
-    rows = Rows("crfsuite")
-    fill_rows(rows, given, **how)
-    return rows
+    return filled(given, "crfsuite", **how)
 
 
 @given(sentences, st.data())

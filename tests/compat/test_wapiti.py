@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from commands import text_of, unheard, write
 from compat.wapiti_runs import PATTERNS, TIMES, TWICE, dumped, observations, run, sentences, trained, write_files
+from inputs import filled
 
 import crfkit
 from crfkit import foreign
@@ -17,8 +18,6 @@ from crfkit.compat.wapiti.progress import Windows
 from crfkit.foreign.wapiti import read_file
 from crfkit.template.patterns import Patterns
 from crfkit.testing import said_by
-from crfkit.text.items import fill_rows
-from crfkit.text.rows import Rows
 
 PEERS = Path(os.environ.get("CRFKIT_PEERS", "-"), "wapiti")
 peers = pytest.mark.skipif(not PEERS.is_dir(), reason="CRFKIT_PEERS does not name a folder with outputs of Wapiti")
@@ -60,8 +59,7 @@ def test_compact_models():
 def slow_scores(parts, rows, labels):
     """What each step of a labelling scores, from the file's doubles: the strings of all patterns, looked up."""
     weights = {(name, bigram): {(i, j): w for i, j, w in features} for name, bigram, features in observations(parts)}
-    parsed = Rows("columns")
-    fill_rows(parsed, [rows])
+    parsed = filled([rows])
     numbers, scores = [parts.labels.index(label) for label in labels], []
     for t, strings in enumerate(said_by(Patterns([line.text for line in parts.template.lines]), parsed)):
         scores.append(0.0)
@@ -96,8 +94,7 @@ def test_observations_stand_as_first_seen(kind):
     trained("-i", "1", "-T", kind)
     found = {}
     for rows in sentences(1, 60):
-        parsed = Rows("columns")
-        fill_rows(parsed, [rows])
+        parsed = filled([rows])
         for strings in said_by(Patterns([line[:1].lower() + line[1:] for line in PATTERNS]), parsed):
             found.update(dict.fromkeys(strings))
     assert list(foreign.read("model").places) == list(found)

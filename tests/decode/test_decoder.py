@@ -11,6 +11,7 @@ import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inputs import filled
 from models import model, sentences
 from problems import thorough
 
@@ -21,19 +22,12 @@ from crfkit.decode.scratch import gold_labels
 from crfkit.decode.sentence import OneSentence
 from crfkit.errors import DataError, ModelFileError
 from crfkit.template.parsing import Template
-from crfkit.text.items import fill_rows
 from crfkit.text.rows import Rows
 
 
 def decoder(name="segmentation", **options):
     trained = model(name)
     return Decoder(trained.index, trained.layout, trained.weights, trained.labels, **options)
-
-
-def filled(texts):
-    rows = Rows()
-    fill_rows(rows, texts)
-    return rows
 
 
 def test_parts_that_do_not_belong_together():
@@ -202,10 +196,8 @@ def test_printing_needs_tokens(options):
 
 
 def test_printing_needs_lines():
-    rows = Rows("crfsuite")
-    fill_rows(rows, [[["a"]]])
     with pytest.raises(ValueError, match="have no lines"):
-        Printer(cells=True).text(OneSentence(decoder()), rows)
+        Printer(cells=True).text(OneSentence(decoder()), filled([[["a"]]], "crfsuite"))
 
 
 def test_layouts_that_exclude_each_other():

@@ -205,8 +205,7 @@ def test_two_paths_that_stay_in_the_beam_need_no_beam():
 
 def test_a_beam_that_runs_into_a_dead_end():
     """The best partial paths cannot go on: the exact search answers."""
-    lattice = OpenLattice(2)
-    lattice.load([[5.0, 0.0], [0.0, 0.0]], [[-inf, -inf], [1.0, 2.0]])
+    lattice = loaded(Problem([[5.0, 0.0], [0.0, 0.0]], [[-inf, -inf], [1.0, 2.0]]))
     assert SEARCH.beam(lattice, 1, width=1) == [(2.0, [1, 1])]
 
 
@@ -247,8 +246,7 @@ def test_a_hundred_thousand_positions():
     """The way back to the beginning is walked, not recursed."""
     length = 100_000
     rng = random.Random(1)
-    lattice = OpenLattice(2)
-    lattice.load([[float(rng.randint(0, 3)), 1.5] for _ in range(length)], [[0.0, -0.5], [-0.5, 0.0]])
+    lattice = loaded(Problem([[float(rng.randint(0, 3)), 1.5] for _ in range(length)], [[0.0, -0.5], [-0.5, 0.0]]))
     found = SEARCH.nbest(lattice, 3)
     assert found[0] == lattice.viterbi()
     assert len({tuple(labels) for _, labels in found}) == 3
@@ -256,8 +254,7 @@ def test_a_hundred_thousand_positions():
 
 
 def test_no_path_and_none_wanted():
-    lattice = OpenLattice(2)
-    lattice.load([[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]])
+    lattice = loaded(Problem([[0.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]]))
     assert SEARCH.nbest(lattice, 0) == SEARCH.beam(lattice, 0) == []
     lattice.forbid([[0, 0], [0, 0]])
     assert SEARCH.nbest(lattice, 5) == SEARCH.beam(lattice, 5) == []

@@ -12,6 +12,7 @@ import pytest
 from features.indexes import CELLS, blocks, built, extracted
 from hypothesis import given
 from hypothesis import strategies as st
+from inputs import filled
 
 from crfkit.errors import DataError
 from crfkit.features import merging
@@ -22,7 +23,6 @@ from crfkit.features.walk import Extractor
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 from crfkit.testing import attributes_of
-from crfkit.text.items import fill_rows
 from crfkit.text.reading import Source
 from crfkit.text.rows import Rows
 
@@ -251,8 +251,7 @@ def test_as_many_labels_in_several_parts_as_in_one(most):
     template, parts = Template.parse("B"), []
     for first, last in ((0, most // 2), (most // 4, most)):
         builder = IndexBuilder(template)
-        rows = Rows(label=-1)
-        fill_rows(rows, [[["a", f"label{i}"] for i in range(first, last)]])
+        rows = filled([[["a", f"label{i}"] for i in range(first, last)]], label=-1)
         builder.add(rows)
         parts.append(merging.tables(builder))
     whole = IndexBuilder(template)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from commands import python
 from foreign.hostile import WAPITI, use
+from inputs import filled
 
 import crfkit
 from crfkit import foreign
@@ -23,8 +24,6 @@ from crfkit.template.parsing import Template
 from crfkit.template.pattern_syntax import plain_pattern
 from crfkit.template.patterns import Patterns
 from crfkit.testing import said_by
-from crfkit.text.items import fill_rows
-from crfkit.text.rows import Rows
 
 PEERS = Path(os.environ.get("CRFKIT_PEERS", "-"), "wapiti")
 peers = pytest.mark.skipif(not PEERS.is_dir(), reason="CRFKIT_PEERS does not name a folder with outputs of Wapiti")
@@ -79,8 +78,7 @@ def test_patterns_say_what_wapiti_says():
     patterns = Patterns([line[:1].lower() + line[1:] for line in usable])
     said = set()
     for sentence in sentences(1, 40):
-        rows = Rows("columns")
-        fill_rows(rows, [sentence])
+        rows = filled([sentence])
         for strings in said_by(patterns, rows):
             said.update(strings)
     assert said == set(foreign.read(model).places)
@@ -257,8 +255,7 @@ def test_plain_pairs_are_what_no_other_pattern_can_say(constant, other, plain):
 
 
 def test_a_pattern_that_takes_for_ever():
-    rows = Rows("columns")
-    fill_rows(rows, [[["a" * 40]]])
+    rows = filled([[["a" * 40]]])
     assert said_by(Patterns(["u:%t[0,0,\"^" + 200 * "b?" + "a\"]"]), rows) == [[b"u:true"]]
     with pytest.raises(CrfkitError, match="takes too many steps"):
         said_by(Patterns(["u:%t[0,0,\"" + "a?" * 40 + "b\"]"]), rows)

@@ -174,8 +174,7 @@ def test_a_sequence_of_40_000_positions(spread):
     length = 40_000
     nodes = [[rng.uniform(-spread, spread), rng.uniform(-spread, spread)] for _ in range(length)]
     tau = [[0.5, -1.0], [-0.25, 1.5]]
-    lattice = OpenLattice(2)
-    lattice.load(nodes, tau)
+    lattice = loaded(Problem(nodes, tau))
     assert lattice.expect() / length == pytest.approx(log_z_by_blocks(nodes, tau) / length, rel=1e-12)
     marginals = lattice.nodes()
     assert all(abs(row[0] + row[1] - 1) < 1e-9 for row in marginals)
@@ -193,8 +192,7 @@ def test_a_long_way_through_forbidden_steps():
     nodes = [[40.0, 0.0, 0.0] for _ in range(length)]
     nodes[-1] = [-inf, -inf, 0.0]
     tau = [[0.0, -inf, -inf], [-inf, 0.0, 0.5], [-inf, -inf, 0.0]]
-    lattice = OpenLattice(3)
-    lattice.load(nodes, tau)
+    lattice = loaded(Problem(nodes, tau))
     # labels 1 .. 1 2 .. 2 with the step anywhere, or 2 from the beginning
     assert lattice.expect() == close(log((length - 1) * exp(0.5) + 1))
     assert lattice.nodes()[200][0] == 0
@@ -214,8 +212,7 @@ def test_the_one_way_on_goes_through_an_unlikely_label(unlikely, times, steep):
 def test_many_labels_without_a_score_far_below_a_few():
     """No label can be left, and the last position has only those that are far below at the first."""
     tau = [[0.0 if i == j else -inf for j in range(136)] for i in range(136)]
-    lattice = OpenLattice(136)
-    lattice.load([[900.0] * 8 + [0.0] * 128, [-inf] * 8 + [0.0] * 128], tau)
+    lattice = loaded(Problem([[900.0] * 8 + [0.0] * 128, [-inf] * 8 + [0.0] * 128], tau))
     assert lattice.expect() == close(log(128))
     assert [row[8:] for row in lattice.nodes()] == [[close(1 / 128)] * 128] * 2
 
@@ -228,8 +225,7 @@ def test_labels_out_of_reach_do_not_overflow(extra):
     nodes = [[0.0] + [60.0] * extra for _ in range(length)]
     nodes[0] = [0.0] + [-inf] * extra
     tau = [[0.0] + [-inf] * extra] + [[-inf] + [0.0] * extra] * extra
-    lattice = OpenLattice(1 + extra)
-    lattice.load(nodes, tau)
+    lattice = loaded(Problem(nodes, tau))
     assert lattice.expect() == 0
     assert all(row == [1.0] + [0.0] * extra for row in lattice.nodes())
     assert lattice.pair(100)[0][0] == 1
@@ -237,8 +233,7 @@ def test_labels_out_of_reach_do_not_overflow(extra):
 
 
 def test_steps_forbidden_where_there_are_none():
-    lattice = OpenLattice(2)
-    lattice.load([[1.0, 2.0]], [[-inf, -inf], [-inf, -inf]])
+    lattice = loaded(Problem([[1.0, 2.0]], [[-inf, -inf], [-inf, -inf]]))
     assert lattice.viterbi() == (2.0, [1])
     assert lattice.expect() == close(log(exp(1) + exp(2)))
     assert lattice.pair_sums() == [[0, 0], [0, 0]]

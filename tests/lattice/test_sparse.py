@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import apart, check_expectations, loaded, problems, thorough
+from reference import Problem
 
 from crfkit.errors import TrainingError
 from crfkit.testing import OpenLattice, OpenSearch, most_pairs
@@ -73,8 +74,7 @@ def test_a_label_that_nearly_nothing_leads_to(labels, weight):
     error. Other labels, in other vectors of the loops, have a pair each that is none."""
     nodes = [[-30.0] + [0.0] * (labels - 1), [0.0] * labels]
     tau = [[0.0] * labels] + [[weight] + [0.5 if i == j else 0.0 for j in range(1, labels)] for i in range(1, labels)]
-    lattice = OpenLattice(labels)
-    lattice.load(nodes, tau)
+    lattice = loaded(Problem(nodes, tau))
     lattice.use_lists("shared")
     lattice.expect()
     ways = [exp(node + row[0]) for node, row in zip(nodes[0], tau, strict=True)]
@@ -85,8 +85,7 @@ def test_a_label_that_nearly_nothing_leads_to(labels, weight):
 @pytest.mark.parametrize("weight", [-2.0, -700.0, -1500.0, -2100.0, -5000.0])
 def test_every_pair_is_on_the_list_and_far_below_zero(weight):
     """No pair has the weight zero, whose potential is exp(-weight) times theirs: too large for a number."""
-    lattice = OpenLattice(3)
-    lattice.load([[0.0] * 3 for _ in range(4)], [[weight] * 3 for _ in range(3)])
+    lattice = loaded(Problem([[0.0] * 3 for _ in range(4)], [[weight] * 3 for _ in range(3)]))
     lattice.use_lists("shared")
     assert lattice.expect() == pytest.approx(3 * weight + 4 * log(3), rel=1e-12)
     assert lattice.nodes() == [pytest.approx([1 / 3] * 3, rel=1e-12)] * 4
@@ -139,8 +138,7 @@ def test_every_step_has_a_score_far_above_those_of_the_shared_one(high):
     tau = [[0.0] * n for _ in range(n)]
     tau[0][1] = 0.5
     own = {t: [[high[t % len(high)] if i == j == 3 else x for j, x in enumerate(row)] for i, row in enumerate(tau)] for t in range(1, length)}
-    lattice = OpenLattice(n)
-    lattice.load([[0.0] * n for _ in range(length)], tau, own)
+    lattice = loaded(Problem([[0.0] * n for _ in range(length)], tau, own))
     lattice.use_lists("all")
     assert lattice.expect() == pytest.approx(sum(own[t][3][3] for t in own), rel=1e-12)
     assert [row[3] for row in lattice.nodes()] == pytest.approx([1.0] * length, rel=1e-12)
@@ -148,8 +146,7 @@ def test_every_step_has_a_score_far_above_those_of_the_shared_one(high):
 
 @pytest.mark.parametrize("low", [-250.0, -800.0])
 def test_a_step_with_all_scores_far_below_those_of_the_shared_one(low):
-    lattice = OpenLattice(3)
-    lattice.load([[0.0] * 3 for _ in range(4)], [[0.0, 1.0, 0.0]] + [[0.0] * 3] * 2, {2: [[low] * 3 for _ in range(3)]})
+    lattice = loaded(Problem([[0.0] * 3 for _ in range(4)], [[0.0, 1.0, 0.0]] + [[0.0] * 3] * 2, {2: [[low] * 3 for _ in range(3)]}))
     lattice.use_lists("all")
     ways = 8 + exp(1)
     assert lattice.expect() == pytest.approx(low + 2 * log(ways), rel=1e-12)
@@ -161,8 +158,7 @@ def test_allowed_labels_and_active_rows():
     labels = 20
     tau = [[-5.0] * labels if i < 15 else [0.0] * labels for i in range(labels)]
     for lists in ("none", "rows", "shared"):
-        lattice = OpenLattice(labels)
-        lattice.load([[float(labels - i) for i in range(labels)], [0.0] * labels], tau)
+        lattice = loaded(Problem([[float(labels - i) for i in range(labels)], [0.0] * labels], tau))
         lattice.use_lists(lists)
         assert lattice.viterbi() == (15.0, [0, 0])
         lattice.allow([[0] + [1] * (labels - 1), [0, 1] * (labels // 2)])
@@ -178,8 +174,7 @@ def test_the_best_label_leads_badly_to_one(labels, lists):
     for to in range(labels):
         tau = [[0.0] * labels for _ in range(labels)]
         tau[3][to] = -10.0
-        lattice = OpenLattice(labels)
-        lattice.load([[0.0 if i == 3 else -5.0 if i == 6 else -50.0 for i in range(labels)], [0.0 if j == to else -90.0 for j in range(labels)]], tau)
+        lattice = loaded(Problem([[0.0 if i == 3 else -5.0 if i == 6 else -50.0 for i in range(labels)], [0.0 if j == to else -90.0 for j in range(labels)]], tau))
         lattice.use_lists(lists)
         assert lattice.viterbi() == (-5.0, [6, to])
 
@@ -205,6 +200,5 @@ def test_the_choice_between_lists_and_matrices(labels, part):
 
 
 def test_how_many_pairs_are_listed():
-    lattice = OpenLattice(2)
-    lattice.load([[0.0, 1.0]], [[0.0, 1.0], [-inf, 0.0]])
+    lattice = loaded(Problem([[0.0, 1.0]], [[0.0, 1.0], [-inf, 0.0]]))
     assert lattice.use_lists("shared") == 2

@@ -9,6 +9,7 @@ from types import MappingProxyType
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inputs import filled
 
 import crfkit
 from crfkit.compat.pycrfsuite.groups import Groups
@@ -30,8 +31,7 @@ items = st.one_of(st.lists(encoded, max_size=4), st.dictionaries(encoded, values
 
 
 def found(sentences, **how):
-    rows = Rows("crfsuite")
-    fill_rows(rows, sentences, **how)
+    rows = filled(sentences, "crfsuite", **how)
     return [[[(name.decode(), value) for name, value in token] for token in sentence] for sentence in rows.attributes()]
 
 

@@ -5,6 +5,7 @@ from collections import UserDict
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inputs import filled
 from liars import liar
 
 from crfkit.errors import DataError
@@ -17,14 +18,12 @@ cells = st.text(st.characters(blacklist_categories=["Cs"]), max_size=3)
 
 @given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(st.lists(cells, min_size=n, max_size=n)))))
 def test_lists_become_rows_as_they_are(sentences):
-    rows = Rows()
-    fill_rows(rows, sentences)
+    rows = filled(sentences)
     assert rows.sentences() == [[[cell.encode() for cell in row] for row in s] for s in sentences]
 
 
 def test_filled_rows_can_be_written():
-    rows = Rows()
-    fill_rows(rows, [[["a", "b"], ("c", "d")], [["e", "f"]]])
+    rows = filled([[["a", "b"], ("c", "d")], [["e", "f"]]])
     assert tagged(rows, [b"1", b"2", b"3"]) == b"a\tb\t1\nc\td\t2\n\ne\tf\t3\n\n"
 
 
@@ -55,8 +54,7 @@ def test_rows_that_end_before_the_label(row, found):
 @pytest.mark.parametrize("told", [0, 1, 1000])
 def test_what_tells_another_length_than_it_has_is_counted(told):
     """Rows and cells are counted by iterating: len() is not trusted."""
-    rows = Rows(label=-1)
-    fill_rows(rows, liar(told, [liar(told, [liar(told, ["a", "X"]), ["b", "Y"]]), [liar(told, ["c", "Z"])]]))
+    rows = filled(liar(told, [liar(told, [liar(told, ["a", "X"]), ["b", "Y"]]), [liar(told, ["c", "Z"])]]), label=-1)
     assert rows.n_columns == 2
     assert rows.sentences() == [[[b"a", b"X"], [b"b", b"Y"]], [[b"c", b"Z"]]]
     with pytest.raises(DataError, match=r"^sentence 1, token 2: found 500 columns, expected 2$"):
@@ -66,8 +64,7 @@ def test_what_tells_another_length_than_it_has_is_counted(told):
 
 
 def test_rows_of_any_ordered_kind():
-    rows = Rows()
-    fill_rows(rows, [[("a", "b"), iter(["c", "d"]), {1: "e", 2: "f"}.values()]])
+    rows = filled([[("a", "b"), iter(["c", "d"]), {1: "e", 2: "f"}.values()]])
     assert rows.sentences() == [[[b"a", b"b"], [b"c", b"d"], [b"e", b"f"]]]
 
 

@@ -76,16 +76,20 @@ def given_of(dataset):
     return [pairs[begin:end] for begin, end in pairwise(arrays["u_ptr"])]
 
 
+def agrees_with_the_twin(built, weights, l2, recursions, **precision):
+    """Assert that value and gradient at a point are those of the twin."""
+    f, gradient = value_at(Objective(built.dataset, built.layout, l2, 1, recursions), built.to_cells(weights, "d"))
+    expected_f, expected = objective(weights, built.corpus, l2)
+    assert f == pytest.approx(expected_f, **precision)
+    assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
 @given(corpora(), L2, st.sampled_from(["dense", "sparse"]), st.data())
 def test_value_and_gradient_are_those_of_the_twin(corpus, l2, recursions, data):
-    built = Built(corpus)
     weights = weighted(data.draw, corpus.features())
     if data.draw(st.booleans()):
         weights = {feature: w if data.draw(st.booleans()) else 0.0 for feature, w in weights.items()}
-    f, gradient = value_at(Objective(built.dataset, built.layout, l2, 1, recursions), built.to_cells(weights, "d"))
-    expected_f, expected = objective(weights, corpus, l2)
-    assert f == pytest.approx(expected_f, rel=1e-10, abs=1e-10)
-    assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    agrees_with_the_twin(Built(corpus), weights, l2, recursions, rel=1e-10, abs=1e-10)
 
 
 @pytest.mark.parametrize("wide", [3.0, 40.0])
@@ -125,12 +129,8 @@ def test_a_point_of_another_layout_is_refused():
 @pytest.mark.parametrize("recursions", ["dense", "sparse"])
 def test_extreme_weights_stay_finite(recursions):
     corpus = Corpus([Sample([0, 1, 0], [[(0, 1.0)]] * 3, [[], [(0, 1.0)], []])], 2, 1, 1, tau_all=True, u_all={0})
-    built = Built(corpus)
     weights = {feature: 1000.0 * (-1) ** sum(feature[1:]) for feature in corpus.features()}
-    f, gradient = value_at(Objective(built.dataset, built.layout, 0.0, 1, recursions), built.to_cells(weights, "d"))
-    expected_f, expected = objective(weights, corpus, 0.0)
-    assert f == pytest.approx(expected_f, rel=1e-12)
-    assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    agrees_with_the_twin(Built(corpus), weights, 0.0, recursions, rel=1e-12)
 
 
 @pytest.mark.parametrize("low", [-250.0, -800.0])
@@ -138,12 +138,8 @@ def test_extreme_weights_stay_finite(recursions):
 def test_all_label_pairs_are_far_below_zero(recursions, low):
     """Where a pair without a feature, or weight, would be."""
     corpus = Corpus([Sample([0, 1, 2, 2, 0], [[(j, 1.0)] for j in (0, 1, 1, 0, 1)], [[]] * 5)], 3, 2, tau_all=True)
-    built = Built(corpus)
     weights = {feature: low + feature[1] - feature[2] / 2 if feature[0] == "T" else 0.5 for feature in corpus.features()}
-    f, gradient = value_at(Objective(built.dataset, built.layout, 0.0, 1, recursions), built.to_cells(weights, "d"))
-    expected_f, expected = objective(weights, corpus, 0.0)
-    assert f == pytest.approx(expected_f, rel=1e-10)
-    assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    agrees_with_the_twin(Built(corpus), weights, 0.0, recursions, rel=1e-10)
 
 
 @pytest.mark.parametrize("size", [1e6, 1e12, 1e20])

@@ -5,10 +5,9 @@ import random
 from collections import Counter
 
 import pytest
+from inputs import filled
 
 from crfkit.features.indexing import IndexBuilder
-from crfkit.text.items import fill_rows
-from crfkit.text.rows import Rows
 from crfkit.weights.layout import Layout
 from crfkit.weights.pruning import frequent
 
@@ -27,8 +26,7 @@ def test_attributes_of_enough_occurrences_are_left(labels, least, values):
                 count[name.encode(), label] += weight * value
             if place:
                 count[None, sentence[place - 1][1], label] += weight
-    rows = Rows("crfsuite")
-    fill_rows(rows, sentences, True)
+    rows = filled(sentences, "crfsuite", labelled=True)
     rows.weigh(array.array("f", weights))
     builder = IndexBuilder(None, crfsuite=True)
     builder.add(rows)
