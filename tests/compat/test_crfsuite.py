@@ -140,7 +140,7 @@ def c_shuffled(n):
     """0 to n - 1, each in turn exchanged with one that rand() of the C library gives."""
     code = f"import ctypes\nrand = ctypes.CDLL(None).rand\nprint(*(rand() % {n} for _ in range({n})))"
     order = list(range(n))
-    for k, j in enumerate(map(int, python(code, check=True).stdout.split())):
+    for k, j in enumerate(map(int, python(code).stdout.split())):
         order[k], order[j] = order[j], order[k]
     return order
 
@@ -187,7 +187,7 @@ def test_groups_are_learned_from_in_the_order_of_crfsuite(tmp_path, algorithm, a
         if shift == 0 or not groups:
             sequences += [([[word] for word, _ in rows], [label for _, label in rows], shift) for rows in own]
     given = json.dumps([algorithm, groups, sequences, holdouts])
-    peer = python(PEER, given, check=True).stdout
+    peer = python(PEER, given).stdout
     ours = run("learn", "-a", algorithm, "-p", "max_iterations=4", *arguments, *(["noisy"] if groups else [])).stdout
     found, expected = ([float(loss) for loss in re.findall(r"^Loss: (.*)$", log, re.M)] for log in (ours, peer))
     assert len(found) >= 4 * len(holdouts) and found == pytest.approx(expected, rel=1e-4)

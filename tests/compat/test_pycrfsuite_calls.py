@@ -31,7 +31,7 @@ import sys, crfkit.compat.pycrfsuite
 with crfkit.compat.pycrfsuite.Tagger().open({model!r}) as tagger:
     print(tagger.tag([["b"]]), [name for name in ("numpy", "click", "crfkit.learning", "decimal") if name in sys.modules])
 """
-    assert python(code, check=True).stdout == "['B'] []\n"
+    assert python(code).stdout == "['B'] []\n"
 
 
 @BOTH
@@ -353,7 +353,7 @@ except MemoryError:
     sequences = trainer.sequences
     print(list(sequences.groups), list(sequences.labels), list(sequences.names), *(list(sequences.data.arrays()[name]) for name in ("seq_ptr", "label", "u_id")))
 """
-    found = python(program, check=True).stdout
+    found = python(program).stdout
     assert found.strip() == "[0, 0] [b'A', b'B', b'D'] [b'a', b'b', b'c'] [0, 2, 3] [0, 1, 2] [0, 1, 2]"
 
 
@@ -370,7 +370,7 @@ for _ in range(150):
     trainer.append([[name, "y"], [name]], ["A", "B"])
 print(len(trainer.sequences.groups))
 """
-    assert python(program, check=True).stdout == "150\n"
+    assert python(program).stdout == "150\n"
 
 
 @pytest.mark.parametrize("value, found", [(8e-46, "A"), (6e-46, "B")])

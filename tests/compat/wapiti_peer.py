@@ -21,5 +21,4 @@ def wapiti(*words, stdin=""):
     if found is None or found.origin is None:
         pytest.skip("libwapiti is not installed")
     done = python(_PROGRAM, found.origin, *words, input=stdin, encoding="utf-8", errors="replace")
-    assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr

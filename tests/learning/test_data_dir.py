@@ -159,9 +159,9 @@ def test_trainers_without_data_dir_refuse_it(work):
 def limited(what, size, *arguments):
     """Run a command under a limit; its standard error."""
     program = f"import resource, sys; sys.dont_write_bytecode = True; resource.setrlimit(resource.{what}, ({size}, {size})); from crfkit.cli import cli; cli()"
-    done = python(program, *arguments)
-    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
-    return done.stderr
+    said = python(program, *arguments, code=1).stderr
+    assert said.count("\n") == 1, said
+    return said
 
 
 @pytest.mark.parametrize("fault", ["missing", "ragged", "--checkpoint=nowhere/c", "--max-memory=1M"])
@@ -261,6 +261,4 @@ def test_the_estimate_is_without_the_data(algorithm, work):
 def test_memory_does_not_grow_with_the_data(algorithm, given, work):
     """Memory may grow by a quarter of what the data would take."""
     (work / "template").write_bytes((DATA.parent / "templates" / "chunking.txt").read_bytes())
-    done = python(MEMORY, algorithm, json.dumps(given))
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout) > 1_000_000
+    assert int(python(MEMORY, algorithm, json.dumps(given)).stdout) > 1_000_000

@@ -367,8 +367,7 @@ for _ in trainer.prepare():
     pass
 print(in_use()[1] - before, duals, visits)
 """
-    done = python(program, check=True)
-    peak, duals, visits = map(int, done.stdout.split())
+    peak, duals, visits = map(int, python(program).stdout.split())
     assert duals > 10**7 and visits > 10**7 and peak < visits + 0.75 * duals
 
 
