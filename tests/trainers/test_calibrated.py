@@ -24,11 +24,10 @@ each_trainer = pytest.mark.parametrize("name", TRAINERS)
 
 
 def chosen_rate(name, samples, n_attributes, **own):
-    corpus = Corpus(samples, 2, n_attributes, u_all=set(range(n_attributes)), tau_all=True)
-    built = Built(corpus)
+    built = Built(Corpus(samples, 2, n_attributes, u_all=set(range(n_attributes)), tau_all=True))
     trainer = TRAINERS[name](built.dataset, built.layout, {"l2": 1.0, **own})
     assert not any(trainer.weights())
-    return corpus, trainer.rate0
+    return built.corpus, trainer.rate0
 
 
 def objective_after(corpus, rate, rounds, l2, l1):
@@ -174,12 +173,11 @@ def test_one_rate_for_all_where_values_are_far_from_zero():
     chance = random.Random(0)
     centre = [[100 + chance.gauss(0, 1) for _ in range(8)] for _ in range(4)]
     samples = [Sample([k % 4], [[(d, x + chance.gauss(0, 1)) for d, x in enumerate(centre[k % 4])]], [[]]) for k in range(400)]
-    corpus = Corpus(samples, 4, 8, u_all=set(range(8)))
-    built = Built(corpus)
+    built = Built(Corpus(samples, 4, 8, u_all=set(range(8))))
 
     def reached(own, **more):
         trainer = with_passes(10, adf.Adf(built.dataset, built.layout, options.Adf(l2=1.0, **own), **more))
-        return objective(built.to_weights(trainer.weights()), corpus, 1.0)[0]
+        return objective(built.to_weights(trainer.weights()), built.corpus, 1.0)[0]
 
     assert reached({}) < 0.95 * min(reached({"rate": 2.0**k}, found=True, shares=True) for k in range(-8, 9, 2))
 
@@ -243,8 +241,7 @@ def test_signals_are_heard_during_the_trials(name):
     ]
     heard = []
     before = signal.signal(signal.SIGALRM, lambda *_: heard.append(True))
-    corpus = Corpus(samples, 2, 50, u_all=set(range(50)), tau_all=True)
-    built = Built(corpus)
+    built = Built(Corpus(samples, 2, 50, u_all=set(range(50)), tau_all=True))
     signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
     try:
         TRAINERS[name](built.dataset, built.layout, {"l2": 1.0})

@@ -55,8 +55,7 @@ def test_every_pass_is_that_of_the_twin(which, corpus, passes, average, seed):
 # One token with one label wrong at first, and two features that tell the labels apart.
 def one_step(algorithm, chosen, weight=1.0):
     """Weights and variances after a step from zero: d = (+1 for the true label, -1 for the other), m = 0, v = 2."""
-    corpus = Corpus([Sample([1], [[(0, 1.0)]], [[]], weight)], 2, 1, u_all={0}, has_tau=False)
-    built = Built(corpus)
+    built = Built(Corpus([Sample([1], [[(0, 1.0)]], [[]], weight)], 2, 1, u_all={0}, has_tau=False))
     cls, own = (ArowTrainer, options.Arow(regularization=chosen, average=False)) if algorithm == "arow" else (
         CwTrainer, options.Cw(confidence=chosen, average=False)
     )  # fmt: skip
@@ -85,8 +84,7 @@ def test_a_step_of_cw_by_hand(confidence):
 @pytest.mark.parametrize("wrong", [1e6, 1e20])
 def test_a_step_of_cw_makes_up_for_any_margin(wrong):
     """From weights that are as wrong as that, the margin comes to nearly zero: a = -m / v, nearly."""
-    corpus = Corpus([Sample([1], [[(0, 1.0)]], [[]])], 2, 1, u_all={0}, has_tau=False)
-    built = Built(corpus)
+    built = Built(Corpus([Sample([1], [[(0, 1.0)]], [[]])], 2, 1, u_all={0}, has_tau=False))
     start = built.to_cells({("U", 0, 0): wrong, ("U", 0, 1): -wrong})
     trainer = with_passes(1, CwTrainer(built.dataset, built.layout, options.Cw(average=False), initial=start))
     assert list(built.to_weights(trainer.weights()).values()) == pytest.approx([0, 0], abs=max(1, 1e-6 * wrong))
@@ -174,8 +172,7 @@ def test_r_is_the_usual_one_where_others_are_better_by_chance():
 
 
 def test_r_without_anything_to_judge_by_is_the_usual_one():
-    corpus = Corpus([Sample([1], [[(0, 1.0)]], [[]])], 2, 1, u_all={0}, has_tau=False)
-    built = Built(corpus)
+    built = Built(Corpus([Sample([1], [[(0, 1.0)]], [[]])], 2, 1, u_all={0}, has_tau=False))
     trainer = ArowTrainer(built.dataset, built.layout, options.Arow())
     assert trainer.r == 30
     given = ArowTrainer(built.dataset, built.layout, options.Arow(regularization=30.0))
@@ -184,10 +181,9 @@ def test_r_without_anything_to_judge_by_is_the_usual_one():
 
 def test_trials_leave_no_trace():
     """From weights to start from, and after trials with another r: as if r had been given."""
-    corpus = Corpus([sparse(random.Random(s)) for s in range(300)], 2, 402, u_all=set(range(402)), has_tau=False)
-    built = Built(corpus)
+    built = Built(Corpus([sparse(random.Random(s)) for s in range(300)], 2, 402, u_all=set(range(402)), has_tau=False))
     rng = random.Random(0)
-    start = built.to_cells({feature: rng.gauss(0, 1) for feature in sorted(corpus.features(), key=str)})
+    start = built.to_cells({feature: rng.gauss(0, 1) for feature in sorted(built.corpus.features(), key=str)})
     found = ArowTrainer(built.dataset, built.layout, options.Arow(), initial=start, seed=1)
     given = ArowTrainer(built.dataset, built.layout, options.Arow(regularization=found.r), initial=start, seed=1)
     for _ in range(3):

@@ -97,8 +97,7 @@ def test_a_line_that_stands_twice_counts_twice_in_tagging(line):
 
 @pytest.mark.parametrize("margin", [0.0, 5.0])
 def test_once_all_is_right_by_the_margin_nothing_changes(margin):
-    corpus = Corpus([Sample([j, 2 - j], [[(j, 1.0)], [(2 - j, 1.0)]], [[], []]) for j in range(3)], 3, 3, u_all={0, 1, 2})
-    built = Built(corpus)
+    built = Built(Corpus([Sample([j, 2 - j], [[(j, 1.0)], [(2 - j, 1.0)]], [[], []]) for j in range(3)], 3, 3, u_all={0, 1, 2}))
     trainer = Trainer(built.dataset, built.layout, options.Lookahead(average=False, margin=margin))
     weights = None
     while weights != trainer.weights():

@@ -130,8 +130,7 @@ def residual(matrix, right):
 
 
 def test_a_sequence_of_weight_zero_teaches_nothing():
-    corpus = Corpus([Sample([1], [[(0, 1.0)]], [[]], weight=0.0), Sample([0], [[(1, 1.0)]], [[]])], 2, 2)
-    built = Built(corpus)
+    built = Built(Corpus([Sample([1], [[(0, 1.0)]], [[]], weight=0.0), Sample([0], [[(1, 1.0)]], [[]])], 2, 2))
     trainer = with_passes(1, Trainer(built.dataset, built.layout, options.Mira(nbest=2, average=False)))
     assert built.to_weights(trainer.weights())["U", 0, 1] == 0
 

@@ -152,14 +152,13 @@ def test_large_values_do_not_blur_small_ones(size, dense):
         return [(a, random.gauss(0, size)), (a + 1, random.gauss(0, 1))]
 
     samples = [Sample([random.randrange(2) for _ in range(4)], [items(0) for _ in range(4)], [items(0) for _ in range(4)]) for _ in range(30)]
-    corpus = Corpus(samples, 2 if dense else 9, 2, 2, u_all={0, 1} if dense else set(), b_all={0, 1}, tau_all=True)
-    built = Built(corpus)
+    built = Built(Corpus(samples, 2 if dense else 9, 2, 2, u_all={0, 1} if dense else set(), b_all={0, 1}, tau_all=True))
     assert built.layout.hot == (2 if dense else 0)
-    weights = {f: random.gauss(0, 0.5) / (size if f[0] != "T" and f[1] == 0 else 1) for f in sorted(corpus.features(), key=str)}
+    weights = {f: random.gauss(0, 0.5) / (size if f[0] != "T" and f[1] == 0 else 1) for f in sorted(built.corpus.features(), key=str)}
     point = built.to_cells(weights, "d")
     exact = {f: float(array.array("f", [w])[0]) for f, w in weights.items()}  # as scores are made of them
     found = built.to_weights(value_at(Objective(built.dataset, built.layout, 0.0, 1), point)[1])
-    expected = objective(exact, corpus, 0.0)[1]
+    expected = objective(exact, built.corpus, 0.0)[1]
     for feature, slope in expected.items():
         assert found[feature] == pytest.approx(slope, abs=1e-6 * (size if feature[0] != "T" and feature[1] == 0 else 1))
 
@@ -251,10 +250,9 @@ def test_every_variant_of_the_loops_gives_the_same_bits(on_one_thread, variant):
 def test_sums_are_exact_however_often_an_attribute_repeats(copies, data):
     """The bound that the rounding of gradient terms relies on: each token has the same attribute many times."""
     samples = [Sample([0, 1], [[(0, 1.0)] * copies] * 2, [[], []], 3.0), Sample([1], [[(0, 2.75)] * copies], [[]])]
-    corpus = Corpus(samples * data.draw(st.integers(1, 20)), 2, 1)
-    built = Built(corpus)
-    backwards = Built(Corpus(corpus.samples[::-1], 2, 1))
-    weights = weighted(data.draw, corpus.features())
+    built = Built(Corpus(samples * data.draw(st.integers(1, 20)), 2, 1))
+    backwards = Built(Corpus(built.corpus.samples[::-1], 2, 1))
+    weights = weighted(data.draw, built.corpus.features())
     first, second = (
         b.to_weights(value_at(Objective(b.dataset, b.layout, 0.0, 1), b.to_cells(weights, "d"))[1]) for b in (built, backwards)
     )

@@ -212,9 +212,8 @@ def test_attributes_of_tokens_that_may_have_any_label(rule):
 def test_sums_are_exact_in_any_order(sequences, rng):
     """Gradient terms are rounded so that their sums are: one attribute of all tokens, whose terms all have one sign."""
     samples = [Sample([0] * 3, [[(0, 1.0)]] * 3, [[]] * 3, weight=rng.choice([1.0, 3.0, 1 / 3])) for _ in range(sequences)]
-    corpus = Corpus(samples, 3, 1, u_all={0})
-    built = Built(corpus)
-    weights = {feature: rng.gauss(0, 3) for feature in sorted(corpus.features(), key=str)}
+    built = Built(Corpus(samples, 3, 1, u_all={0}))
+    weights = {feature: rng.gauss(0, 3) for feature in sorted(built.corpus.features(), key=str)}
     found = []
     for order in (samples, samples[::-1]):
         own = Built(Corpus(order, 3, 1, u_all={0}))

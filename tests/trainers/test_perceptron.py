@@ -24,8 +24,7 @@ def test_every_pass_is_that_of_the_twin(corpus, passes, average, data):
 
 
 def test_nothing_changes_once_all_is_right():
-    corpus = Corpus([Sample([j], [[(j, 1.0)]], [[]]) for j in range(3)], 3, 3)
-    built = Built(corpus)
+    built = Built(Corpus([Sample([j], [[(j, 1.0)]], [[]]) for j in range(3)], 3, 3))
     trainer = Trainer(built.dataset, built.layout, options.Perceptron(average=False))
     while trainer.run_pass()["loss"]:
         pass

@@ -62,13 +62,12 @@ def test_penalties_and_averaging_make_weights_smaller(algorithm, name, values, p
 
 @pytest.mark.parametrize(("algorithm", "chosen", "twin"), [("perceptron", {}, Perceptron), ("lookahead", {"margin": 1.0}, Lookahead)])
 def test_stopped_early_the_average_is_over_the_steps_taken(algorithm, chosen, twin):
-    corpus = Corpus([Sample([s % 2, s % 3 == 0], [[(s % 5, 1.0)], [(s % 7, 1.0)]], [[], []]) for s in range(200)], 2, 7)
-    built = Built(corpus)
+    built = Built(Corpus([Sample([s % 2, s % 3 == 0], [[(s % 5, 1.0)], [(s % 7, 1.0)]], [[], []]) for s in range(200)], 2, 7))
     trainer = trainer_of(algorithm, built, **chosen)
     trainer.run_pass(lambda: True)
     assert 0 < trainer.steps < 200
     assert algorithm != "lookahead" or trainer.decisions == 2 * trainer.steps
-    twin = twin(corpus, dict.fromkeys(corpus.features(), 0.0), *([1, 1.0] if algorithm == "lookahead" else []))
+    twin = twin(built.corpus, dict.fromkeys(built.corpus.features(), 0.0), *([1, 1.0] if algorithm == "lookahead" else []))
     twin.run_pass(list(trainer.state()["order"])[: trainer.steps])
     assert built.to_weights(trainer.weights()) == pytest.approx(twin.average, rel=1e-5, abs=1e-6)
 

@@ -125,8 +125,7 @@ def test_it_comes_near_the_optimum_of_owlqn(l2):
 
 def test_a_rate_that_overflows_is_said_to():
     values = [1e20, -1e20, 1e19, -1e20]
-    corpus = Corpus([Sample([s % 2], [[(0, v)]], [[]]) for s, v in enumerate(values)], 2, 1, u_all={0})
-    built = Built(corpus)
+    built = Built(Corpus([Sample([s % 2], [[(0, v)]], [[]]) for s, v in enumerate(values)], 2, 1, u_all={0}))
     trainer = Trainer(built.dataset, built.layout, options.Sgd(l2=1.0, rate=1e30))
     with pytest.raises(TrainingError):
         for _ in range(5):
