@@ -253,7 +253,7 @@ def test_posterior_takes_the_likeliest_label_of_each_token(run):
 
 
 def test_constraints_leave_only_sound_label_sequences(run, tmp_path):
-    text = "".join("".join(row[0] + "\n" for row in sentence) + "\n" for sentence in sentences("segmentation"))
+    text = text_of([row[:1] for row in sentence] for sentence in sentences("segmentation"))
 
     def unsound(output):
         found = 0

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import leaks
 import pytest
-from commands import memory_told, python
+from commands import memory_told, python, text_of
 from models import model, sentences
 
 import crfkit
@@ -233,7 +233,7 @@ def no_switching():
 
 def test_others_run_while_one_tags(tagger, no_switching):
     """Tagging gives the interpreter's lock back: this thread goes on while the other one tags."""
-    text = "".join("".join(" ".join(row[:-1]) + "\n" for row in rows) + "\n" for rows in sentences("chunking")).encode()
+    text = text_of([row[:-1] for row in rows] for rows in sentences("chunking")).encode()
     begun, heard, rounds = threading.Event(), threading.Event(), []
 
     def work():

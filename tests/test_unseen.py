@@ -133,7 +133,7 @@ def test_errors_are_those_of_labelling(warned):
 
 
 def attributes(labelled):
-    return "".join("".join("\t".join([*label, f"w={word}", f"t={tag}"]) + "\n" for word, tag, *label in rows) + "\n" for rows in labelled)
+    return text_of(([(*label, f"w={word}", f"t={tag}") for word, tag, *label in rows] for rows in labelled), "\t")
 
 
 def test_attributes_without_a_label(tmp_path):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from commands import invoked as run
-from commands import write
+from commands import text_of, write
 from slow_mira import mira
 
 import crfkit
@@ -253,7 +253,7 @@ def test_the_log_of_mira_is_that_of_a_slow_twin(C, patience, first, size, passes
     # Sentences whose steps are the same with weights of single and of double precision: no two labels are nearly as good.
     noisy = [[[*row[:2], "XYZ"[(t + i * i // 11) % 3] if (i + t) % 4 else row[2]] for t, row in enumerate(rows)]
              for i, rows in enumerate(SENTENCES[first : first + size])]  # fmt: skip
-    Path("noisy").write_text("".join("".join("\t".join(row) + "\n" for row in rows) + "\n" for rows in noisy), encoding="utf-8")
+    Path("noisy").write_text(text_of(noisy, "\t"), encoding="utf-8")
     _, lines = learn("-a", "MIRA", "-c", C, "-H", patience, "-m8", "template", "noisy", "model")
     form = re.compile(r"iter=(\d+) terr=(\d\.\d{5}) serr=(\d\.\d{5}) act=(\d+) uact=(\d+) obj=(\d+\.\d{5}) kkt=(\d+\.\d{5})")
     found, expected = [[*map(float, form.fullmatch(line).groups())] for line in lines], [*mira(noisy, C, patience, 8)]

@@ -10,9 +10,11 @@ import warnings
 from collections import Counter
 
 import pytest
-from commands import memory_told
+from commands import crfkit as command
+from commands import memory_told, text_of
 from hypothesis import given
 from hypothesis import strategies as st
+from inputs import OneByOne
 from trainers.samples import ROOT, named_weights, sentences, template
 from trainers.twins import Corpus, Sample, likelihood
 from trainers.twins_online import shares
@@ -96,9 +98,8 @@ def row_of(feature):
     return feature[:1] if feature[0] == "T" else feature[:2]
 
 
-def text_of(found):
-    """As column files."""
-    return "".join("".join(" ".join(row) + "\n" for row in rows) + "\n" for rows in found).encode()
+def stream(found):
+    return io.BytesIO(text_of(found).encode())
 
 
 def assert_equal(model, twin):
@@ -113,7 +114,7 @@ def test_the_model_is_that_of_the_twin(found, window, l2, bounds, rules):
     rules = Template.parse(rules)
     twin = Twin(l2, 0.2, *bounds, window, pairs=any(not line.macros for line in rules.lines))
     chosen = {"l2": l2, "rate": 0.2, "alpha": bounds[0], "beta": bounds[1], "window": window}
-    model = crfkit.learn(io.BytesIO(text_of(found)), rules, "adf", passes=1, **chosen)
+    model = crfkit.learn(stream(found), rules, "adf", passes=1, **chosen)
     twin.learn(rules, found)
     assert_equal(model, twin)
 
@@ -123,27 +124,11 @@ def test_windows_across_blocks_of_the_input(tmp_path):
     found = sentences("chunking", limit=40)
     rules, twin = template("chunking"), Twin(1.0, 0.05, 0.995, 0.6, 7)
     twin.learn(rules, found)
-
-    class Slowly(io.RawIOBase):
-        """Gives a few bytes at a time."""
-
-        def __init__(self, data):
-            self.data, self.at = data, 0
-
-        def readable(self):
-            return True
-
-        def readinto(self, buffer):
-            piece = self.data[self.at : self.at + min(len(buffer), 97)]
-            buffer[: len(piece)] = piece
-            self.at += len(piece)
-            return len(piece)
-
     log, first = tmp_path / "log", tmp_path / "first"
-    first.write_bytes(text_of(found[:25]))
+    first.write_text(text_of(found[:25]))
     models = [
         crfkit.learn(source, rules, "adf", passes=1, window=7, rate=0.05, log=log)
-        for source in (io.BytesIO(text_of(found)), Slowly(text_of(found)), [first, io.BytesIO(text_of(found[25:]))])
+        for source in (stream(found), OneByOne(text_of(found).encode(), 97), [first, stream(found[25:])])
     ]
     assert models[0].to_bytes() == models[1].to_bytes() == models[2].to_bytes()
     assert_equal(models[0], twin)
@@ -164,19 +149,19 @@ def test_a_stream_makes_as_good_a_model_as_a_file():
 
 def test_the_first_window_finds_the_rate_of_all():
     """A power of two, with which windows after the first, and their new attributes, go on."""
-    text, rules = text_of(sentences("chunking", limit=60)), template("chunking")
-    models = [crfkit.learn(io.BytesIO(text), rules, "adf", passes=1, window=25, **given) for given in ({}, *({"rate": 2.0**k} for k in range(-9, 4)))]
-    found, *others = [named_weights(model) for model in models]
-    assert sum(found == other for other in others) == 1
+    found, rules = sentences("chunking", limit=60), template("chunking")
+    models = [crfkit.learn(stream(found), rules, "adf", passes=1, window=25, **given) for given in ({}, *({"rate": 2.0**k} for k in range(-9, 4)))]
+    chosen, *others = [named_weights(model) for model in models]
+    assert sum(chosen == other for other in others) == 1
 
 
 def test_the_rate_that_was_found_is_told():
-    text, log = text_of(sentences("chunking", limit=50)), io.StringIO()
-    header = crfkit.learn(io.BytesIO(text), template("chunking"), "adf", passes=1, log=log).header
+    found, log = sentences("chunking", limit=50), io.StringIO()
+    header = crfkit.learn(stream(found), template("chunking"), "adf", passes=1, log=log).header
     rate = header["chosen"]["rate"]
     record = json.loads(log.getvalue())
     assert rate > 0 and record["rate"] == rate and record["cpu"] > 0
-    assert "chosen" not in crfkit.learn(io.BytesIO(text), template("chunking"), "adf", passes=1, rate=rate).header
+    assert "chosen" not in crfkit.learn(stream(found), template("chunking"), "adf", passes=1, rate=rate).header
 
 
 def test_attributes_with_values():
@@ -261,27 +246,22 @@ def test_a_stream_without_data_or_with_one_label_is_refused(text, message):
 
 def test_other_trainers_hold_their_input():
     """Trainers of several passes hold their input in memory."""
-    text = text_of(sentences("chunking", limit=20))
-    rules = template("chunking")
     for name, passes in (("sgd", 1), ("adf", 2)):
-        model = crfkit.learn(io.BytesIO(text), rules, name, passes=passes, min_freq=2)
+        model = crfkit.learn(stream(sentences("chunking", limit=20)), template("chunking"), name, passes=passes, min_freq=2)
         assert model.header["sequences"] == 20
 
 
-def test_from_the_command_line(tmp_path):
+def test_from_the_command_line():
     data = (ROOT / "data/chunking.train.txt").read_bytes()
-    model = tmp_path / "model"
-    command = [sys.executable, "-m", "crfkit", "learn", "-a", "adf", "--passes", "1", str(ROOT / "templates/chunking.txt"), "-", str(model)]
-    done = subprocess.run(command, input=data, capture_output=True)
-    assert done.returncode == 0, done.stderr
-    assert crfkit.load(model).header["sequences"] == len(data.strip().split(b"\n\n"))
+    command("learn", "-a", "adf", "--passes", 1, ROOT / "templates/chunking.txt", "-", "model", stdin=data)
+    assert crfkit.load("model").header["sequences"] == len(data.strip().split(b"\n\n"))
 
 
 class Silent:
     """A stream that gives so many sentences one by one, and then blocks until Ctrl-C."""
 
     def __init__(self, n):
-        self.pieces = [text_of([rows]) for rows in sentences("chunking", limit=n)]
+        self.pieces = [text_of([rows]).encode() for rows in sentences("chunking", limit=n)]
 
     def read(self, _):
         if self.pieces:
@@ -295,7 +275,7 @@ def test_a_signal_while_the_stream_is_silent(window):
     """The model is trained on all sequences that have arrived, also on those that do not fill a window."""
     with pytest.raises(crfkit.Interrupted) as stopped:
         crfkit.learn(Silent(20), template("chunking"), "adf", passes=1, window=window)
-    straight = crfkit.learn(io.BytesIO(text_of(sentences("chunking", limit=20))), template("chunking"), "adf", passes=1, window=window)
+    straight = crfkit.learn(stream(sentences("chunking", limit=20)), template("chunking"), "adf", passes=1, window=window)
     assert stopped.value.model.to_bytes() == straight.to_bytes()
     with pytest.raises(KeyboardInterrupt) as nothing:
         crfkit.learn(Silent(0), template("chunking"), "adf", passes=1, window=window)
@@ -321,7 +301,7 @@ def test_what_was_learned_from_is_counted_where_training_stops():
     found = sentences("chunking", limit=100)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # the loss is no reason to complain
-        header = crfkit.learn(io.BytesIO(text_of(found)), template("chunking"), "adf", passes=1, window=10, stop=lambda: next(asked, True)).header
+        header = crfkit.learn(stream(found), template("chunking"), "adf", passes=1, window=10, stop=lambda: next(asked, True)).header
     assert header["sequences"] == 30
     assert header["tokens"] == sum(map(len, found[:30]))
 
