@@ -82,9 +82,9 @@ def interrupted(training: subprocess.Popen[str], number: int) -> tuple[str, str]
     return training.communicate(timeout=600)
 
 
-def python(program: str, *arguments: Any, flags: Sequence[str] = (), code: int | None = 0, **how: Any) -> subprocess.CompletedProcess[str]:
-    """What a program does in an interpreter of its own, which must exit with this code unless it is None; what it writes is text."""
-    done = subprocess.run([sys.executable, *flags, "-c", program, *map(str, arguments)], capture_output=True, text=True, **how)
+def python(program: str, *arguments: Any, flags: Sequence[str] = (), code: int | None = 0, text: bool = True, **how: Any) -> Any:
+    """What a program does in an interpreter of its own, which must exit with this code unless it is None."""
+    done = subprocess.run([sys.executable, *flags, "-c", program, *map(str, arguments)], capture_output=True, text=text, **how)
     assert code in (done.returncode, None), f"{done.returncode}: {done.stderr}"
     return done
 

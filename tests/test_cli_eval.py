@@ -12,6 +12,7 @@ from functools import partial
 
 import pytest
 from commands import crfkit as command
+from commands import python
 
 run = partial(command, "eval")
 
@@ -360,4 +361,4 @@ def test_a_name_that_is_not_utf_8():
 
 def test_starting_does_not_import_what_is_not_needed():
     code = "import sys, crfkit.cli, crfkit.cli.eval; print([m for m in ('numpy', 'tqdm', 'yaml') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout == b"[]\n"
+    assert python(code).stdout == "[]\n"

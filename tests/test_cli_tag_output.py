@@ -9,7 +9,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
-from commands import invoked, memory_told, tag
+from commands import invoked, memory_told, python, tag
 from models import model
 
 from crfkit.cli import cli
@@ -245,7 +245,7 @@ def test_memory_does_not_grow_with_the_input(run, tmp_path):
     peak = []
     for times in (40_000, 250_000):
         (tmp_path / "text").write_text(WORDS * times)
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-        assert done.stdout.count(b"\n") == 7 * times
+        done = python(code)
+        assert done.stdout.count("\n") == 7 * times
         peak.append(int(done.stderr))
     assert peak[1] < 1.2 * peak[0]

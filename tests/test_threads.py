@@ -3,8 +3,6 @@
 import contextlib
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -164,7 +162,7 @@ for algorithm, limit in (("lbfgs", {"max_iter": 3}), ("owlqn", {"max_iter": 3}),
 
 def test_greenlets_in_the_place_of_threads():
     """As after gevent.monkey.patch_all: the caller does it all, and does not wait for what cannot run meanwhile."""
-    subprocess.run([sys.executable, "-c", GREENLETS], check=True, timeout=600)
+    python(GREENLETS, timeout=600)
 
 
 def test_a_child_has_threads_of_its_own():

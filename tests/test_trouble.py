@@ -293,8 +293,8 @@ programs.{}()
 
 @pytest.mark.parametrize("name", ["crfkit", "crf_learn", "crf_test", "crfsuite", "wapiti"])
 def test_ctrl_c_while_modules_are_imported(name):
-    done = subprocess.run([sys.executable, "-c", PRESSED.format(name)], capture_output=True, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
+    done = python(PRESSED.format(name), code=-signal.SIGINT, timeout=60)
+    assert (done.stdout, done.stderr) == ("", "")
 
 
 @pytest.mark.parametrize("handler", ["default_int_handler", "SIG_IGN"])
@@ -303,8 +303,7 @@ def test_ctrl_c_between_what_commands_do(handler):
     code = f"import os, signal, sys, click; signal.signal(2, signal.{handler}); sys.argv = ['crfkit', '--version']; from crfkit import programs\n"
     code += "made = click.Group.make_context; click.Group.make_context = lambda *given, **more: os.kill(os.getpid(), 2) or made(*given, **more)\n"
     code += "programs.crfkit()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
-    assert (done.returncode, done.stderr) == ((0, b"") if handler == "SIG_IGN" else (-signal.SIGINT, b""))
+    assert python(code, code=0 if handler == "SIG_IGN" else -signal.SIGINT, timeout=60).stderr == ""
 
 
 @pytest.mark.steady

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import get_type_hints
 
 import pytest
+from commands import python
 
 import crfkit
 
@@ -129,9 +130,7 @@ HOME = Path(crfkit.__file__).parents[1]
 
 def test_what_type_checkers_alone_read_is_not_imported():
     """The sooner Ctrl-C can be taken, too."""
-    program = "import sys, crfkit; sys.exit('typing' in sys.modules)"
-    done = subprocess.run([sys.executable, "-S", "-c", program], env={**os.environ, "PYTHONPATH": str(HOME)})
-    assert done.returncode == 0
+    python("import sys, crfkit; sys.exit('typing' in sys.modules)", flags=["-S"], env={**os.environ, "PYTHONPATH": str(HOME)})
 
 
 def test_types_of_arguments_are_there_while_a_program_runs():

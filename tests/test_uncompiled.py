@@ -11,6 +11,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from commands import python
 
 import crfkit
 
@@ -119,8 +120,7 @@ def test_a_compiler_is_needed_where_something_is_to_be_compiled(tmp_path):
         if age is not None:
             made.touch()
             os.utime(made, (source.stat().st_mtime + age,) * 2)
-        done = subprocess.run([sys.executable, "-c", BUILD, str(SETUP)], cwd=tmp_path, capture_output=True, text=True)
-        assert (done.returncode, done.stdout) == (0, asked), done.stderr
+        assert python(BUILD, SETUP, cwd=tmp_path).stdout == asked
 
 
 @pytest.mark.skipif(not SETUP.exists() or shutil.which("gcc") is None, reason="needs setup.py and gcc")
@@ -169,7 +169,7 @@ build.build_lib = {str(tmp_path)!r}
 build.ensure_finalized()
 build.remove_stale()
 """
-    subprocess.run([sys.executable, "-c", program], cwd=SETUP.parent, check=True, capture_output=True)
+    python(program, cwd=SETUP.parent)
     assert (kept.exists(), stale.exists(), foreign.exists()) == (True, False, True)
 
 
@@ -192,7 +192,7 @@ for compiler, expected in (("true", 1), ("false", 0), ("no-such-compiler", 0)):
     build.precompile_python({str(tmp_path)!r})
     assert [len(module.include_dirs) for module in modules] == [expected] * 6, compiler
 """
-    subprocess.run([sys.executable, "-c", program], cwd=SETUP.parent, check=True)
+    python(program, cwd=SETUP.parent)
 
 
 @pytest.mark.usefixtures("tools")
@@ -205,7 +205,7 @@ import os, runpy
 os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
 assert runpy.run_path("setup.py")["CORES"] == 1
 """
-    subprocess.run([sys.executable, "-c", program], cwd=SETUP.parent, check=True, capture_output=True)
+    python(program, cwd=SETUP.parent)
 
 
 @pytest.mark.long

@@ -2,11 +2,9 @@
 
 import array
 import math
-import subprocess
-import sys
 
 import pytest
-from commands import memory_told
+from commands import memory_told, python
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from workers import sent
@@ -100,7 +98,7 @@ for size in (1 << 30, 1 << 46):
         print(error)
 print(open("/proc/self/status").read().partition("VmHWM:")[2].split()[0])
 """
-    *said, peak = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+    *said, peak = python(code).stdout.splitlines()
     assert said[0] == "a message ends too early" and said[1] in (said[0], "a message is larger than memory")
     assert int(peak) < 200 << 10
 

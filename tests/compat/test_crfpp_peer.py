@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import invoked, write
+from commands import invoked, python, write
 
 from crfkit.compat.crfpp.crf_learn import crf_learn
 from crfkit.compat.crfpp.crf_test import crf_test
@@ -21,8 +21,7 @@ LABELS = (["A", "B"], ["B-X", "I-X", "O"], ["é", "x/1", "#", "0.5"])
 
 def theirs(program, *words):
     """What a program of CRF++ prints."""
-    code = f"import sys, CRFPP; CRFPP.{program}(sys.argv)"
-    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, check=True).stdout
+    return python(f"import sys, CRFPP; CRFPP.{program}(sys.argv)", *words, text=False).stdout
 
 
 def sentence(source, columns, labels):

@@ -3,8 +3,6 @@
 import copy
 import os
 import pickle
-import subprocess
-import sys
 import tempfile
 from collections import ChainMap
 from fractions import Fraction
@@ -77,7 +75,7 @@ assert crfkit.learn(sys.argv[1].encode() + b".data", "U:%x[0,0]", max_iter=2).la
 
 def test_bytes_and_texts_are_not_compared(model):
     """As test suites of others ask for."""
-    subprocess.run([sys.executable, "-bb", "-W", "error", "-c", STRICT, model], check=True)
+    python(STRICT, model, flags=["-bb", "-W", "error"])
 
 
 @BOTH
@@ -168,7 +166,7 @@ def test_an_open_model_is_not_what_its_file_becomes(library, over):
 
 
 @BOTH
-def test_a_temporary_file_that_is_open_gets_the_model(library, tmp_path):
+def test_a_temporary_file_that_is_open_gets_the_model(library):
     with tempfile.NamedTemporaryFile() as file:
         learned(library, file.name, "ab", "AB")
         tagger = library.Tagger()

@@ -5,12 +5,12 @@ import gc
 import os
 import pickle
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy
 import pytest
+from commands import python
 
 import crfkit
 from crfkit.compat.sklearn_crfsuite import CRF
@@ -392,6 +392,4 @@ def test_pickles_of_the_peer(tmp_path):
     peer = pytest.importorskip("sklearn_crfsuite")
     old = [peer.CRF(c1=0.125, c2=0.01, model_filename=path).fit([ITEMS], [LABELS]) for path in (None, str(tmp_path / "m"))]
     code = f"ITEMS = {ITEMS!r}\nLABELS = {LABELS!r}\n{OLD}"
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], input=pickle.dumps(old), capture_output=True)
-    assert done.returncode == 0, done.stderr.decode()
-    assert done.stdout.split() == [b"True", b"True"]
+    assert python(code, flags=["-W", "error"], input=pickle.dumps(old), text=False).stdout.split() == [b"True", b"True"]
