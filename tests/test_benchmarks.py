@@ -176,8 +176,7 @@ def test_rows_of_the_table():
 def test_the_way_counts_the_warm_up(tmp_path):
     corpus = common.the_corpus(tmp_path, 50)
     way = bench_learn.own_way(bench_learn.read(corpus), 1, 0.0)
-    first = bench_learn.arrival(way, 1e300)
-    assert 1 < first < len(way)  # passes of the warm-up are never at a goal
+    assert 1 < bench_learn.arrival(way, 1e300) < len(way)  # passes of the warm-up are never at a goal
     seconds = [step.seconds for step in way]
     assert seconds == sorted(seconds) and seconds[0] > 0
     goal = way[-1].objective

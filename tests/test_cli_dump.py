@@ -185,8 +185,7 @@ FAULTS = {
 @pytest.mark.parametrize("command", ["dump", "init", "tag"])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_file_that_is_no_model(model, command, fault):
-    whole = model.read_bytes()
-    model.write_bytes(FAULTS[fault](whole))
+    model.write_bytes(FAULTS[fault](model.read_bytes()))
     (model.parent / "t").write_text("U:%x[0,0]\n")
     (model.parent / "d").write_text("a X\nb Y\n\n")
     said = error(*{"dump": ("dump", "model"), "init": ("learn", "--init", "model", "t", "d", "new"), "tag": ("tag", "model", "d")}[command])

@@ -235,8 +235,7 @@ def passes(said):
 def test_a_warm_start_from_the_result_is_done_at_once(train):
     first = passes(learn().stderr)
     (train.parent / "model").rename(train.parent / "first")
-    again = passes(learn("--init", "first").stderr)
-    assert again <= max(11, first / 2)  # --delta looks back 10 passes
+    assert passes(learn("--init", "first").stderr) <= max(11, first / 2)  # --delta looks back 10 passes
     weights = {feature[:3]: feature[3] for feature in load("first").features()}
     for *feature, weight in load("model").features():
         assert weight == pytest.approx(weights[tuple(feature)], abs=0.02)
@@ -248,8 +247,7 @@ def test_a_warm_start_on_other_data_takes_what_both_have(train):
     (train.parent / "template").write_text("U00:%x[0,0]\nU99:%x[0,1]\nB\nB:%x[0,1]\n")
     write_part(train, "chunking", 60, skip=40)
     learn("-q", "--init", "first", "-a", "perceptron", "--passes", 1, "--no-average")
-    header = load("model").header
-    assert header["bigram_attributes"] > 0
+    assert load("model").header["bigram_attributes"] > 0
     old = {feature[:3]: feature[3] for feature in load("first").features()}
     fractions = {feature[:3]: weight % 1 for *feature, weight in map(list, load("model").features()) for feature in [tuple(feature)]}
     shared = [feature for feature in fractions if feature in old]
@@ -330,8 +328,7 @@ def test_labels_that_only_the_development_data_have(train):
 
 def test_development_data_without_a_column(train):
     (train.parent / "dev").write_text("word B-NP\n")
-    said = error("learn", "-q", "--dev", "dev", "template", "train", "model")
-    assert said.startswith("dev:1: ")
+    assert error("learn", "-q", "--dev", "dev", "template", "train", "model").startswith("dev:1: ")
 
 
 @pytest.mark.parametrize(("line", "message"), [

@@ -289,8 +289,7 @@ def test_partial_keeps_the_labels_that_are_given(run):
     text = "the DT ?\nold JJ B-NP\ndog NN B-VP|I-VP|O\n\nher PRP$ ?\nwork VB ?\n\n"
     labels = labels_of(TOKENS[:1], allowed=[None, "B-NP", ["B-VP", "I-VP", "O"]]) + labels_of(TOKENS[1:])
     assert run("--partial", "m", stdin=text) == with_labels(text, labels)
-    marked = run("--partial", "-v1", "m", stdin=text).splitlines()
-    assert marked[2] == "old\tJJ\tB-NP\tB-NP/1.000000"
+    assert run("--partial", "-v1", "m", stdin=text).splitlines()[2] == "old\tJJ\tB-NP\tB-NP/1.000000"
     ranked = run("--partial", "-n2", "m", stdin=text).splitlines()
     assert [line.split("\t")[-1] for line in ranked if line.startswith("old\t")] == ["B-NP", "B-NP"]
     result = run("--partial", "m", stdin="a NN ?\nb NN B-NP|X-NP\n", code=1)

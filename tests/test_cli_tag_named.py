@@ -31,8 +31,7 @@ def test_conllu_is_tagged_by_the_names_of_its_columns():
     assert marked[0].startswith("# ") and marked[1] == "# sent_id = 1" and marked[3] == lines[2]
     assert marked[2].startswith(lines[1] + "/") and marked[4].startswith(lines[3] + "/") and marked[5:] == [lines[4], "", ""]
     assert "\tVERB" not in tag("--partial")
-    forced = tag("--partial", text=CONLLU.format("NOUN", "_")).split("\n")
-    assert forced[1].endswith("\tNOUN")
+    assert tag("--partial", text=CONLLU.format("NOUN", "_")).split("\n")[1].endswith("\tNOUN")
     few = "# global.columns = ID XPOS FORM UPOS\n1\tDT\tthe\tNOUN\n\n"  # each column is found by its name
     assert tag("--partial", text=few) == few.replace("\tNOUN\n", "\tNOUN\tNOUN\n")
     for option in ("-v1", "-n2"):  # the names stay where eval finds them, and are there once

@@ -80,8 +80,7 @@ def test_parts_share_labels_but_not_sentences(corpus):
     train, test = sentences(f"{corpus}.train.txt"), sentences(f"{corpus}.test.txt")
     known = {row[-1] for sentence in train for row in sentence}
     assert {row[-1] for sentence in test for row in sentence} <= known
-    repeated = sum(sentence in train for sentence in test)
-    assert repeated < 0.05 * len(test)
+    assert sum(sentence in train for sentence in test) < 0.05 * len(test)
 
 
 @pytest.mark.parametrize("corpus", ["chunking", "pos", "ner"])

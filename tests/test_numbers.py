@@ -277,8 +277,7 @@ def test_an_absurd_loss_is_mentioned(tmp_path):
 
 
 def test_impossible_constraints_name_the_sentence():
-    train = "a B-X\nb I-X\n\nc O\n\n"
-    write(template="U:%x[0,0]\nB\n", train=train)
+    write(template="U:%x[0,0]\nB\n", train="a B-X\nb I-X\n\nc O\n\n")
     crfkit("learn", "-q", "template", "train", "model")
     write(pairs="B-X I-X\n", data="a\nb\n\n\nc\na\nb\n\n")
     said = crfkit("tag", "--constraints", "pairs", "model", "data", code=1).stderr  # after it has written a sentence

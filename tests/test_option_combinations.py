@@ -38,8 +38,7 @@ def inputs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inputs")
     for name, text in FILES.items():
         (folder / name).write_text(text)
-    known = crfkit.learn(str(folder / "train"), str(folder / "template"), max_iter=2)
-    known.save(folder / "model")
+    crfkit.learn(str(folder / "train"), str(folder / "template"), max_iter=2).save(folder / "model")
     crfkit.learn(str(folder / "train"), str(folder / "history"), "lookahead", passes=1).save(folder / "perceptron")
     crfkit.learn(str(folder / "items"), format="crfsuite", algorithm="perceptron", passes=1).save(folder / "known.items")
     crfkit.learn(str(folder / "trees"), str(folder / "parsing"), "lookahead", format="conllu", passes=1).save(folder / "parser")

@@ -296,8 +296,7 @@ def test_members_of_an_enum_are_the_texts_they_stand_for():
     assert (algorithm, run.features, run.max_memory) == ("sgd", "all", "2G")
     with pytest.raises(OptionError, match=r"^passes: expected a whole number of at least 1, found '1'$"):
         judge(Word.SGD, {"passes": Word.ONE})
-    rows = [[["a", "B-X"], ["b", "O"]]]
-    model = crfkit.learn(rows, "U:%x[0,0]", Word.SGD, passes=1)
+    model = crfkit.learn([[["a", "B-X"], ["b", "O"]]], "U:%x[0,0]", Word.SGD, passes=1)
     assert repr(crfkit.Tagger(model, Word.BIO)) == repr(crfkit.Tagger(model, "bio"))
     assert type(crfkit.evaluate([["O"]], [["O"]], Word.BIO).scheme) is str
 

@@ -69,8 +69,7 @@ def test_the_gradient_of_sapo_is_the_papers_update(neural, sentence):
     for weight, labels in [*zip(p, best, strict=True), (-1, gold[:here].tolist())]:
         for a, b in itertools.pairwise(labels):
             right[a, b] += weight
-    found = gradient_of_sapo()(pairs, nodes, mask, gold)
-    assert np.allclose(found, right, atol=1e-5)
+    assert np.allclose(gradient_of_sapo()(pairs, nodes, mask, gold), right, atol=1e-5)
 
 
 @pytest.mark.parametrize("top", ["lstm", "lstm-crf", "lstm-sapo"])

@@ -147,8 +147,7 @@ def test_the_attributes_that_tell_most_are_left(n):
     ranked = sorted(scores.values(), reverse=True)
     limit = ranked[n - 1] if n < len(ranked) else -1.0
 
-    rules = "U0:%x[0,0]\nU1:%x[0,1]\nB1:%x[0,1]\n"
-    model = learn(rows, Template.parse(rules), select=f"mi:{n}", features="all")
+    model = learn(rows, Template.parse("U0:%x[0,0]\nU1:%x[0,1]\nB1:%x[0,1]\n"), select=f"mi:{n}", features="all")
     found = {name for name, *_ in named_weights(model)}
     assert found <= {name for name in names if scores[names.index(name)] >= limit - 1e-12}
     assert found >= {name for name in names if scores[names.index(name)] > limit + 1e-12}

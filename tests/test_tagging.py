@@ -180,8 +180,7 @@ class TestConstraintFiles:
 
 
 def test_many_sentences_are_tagged_like_one():
-    trained = model("chunking")
-    tagger = Tagger(trained)
+    tagger = Tagger(model("chunking"))
     rows = [[row[:-1] for row in sentence] for sentence in sentences("chunking")]
     rows[3:3] = [[]]
     one_by_one = [tagger.tag(sentence) for sentence in rows]
@@ -313,8 +312,7 @@ def test_saved_loaded_and_pickled(tmp_path):
 
 def test_damage_to_an_unverified_model_is_an_error_or_an_answer(tmp_path):
     """Never a crash: run in a process of its own, which would die of it."""
-    trained = model("segmentation")
-    trained.save(tmp_path / "m")
+    model("segmentation").save(tmp_path / "m")
     program = """
 import random, sys
 import crfkit
@@ -336,8 +334,7 @@ for _ in range(40):
         errors += 1
 print(answers, errors)
 """
-    done = python(program)
-    answers, errors = map(int, done.stdout.split())
+    answers, errors = map(int, python(program).stdout.split())
     assert answers and errors
 
 

@@ -115,8 +115,7 @@ def test_cells_may_hold_anything():
 
 
 def test_attribute_lines():
-    trained = model("reals")
-    tagger = Tagger(trained)
+    tagger = Tagger(model("reals"))
     lines = (ROOT / "data/reals.test.txt").read_text().strip().split("\n\n")
     rows = []
     for line in lines:

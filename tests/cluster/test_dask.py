@@ -89,8 +89,7 @@ class TestWithScheduler:
     def test_workers_are_killed(self, tmp_path, seed):
         """Kill the workers; dask replaces them."""
         rng = random.Random(seed)
-        train = corpus(tmp_path / "train.txt", 1500)
-        one = on_one_machine(train, TEMPLATE, "lbfgs", max_iter=30)
+        one = on_one_machine(corpus(tmp_path / "train.txt", 1500), TEMPLATE, "lbfgs", max_iter=30)
         with cluster(2) as (address, _, pids):
             timers = [threading.Timer(1 + 2 * rng.random(), os.kill, (pid, signal.SIGKILL)) for pid in pids[: 1 + seed % 2]]
             for timer in timers:

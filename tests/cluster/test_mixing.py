@@ -163,8 +163,7 @@ def test_learns_what_one_machine_learns(tmp_path, monkeypatch, algorithm):
     (tmp_path / "train.txt").write_text("\n".join(lines))
     _, workers = with_workers(monkeypatch, str(tmp_path / "train.txt"), "U:%x[0,0]\nU:%x[-1,0]\nB\n", algorithm, 2, passes=4)
     assert workers.verbs.count("learn") == 8
-    tagger = crfkit.load("model")
-    assert tagger.tag([[letter] for letter in "abcdefgh"]) == list("ABCDEFGH")
+    assert crfkit.load("model").tag([[letter] for letter in "abcdefgh"]) == list("ABCDEFGH")
 
 
 def weights_of(model):

@@ -82,8 +82,7 @@ def test_modules_do_not_come_from_the_current_folder(tmp_path, monkeypatch):
     Path("queue.py").write_text("raise SystemExit('not that of Python')\n")
     monkeypatch.setattr("sys.path", [entry for entry in sys.path if entry])
     train = corpus(tmp_path / "train.txt", 50)
-    many = crfkit.learn(train, TEMPLATE, "perceptron", passes=1, workers=1)
-    assert many.labels
+    assert crfkit.learn(train, TEMPLATE, "perceptron", passes=1, workers=1).labels
 
 
 @pytest.mark.steady

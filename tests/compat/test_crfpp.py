@@ -219,8 +219,7 @@ def test_the_last_line_is_true(arguments, l1, l2):
     features = int(re.search(r"features: +(\d+)", head)[1])
     assert int(last[4]) == (active if l1 else features)
     assert all(map(LINE.fullmatch, lines)) and lines[0].endswith("diff=1.00000")
-    best = crfkit.learn("train", _template(), "owlqn", l1=l1, l2=l2, features="all", min_freq=2, delta=1e-9)
-    best.save("best")
+    crfkit.learn("train", _template(), "owlqn", l1=l1, l2=l2, features="all", min_freq=2, delta=1e-9).save("best")
     assert objective == pytest.approx(penalty_and_loss("best", l1, l2)[0], rel=1e-3)
 
 

@@ -121,8 +121,7 @@ def test_nothing_to_label_is_no_error(tmp_path):
 def test_the_log_tells_of_reading():
     out = run("learn", "-a", "ap", "-p", "max_iterations=1", "train").stdout
     assert "[1] train\n0....1....2....3....4....5....6....7....8....9....10\nNumber of instances: " in out
-    error = run("learn", "-p", "c2=-1", "train", code=1).stderr
-    assert "c2: expected a number of at least 0, found -1" in error
+    assert "c2: expected a number of at least 0, found -1" in run("learn", "-p", "c2=-1", "train", code=1).stderr
 
 
 def test_what_the_log_says_of_the_data():

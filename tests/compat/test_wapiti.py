@@ -202,8 +202,7 @@ def test_a_state_takes_the_place_of_nothing_but_a_state(arguments, message):
     trained("-i", "3", "--sstate", "state")
     Path("kept").write_text("precious")
     before = {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()}
-    done = run("train", "-p", "patterns", "-i", "5", *arguments, code=1)
-    assert f"crfkit: error: {message}\n" in done.stderr
+    assert f"crfkit: error: {message}\n" in run("train", "-p", "patterns", "-i", "5", *arguments, code=1).stderr
     assert {path.name: path.read_bytes() for path in Path().iterdir() if path.is_file()} == before
 
 

@@ -165,8 +165,7 @@ def test_the_page_shows_what_wapiti_prints():
     commands = re.findall(r"^\$ wapiti (.*)\n((?:[^$].*\n|\n)*)", shown, re.M)
     assert len(commands) > 1
     for command, printed in commands:
-        words = command.partition(" 2> ")[0].split()
-        out, log = wapiti(*words)
+        out, log = wapiti(*command.partition(" 2> ")[0].split())
         told = out if " 2> " in command else log + out
         assert re.sub(r"time=\S+", "time=...s/...s", told).strip() == printed.strip()
 

@@ -50,8 +50,7 @@ def test_many_labels_and_attributes_are_counted_in_groups():
     """More pairs of attribute and label than fit into the table at once."""
     n_labels, n_u = 3000, 6000
     samples = [Sample([a % n_labels], [[(a, 1.0)]], [[]]) for a in range(n_u)]
-    built = Built(Corpus(samples, n_labels, n_u))
-    scores = mutual_information(built.dataset)
+    scores = mutual_information(Built(Corpus(samples, n_labels, n_u)).dataset)
     one, other = 1 / n_u, 1 - 1 / n_u
     share = 2 / n_u  # of a label
     expected = one * log(one / (one * share)) + one * log(one / (other * share)) + (1 - share) * log(1 / other)
@@ -71,8 +70,7 @@ def test_the_best_are_kept_and_of_equal_ones_the_first(u, b, n):
 
 
 def test_dropped_attributes_are_not_scored():
-    samples = [Sample([s % 2], [[(s % 2, 1.0)]], [[]]) for s in range(8)]
-    built = Built(Corpus(samples, 2, 2))
+    built = Built(Corpus([Sample([s % 2], [[(s % 2, 1.0)]], [[]]) for s in range(8)], 2, 2))
     for rules, expected in ((b"\1\2", [log(2), log(2)]), (b"\0\1", [0, log(2)]), (b"\1\0", [log(2), 0])):
         assert list(mutual_information(built.dataset, rules=rules)) == pytest.approx(expected)
     with pytest.raises(ValueError, match="rules for 1 attributes, expected 2"):

@@ -86,8 +86,7 @@ def sparse(draw, labels, length):
 def test_many_labels_in_lists(n, ratio, seed):
     """Where steps are lists, few of the ways into a cell are looked at: the paths are those of matrices, ties included."""
     draw = random.Random(seed)
-    problem = sparse(draw, 64, draw.randint(1, 7))
-    lattice = loaded(problem)
+    lattice = loaded(sparse(draw, 64, draw.randint(1, 7)))
     wanted = SEARCH.nbest(lattice, n, ratio)
     for lists in ("shared", "all"):
         lattice.use_lists(lists)

@@ -217,8 +217,7 @@ def test_rules_of_single_lines():
         "U0:%x[0,0] @all\nU1:%x[0,0] @observed\nU2:%x[0,0]\nU3:%x[0,0] @observed\nU3:%x[1,0] @all"
     )
     builder, _ = built(template, [sentence("a")])
-    names = Index(template, pack(builder)).attributes()
-    usual = dict(zip(names, builder.rules(), strict=True))
+    usual = dict(zip(Index(template, pack(builder)).attributes(), builder.rules(), strict=True))
     assert usual == {b"U0:a": 2, b"U1:a": 1, b"U2:a": 1, b"U3:a": 2, b"U3:_B+1": 2}
     assert dict(zip(usual, builder.rules(usual=2), strict=True)) == {**usual, b"U2:a": 2}
     assert set(builder.rules(min_freq=2)) == {0}
@@ -232,8 +231,7 @@ def test_rules_of_plain_label_pairs(lines, rules):
 
 
 def test_labels_come_in_bytewise_order():
-    template = Template.parse("U:%x[0,0]")
-    _, data = built(template, [[["a", "é"], ["a", "b"]], [["a", "B"], ["a", "é"]]])
+    _, data = built(Template.parse("U:%x[0,0]"), [[["a", "é"], ["a", "b"]], [["a", "B"], ["a", "é"]]])
     assert data.labels == ["B", "b", "é"]
     assert list(data.arrays()["label"]) == [2, 1, 0, 2]
     assert list(data.arrays()["seq_ptr"]) == [0, 2, 4]
@@ -251,8 +249,7 @@ def test_as_many_labels_in_several_parts_as_in_one(most):
     template, parts = Template.parse("B"), []
     for first, last in ((0, most // 2), (most // 4, most)):
         builder = IndexBuilder(template)
-        rows = filled([[["a", f"label{i}"] for i in range(first, last)]], label=-1)
-        builder.add(rows)
+        builder.add(filled([[["a", f"label{i}"] for i in range(first, last)]], label=-1))
         parts.append(merging.tables(builder))
     whole = IndexBuilder(template)
     merging.add_tables(whole, parts[0])
@@ -318,8 +315,7 @@ def test_labels_before_the_token_are_text_of_the_attribute():
 
 
 def test_a_builder_ends():
-    template = Template.parse("U:%x[0,0]")
-    builder, _ = built(template, [sentence("a")])
+    builder, _ = built(Template.parse("U:%x[0,0]"), [sentence("a")])
     with pytest.raises(TypeError, match="finished"):
         builder.finish()
     with pytest.raises(TypeError, match="finished"):

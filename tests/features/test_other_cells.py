@@ -64,8 +64,7 @@ def test_lines_whose_beginnings_collide():
     builder, data = built(template, [[["5", ":5", "L"]]])
     assert data.n_u == 1
     assert rows_of(data, "u") == [[0, 0, 0]]
-    index = Index(template, pack(builder))
-    assert extracted(index, [[["x", ":5", "L"]]]) == [([0, 0], [])]
+    assert extracted(Index(template, pack(builder)), [[["x", ":5", "L"]]]) == [([0, 0], [])]
 
 
 @pytest.mark.parametrize("lines", ["U0:%=[0,0,3,0]", "U0:%=[0,0,-3,0]", "U0:%=[2,0,-1,0]"])

@@ -103,8 +103,7 @@ def test_names_of_very_many_lines():
                                    ("U1:%x[0,0] @observed", "U1%x[0,1]", "U1:5 @all")])  # fmt: skip
 def test_of_lines_that_make_the_same_string_the_most_permissive_rule_applies(lines, order):
     """Lines with other macros, or with none. The same holds for how often it has to occur."""
-    template = Template.parse("\n".join(lines[k] for k in order))
-    builder, _ = built(template, [[["5", ":5", "L"]]])
+    builder, _ = built(Template.parse("\n".join(lines[k] for k in order)), [[["5", ":5", "L"]]])
     assert list(builder.rules()) == [2]
     thresholds = [line.partition(" ")[0] + (" @minfreq=4" if "@all" in line else " @minfreq=5") for line in lines]
     builder, _ = built(Template.parse("\n".join(thresholds[k] for k in order)), [[["5", ":5", "L"]]])

@@ -51,8 +51,7 @@ def rows(tokens):
 
 
 def test_labels_have_the_order_of_the_peer(tmp_path):
-    data = corpus(0, 100, 200)
-    model, theirs = trained("model", data)
+    model, theirs = trained("model", corpus(0, 100, 200))
     assert foreign.load(model).labels == theirs.labels()
 
 
@@ -121,8 +120,7 @@ def test_there_and_back_is_the_same_model():
 
 
 def test_a_model_without_pairs_of_labels():
-    data = [([{"a": 1.0}], ["X"]), ([{"b": 1.0}], ["Y"])]
-    model, theirs = trained("model", data)
+    model, theirs = trained("model", [([{"a": 1.0}], ["X"]), ([{"b": 1.0}], ["Y"])])
     agree(crfkit.load(model), theirs, [[{"a": 1.0}, {"b": 1.0}, {}], [{"c": 1.0}]])
     assert crfsuite.write(foreign.read(model)) == model
 
@@ -221,8 +219,7 @@ def crfkit_template(text):
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("crfsuite")
-    return trained(folder / "model", corpus(15, 3, 6))[0]
+    return trained(tmp_path_factory.mktemp("crfsuite") / "model", corpus(15, 3, 6))[0]
 
 
 @pytest.mark.parametrize(("at", "number", "message"), [

@@ -191,8 +191,7 @@ def test_numbers_in_single_precision_are_read(values, rest):
 
 
 def test_places_are_a_mapping():
-    names = StringTable([b"a", b""])
-    places = Places(names, array.array("q", [3, 5]))
+    places = Places(StringTable([b"a", b""]), array.array("q", [3, 5]))
     assert dict(places) == {b"a": 3, b"": 5}
     assert len(places) == 2
     assert b"b" not in places

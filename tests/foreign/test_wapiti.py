@@ -148,8 +148,7 @@ def test_what_wapiti_prints():
 def test_attributes_named_by_the_data():
     """Without patterns the data name their features; only those of single labels are possible here."""
     text = b"#mdl#2#2\n#rdr#0/0/0\n#qrk#2\n1:X,\n1:Y,\n#qrk#2\n2:ua,\n2:uc,\n0=0x1p+0\n3=0x1.8p+1\n"
-    tagger = crfkit.load(text)
-    assert tagger.tag([["ua"], ["uc", "ub"]]) == ["X", "Y"]
+    assert crfkit.load(text).tag([["ua"], ["uc", "ub"]]) == ["X", "Y"]
     with pytest.raises(ModelFileError, match="in crfkit's data, attributes are of single labels"):
         foreign.load(text.replace(b"2:uc,", b"2:bc,"))
 
@@ -187,8 +186,7 @@ def test_a_model_without_weights_for_wapiti():
 
 
 def test_wapiti_s_models_for_crfpp():
-    patterns = ["u0:%x[-1,0]", "u1:%x[0,0]/%x[1,1]", "*2:%x[0,1]%x[-2,0]", "b", "b3:%x[0,1]"]
-    trained(patterns, sentences(22, 30))
+    trained(["u0:%x[-1,0]", "u1:%x[0,0]/%x[1,1]", "*2:%x[0,1]%x[-2,0]", "b", "b3:%x[0,1]"], sentences(22, 30))
     foreign.convert("model", "text", "crfpp-text")
     foreign.convert("text", "back", "wapiti")
     ours, theirs, back = crfkit.load("model"), crfkit.load("text"), crfkit.load("back")

@@ -147,8 +147,7 @@ def tagging(data: bytes) -> None:
 
 def template(data: bytes) -> None:
     """Parse a template, number a small corpus by it, train one step and tag."""
-    path = scratch("template", data)
-    parsed = Template.load(path)
+    parsed = Template.load(scratch("template", data))
     rows = small_corpus(2)
     model = learn(rows, parsed, "perceptron", passes=1)
     Tagger(model).tag([row[:-1] for row in rows[0]])

@@ -163,8 +163,7 @@ def test_a_thousand_steps_of_their_own(lifts):
     tau = [[0.5, -0.25], [0.0, 0.125]]
     lift = [lifts[t % len(lifts)] for t in range(1000)]
     steep = {t: [[x + lift[t] for x in row] for row in tau] for t in range(1, 1000)}
-    lattice = loaded(Problem(nodes, tau, steep))
-    assert lattice.expect() == close(log_z_by_blocks(nodes, tau) + fsum(lift[1:]))
+    assert loaded(Problem(nodes, tau, steep)).expect() == close(log_z_by_blocks(nodes, tau) + fsum(lift[1:]))
 
 
 @pytest.mark.parametrize("spread", [0.5, 300.0])
@@ -191,8 +190,7 @@ def test_a_long_way_through_forbidden_steps():
     length = 400
     nodes = [[40.0, 0.0, 0.0] for _ in range(length)]
     nodes[-1] = [-inf, -inf, 0.0]
-    tau = [[0.0, -inf, -inf], [-inf, 0.0, 0.5], [-inf, -inf, 0.0]]
-    lattice = loaded(Problem(nodes, tau))
+    lattice = loaded(Problem(nodes, [[0.0, -inf, -inf], [-inf, 0.0, 0.5], [-inf, -inf, 0.0]]))
     # labels 1 .. 1 2 .. 2 with the step anywhere, or 2 from the beginning
     assert lattice.expect() == close(log((length - 1) * exp(0.5) + 1))
     assert lattice.nodes()[200][0] == 0

@@ -200,5 +200,4 @@ def test_the_choice_between_lists_and_matrices(labels, part):
 
 
 def test_how_many_pairs_are_listed():
-    lattice = loaded(Problem([[0.0, 1.0]], [[0.0, 1.0], [-inf, 0.0]]))
-    assert lattice.use_lists("shared") == 2
+    assert loaded(Problem([[0.0, 1.0]], [[0.0, 1.0], [-inf, 0.0]])).use_lists("shared") == 2

@@ -218,8 +218,7 @@ def test_a_run_is_resumed_only_with_the_same_options_and_data():
 
 
 def test_files_that_are_no_checkpoints():
-    model = learn(small(), rules(), max_iter=2)
-    model.save("model")
+    learn(small(), rules(), max_iter=2).save("model")
     Path("text").write_text("mine\n")
     for name, message in (("model", "not a checkpoint"), ("text", "not a crfkit checkpoint: a text file")):
         before = Path(name).read_bytes()
@@ -345,8 +344,7 @@ def test_killed_and_resumed(train, number):
             assert line
         process.send_signal(number)
         process.communicate()
-    result = crfkit(*command, "--log", "log", "--checkpoint", "state", "--resume")
-    assert "resuming after pass " in result.stderr
+    assert "resuming after pass " in crfkit(*command, "--log", "log", "--checkpoint", "state", "--resume").stderr
     assert (train.parent / "model").read_bytes() == (train.parent / "whole").read_bytes()
 
     def records(name):

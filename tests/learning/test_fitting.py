@@ -24,8 +24,7 @@ def test_it_rises_with_the_share_of_attributes_that_have_several_labels():
 
 
 def test_many_attributes_of_a_token_raise_it():
-    found = [fitting_l2(0, of_a_token, 1) for of_a_token in (1, 25, 50, 100, 250, 1000)]
-    assert found == [0.03, 0.1, 0.2, 0.4, 1, 1]
+    assert [fitting_l2(0, of_a_token, 1) for of_a_token in (1, 25, 50, 100, 250, 1000)] == [0.03, 0.1, 0.2, 0.4, 1, 1]
 
 
 def test_frequent_attributes_raise_it_where_a_token_has_some():

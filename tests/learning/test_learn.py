@@ -228,8 +228,7 @@ def test_a_template_may_be_its_text(tmp_path):
     for given in (text, text.replace("\n", "\r\n"), text[:-1], Template.parse(text)):
         assert list(learn(ROWS, given, "sgd", passes=2).features()) == list(expected.features())
     assert learn(ROWS, text, "sgd", passes=2).to_bytes() == expected.to_bytes()
-    one = learn(ROWS, "U:%x[0,0]", "sgd", passes=1)
-    assert one.template.text == "U:%x[0,0]"
+    assert learn(ROWS, "U:%x[0,0]", "sgd", passes=1).template.text == "U:%x[0,0]"
     (tmp_path / "U:%x[0,0]").write_text(text)  # what is a file is a path
     assert learn(ROWS, "U:%x[0,0]", "sgd", passes=2).to_bytes() == expected.to_bytes()
 

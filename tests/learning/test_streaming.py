@@ -157,8 +157,7 @@ def test_the_first_window_finds_the_rate_of_all():
 
 def test_the_rate_that_was_found_is_told():
     found, log = sentences("chunking", limit=50), io.StringIO()
-    header = crfkit.learn(stream(found), template("chunking"), "adf", passes=1, log=log).header
-    rate = header["chosen"]["rate"]
+    rate = crfkit.learn(stream(found), template("chunking"), "adf", passes=1, log=log).header["chosen"]["rate"]
     record = json.loads(log.getvalue())
     assert rate > 0 and record["rate"] == rate and record["cpu"] > 0
     assert "chosen" not in crfkit.learn(stream(found), template("chunking"), "adf", passes=1, rate=rate).header

@@ -66,8 +66,7 @@ print(variant(), digest.hexdigest())
 def run(name):
     environment = {**os.environ, "CRFKIT_SIMD": name}
     # Away from the sources, which would hide an installed crfkit; fixtures of a module run before tests change folder.
-    away = tempfile.gettempdir()
-    return python(PROGRAM, env=environment, cwd=away, code=None)
+    return python(PROGRAM, env=environment, cwd=tempfile.gettempdir(), code=None)
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +89,7 @@ def test_same_bits(name, plain):
 
 @pytest.mark.long  # it is one of those above
 def test_the_variant_chosen_by_itself(plain):
-    done = run("")
-    assert done.stdout.split()[1] == plain
+    assert run("").stdout.split()[1] == plain
 
 
 def test_unknown_variant():

@@ -347,8 +347,7 @@ def test_scores_as_they_are_printed(tmp_path):
 
 
 def test_several_files_stay_apart(tmp_path):
-    model = learned()
-    model.save(tmp_path / "m")
+    learned().save(tmp_path / "m")
     text = by_tabs(corpus(8, 2))
     write(a=text.rstrip("\n"), b=text)
     done = run("tag", "--no-gold", tmp_path / "m", tmp_path / "a", tmp_path / "b")

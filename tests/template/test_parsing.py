@@ -76,8 +76,7 @@ def test_same_macro_written_differently_is_equal():
 
 
 def test_percent_sign():
-    line = only_line("U%%x[0,0]%%%x[0,0]")
-    assert line.literals == (b"U%x[0,0]%", b"")
+    assert only_line("U%%x[0,0]%%%x[0,0]").literals == (b"U%x[0,0]%", b"")
 
 
 def test_line_ends_and_byte_order_mark():

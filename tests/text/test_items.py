@@ -55,8 +55,7 @@ def test_generators_are_read_once():
 def test_names_may_hold_anything(tmp_path):
     strange = ["a\tb", "line\nend", "\r", "a:b", "\\", " ", "\0", "é\U0001f600"]
     data = [[([name], "XY"[k % 2])] for k, name in enumerate(strange * 3)]
-    model = crfkit.learn(data, format="crfsuite", l2=0.1)
-    model.save(tmp_path / "m")
+    crfkit.learn(data, format="crfsuite", l2=0.1).save(tmp_path / "m")
     tagger = crfkit.load(tmp_path / "m")
     assert [tagger.tag([[name]]) for name in strange] == [["XY"[k % 2]] for k in range(len(strange))]
     assert {name for name, *_ in tagger.model.features() if name is not None} == set(strange)

@@ -233,8 +233,7 @@ def test_conllu_columns_have_names():
 
 
 def test_crfsuite_lines_have_no_header_and_no_columns():
-    data = b"@weight:2\nB-NP\tw=a\tb:2\nO\n"
-    assert read(io.BytesIO(data), "crfsuite") == [[[b"B-NP"], [b"O"]]]
+    assert read(io.BytesIO(b"@weight:2\nB-NP\tw=a\tb:2\nO\n"), "crfsuite") == [[[b"B-NP"], [b"O"]]]
     assert fault(io.BytesIO(b"@weight:2\n"), "crfsuite").startswith("<stream>:1: expected one @weight line")
 
 
@@ -294,8 +293,7 @@ def test_sentences_with_crlf_are_all_there_and_written_with_crlf():
 
 
 def test_a_short_row_is_an_error_and_not_a_shorter_sentence():
-    data = b"a DT A\nb NN\nc NN C\n"
-    assert fault(io.BytesIO(data)) == "<stream>:2: found 2 columns, expected 3 as in <stream>:1"
+    assert fault(io.BytesIO(b"a DT A\nb NN\nc NN C\n")) == "<stream>:2: found 2 columns, expected 3 as in <stream>:1"
 
 
 def test_a_leading_blank_or_tab_loses_no_token():

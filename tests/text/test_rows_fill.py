@@ -18,8 +18,7 @@ cells = st.text(st.characters(blacklist_categories=["Cs"]), max_size=3)
 
 @given(st.integers(1, 3).flatmap(lambda n: st.lists(st.lists(st.lists(cells, min_size=n, max_size=n)))))
 def test_lists_become_rows_as_they_are(sentences):
-    rows = filled(sentences)
-    assert rows.sentences() == [[[cell.encode() for cell in row] for row in s] for s in sentences]
+    assert filled(sentences).sentences() == [[[cell.encode() for cell in row] for row in s] for s in sentences]
 
 
 def test_filled_rows_can_be_written():

@@ -45,8 +45,7 @@ def test_gradients(corpus, size, name, l2, decay, found, seed, data):
 def test_the_perceptron(corpus, size, average, seed, data):
     built, start = Built(corpus), weighted(data.draw, corpus.features())
     trainer = trainer_of("perceptron", built, start, seed, average=average, batch_size=size)
-    twin = Perceptron(corpus, dict(start), size)
-    agree(built, trainer, twin, 3, average)
+    agree(built, trainer, Perceptron(corpus, dict(start), size), 3, average)
 
 
 @given(corpora(labels=st.integers(1, 3), most_samples=40), sizes, st.sampled_from([0.0, 3.0]), st.sampled_from([(0.995, 0.6), (0.9, 0.1)]),
@@ -54,8 +53,7 @@ def test_the_perceptron(corpus, size, average, seed, data):
 def test_batches_of_adf_are_those_of_the_twin(corpus, size, l2, bounds, seed, data):
     built, start = Built(corpus), weighted(data.draw, corpus.features())
     trainer = trainer_of("adf", built, start, seed, l2=l2, rate=0.2, alpha=bounds[0], beta=bounds[1], batch_size=size)
-    twin = Adf(corpus, dict(start), l2, 0.2, *bounds, size)
-    agree(built, trainer, twin, 2)
+    agree(built, trainer, Adf(corpus, dict(start), l2, 0.2, *bounds, size), 2)
 
 
 @pytest.mark.parametrize("size", [1, 2])

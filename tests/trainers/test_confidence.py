@@ -133,8 +133,7 @@ def test_r_is_that_which_gets_new_sequences_right(sample, passes, best):
         scores = [[sum(value * weights.get(("U", a, j), 0.0) for a, value in s.unigrams[0]) for j in (0, 1)] for s in later]
         return sum((no < yes) != s.labels[0] for (no, yes), s in zip(scores, later, strict=True))
 
-    chosen = ArowTrainer(built.dataset, built.layout, options.Arow(passes=passes))
-    assert chosen.r == best
+    assert ArowTrainer(built.dataset, built.layout, options.Arow(passes=passes)).r == best
     tried = {r: wrong(r) for r in (3.0, 30.0, 300.0, 3000.0)}
     assert tried[best] == min(tried.values())
     assert tried[best] < 0.9 * tried[30]

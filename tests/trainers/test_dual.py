@@ -222,8 +222,7 @@ def test_the_curvature_is_that_of_the_twins_marginals(corpus, l2, recursions):
 def test_it_ends_at_the_optimum_of_lbfgs(rules, recursions, l2):
     corpus = read("chunking", sentences=150, rules=rules)
     trainer = with_passes(150, DualAscent(corpus.dataset, corpus.layout, options.Lbfgs(l2=l2), recursions=recursions))
-    reached = corpus.value_at(l2, corpus.doubles(trainer.weights()))[0]
-    assert reached == pytest.approx(corpus.optimum(l2), rel=1e-5)
+    assert corpus.value_at(l2, corpus.doubles(trainer.weights()))[0] == pytest.approx(corpus.optimum(l2), rel=1e-5)
 
 
 @pytest.mark.long
@@ -236,8 +235,7 @@ def test_attributes_that_all_positions_share_do_not_make_it_overshoot():
     rules = Template.parse(shared + "U90:%x[0,0]\nU91:%x[1,0]\nU92:%x[-1,0]\nU93:%x[-1,0]/%x[0,0]\nB\n")
     corpus = Numbers(read_corpus(Reader(long, rules, Run())))
     trainer = with_passes(100, DualAscent(corpus.dataset, corpus.layout, options.Lbfgs(l2=1.0)))
-    reached = corpus.value_at(1.0, corpus.doubles(trainer.weights()))[0]
-    assert reached < 1.1 * corpus.optimum(1.0)
+    assert corpus.value_at(1.0, corpus.doubles(trainer.weights()))[0] < 1.1 * corpus.optimum(1.0)
 
 
 def test_no_step_leads_away_from_the_marginals():
@@ -303,8 +301,7 @@ def test_a_history_of_one_pair_has_no_room_for_the_curvature():
 
 def test_the_warm_up_ends_when_asked_to():
     corpus = read("chunking", sentences=50, rules="chunking")
-    trainer = Lbfgs(corpus.dataset, corpus.layout, options_of("lbfgs"))
-    assert len(list(trainer.prepare(lambda: True))) == 1
+    assert len(list(Lbfgs(corpus.dataset, corpus.layout, options_of("lbfgs")).prepare(lambda: True))) == 1
 
 
 @pytest.mark.parametrize("value", [1.0, 10.0])
@@ -319,8 +316,7 @@ def test_a_warm_up_that_ends_above_zero_weights_is_as_good_as_none(value):
 @pytest.mark.parametrize("without", [{"warm_up": 0}, {"l2": 0.0}])
 def test_no_warm_up(without):
     corpus = read("chunking", sentences=20, rules="chunking")
-    trainer = Lbfgs(corpus.dataset, corpus.layout, options_of("lbfgs", **without))
-    assert list(trainer.prepare()) == []
+    assert list(Lbfgs(corpus.dataset, corpus.layout, options_of("lbfgs", **without)).prepare()) == []
 
 
 def test_weights_to_start_from_are_kept():

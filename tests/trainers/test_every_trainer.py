@@ -57,8 +57,7 @@ def test_dev_with_patience_keeps_the_best_weights(algorithm, tmp_path):
     best = scores.index(max(scores))
     assert len(scores) == min(best + 4, 60) or algorithm in BATCH
     gold = [[row[-1] for row in rows] for rows in dev]
-    predicted = Tagger(model).tag_many([[row[:-1] for row in rows] for rows in dev])
-    assert evaluate(gold, predicted).f1 == max(scores)
+    assert evaluate(gold, Tagger(model).tag_many([[row[:-1] for row in rows] for rows in dev])).f1 == max(scores)
 
 
 def test_a_warm_start_is_not_worse(algorithm, tmp_path):

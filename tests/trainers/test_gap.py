@@ -126,8 +126,7 @@ def test_no_optimum_is_below_what_the_gap_says(algorithm, l1, l2):
 
 @pytest.mark.parametrize("algorithm", ["lbfgs", "owlqn"])
 def test_without_a_penalty_nothing_is_known(algorithm):
-    trainer = trainer_of(Built(random_corpus(Random(11))), algorithm, 0.0, 0.0)
-    assert "gap" not in trainer.run_pass()
+    assert "gap" not in trainer_of(Built(random_corpus(Random(11))), algorithm, 0.0, 0.0).run_pass()
 
 
 @pytest.mark.parametrize("algorithm", ["owlqn", "sbcd"])
