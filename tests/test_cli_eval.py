@@ -6,13 +6,11 @@ import json
 import lzma
 import os
 import re
-import subprocess
-import sys
 from functools import partial
 
 import pytest
 from commands import crfkit as command
-from commands import python
+from commands import python, start
 
 run = partial(command, "eval")
 
@@ -100,12 +98,8 @@ def test_forms_of_input(data):
 
 
 def test_headers_and_further_analyses_are_not_tokens():
-    first, second = (
-        EXAMPLE.replace(" ", "\t").replace("\n", "/0.975\n").replace("\n/0.975\n", "\n\n").split("\n\n")
-    )
-    best = f"# 0.407045\n{first}\n\n# 1e-07\n{second}"
-    best = best.replace("1e-07", "1.5e-07")
-    assert run(stdin=best.encode()).stdout_bytes == EXPECTED
+    first, second = EXAMPLE.replace(" ", "\t").replace("\n", "/0.975\n").replace("\n/0.975\n", "\n\n").split("\n\n")
+    assert run(stdin=f"# 0.407045\n{first}\n\n# 1.5e-07\n{second}".encode()).stdout_bytes == EXPECTED
     several = "\n\n".join(
         f"# {rank} 0.27{rank}742\n{sentence if rank == 0 else sentence.replace('B-NP', 'O')}"
         for sentence in (first, second)
@@ -200,14 +194,7 @@ def test_scores_as_json():
         run("--json", "--segments", "--lexicon", text_file("w", ""), stdin=b"\xc3\xa9 B-\xc3\xa9 B-\xc3\xa9\n").stdout
     )
     assert (result["tokens"], result["f1"], result["file"]) == (1, 1.0, "<stdin>")
-    assert result["types"]["é"] == {
-        "gold": 1,
-        "found": 1,
-        "correct": 1,
-        "precision": 1.0,
-        "recall": 1.0,
-        "f1": 1.0,
-    }
+    assert result["types"]["é"] == {"gold": 1, "found": 1, "correct": 1, "precision": 1.0, "recall": 1.0, "f1": 1.0}
     assert result["words"]["correct"] == result["unknown_words"]["correct"] == 1
 
 
@@ -303,11 +290,7 @@ def test_debug_shows_the_traceback():
     (MemoryError(), 1, "crfkit: error: out of memory\n"),
     (RuntimeError("two\nlines"), 1, "crfkit: error: unexpected RuntimeError: two lines (--debug shows where)\n"),
     (PermissionError(13, "Permission denied", "f"), 1, "crfkit: error: f: Permission denied\n"),
-    (
-        ImportError("a.so: failed to map segment from shared object"),
-        1,
-        "crfkit: error: out of memory: there is none for a compiled module\n",
-    ),
+    (ImportError("a.so: failed to map segment from shared object"), 1, "crfkit: error: out of memory: there is none for a compiled module\n"),
 ])
 def test_exceptions_become_one_line_and_an_exit_code(monkeypatch, error, code, message):
     def fail(*args, **options):
@@ -333,18 +316,14 @@ def test_help_and_version():
     assert "conlleval" in command("eval", "-h").stdout
 
 
-def crfkit(*args, **options):
-    return subprocess.Popen([sys.executable, "-m", "crfkit", *args], stderr=subprocess.PIPE, **options)
-
-
 @pytest.mark.skipif(os.name != "posix", reason="pipes of POSIX")
 def test_a_closed_pipe_is_no_error():
     read, write = os.pipe()
     os.close(read)
-    with crfkit("eval", "--json", stdin=subprocess.PIPE, stdout=write) as process:
+    with start("eval", "--json", stdout=write) as process:
         os.close(write)
-        _, errors = process.communicate(EXAMPLE.encode())
-    assert (process.returncode, errors) == (0, b"")
+        _, errors = process.communicate(EXAMPLE)
+    assert (process.returncode, errors) == (0, "")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names of files are bytes")
