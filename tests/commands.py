@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -103,6 +104,11 @@ def unheard(program: str, *arguments: str) -> int:
 def text_of(sentences: Iterable[Iterable[Iterable[str]]], separator: str = " ") -> str:
     """Sentences of rows as the text of a file."""
     return "".join("".join(separator.join(row) + "\n" for row in rows) + "\n" for rows in sentences)
+
+
+def log_lines(path: str | Path = "log") -> list[dict[str, Any]]:
+    """The records of a log, or of another file with one on each line."""
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
 
 def limit(algorithm: str, n: int) -> dict[str, int]:

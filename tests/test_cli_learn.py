@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from commands import BATCH, SMALL, crfkit, error, learn, trained, write, write_part
+from commands import BATCH, SMALL, crfkit, error, learn, log_lines, trained, write, write_part
 
 import crfkit as library
 from crfkit import constants, options
@@ -89,7 +89,7 @@ def test_what_is_chosen_for_the_data_is_told(train, algorithm, chosen):
     def made(*more):
         run = learn("-a", algorithm, limit, 2, "--window" if algorithm == "adf" else "--seed", 7, "--log", "log", *more)
         header = json.loads(crfkit("dump", "--header", "model").stdout)
-        records = [json.loads(line) for line in (train.parent / "log").read_text().splitlines()]
+        records = log_lines()
         weights = crfkit("dump", "model").stdout
         return run.stderr, header, [{option: record[option] for option in chosen if option in record} for record in records], weights
 
@@ -110,7 +110,7 @@ def test_the_log_has_a_line_a_pass(train, algorithm, kind):
     limit = "--max-iter" if algorithm in BATCH else "--passes"
     write_part(train.parent / "dev", "chunking", 20, part="dev")
     learn("-a", algorithm, limit, 4, *(("--epsilon", 0) if algorithm in BATCH else ()), "--log", "log", "--dev", "dev")
-    records = [json.loads(line) for line in (train.parent / "log").read_text().splitlines()]
+    records = log_lines()
     assert [record["pass"] for record in records] == [1, 2, 3, 4]
     wanted = {"pass", "seconds", "cpu", "elapsed", kind, "mean_abs_weight", "active"}
     scores = {f"dev_{score}" for score in ("accuracy", "sentence_accuracy", "precision", "recall", "f1")}
@@ -125,7 +125,7 @@ def test_the_log_has_a_line_a_pass(train, algorithm, kind):
 
 def test_log_and_model_agree(train):
     learn("--log", "log")
-    last = json.loads((train.parent / "log").read_text().splitlines()[-1])
+    last = log_lines()[-1]
     weights = [abs(weight) for *_, weight in load("model").features()]
     assert last["active"] == len(weights)
     assert last["mean_abs_weight"] * json.loads(crfkit("dump", "--header", "model").stdout)["features"] == pytest.approx(sum(weights), rel=1e-4)

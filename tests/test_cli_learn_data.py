@@ -2,12 +2,11 @@
 
 import bz2
 import gzip
-import json
 import lzma
 import os
 
 import pytest
-from commands import BATCH, crfkit, error, learn, write, write_part
+from commands import BATCH, crfkit, error, learn, log_lines, write, write_part
 from workers import use_local_workers
 
 from crfkit import options
@@ -279,7 +278,7 @@ def test_the_best_weights_are_kept(train):
     write_part(train, "chunking", 30)
     write_part(train.parent / "dev", "chunking", 30, part="dev")
     said = learn("-a", "perceptron", "--no-average", "--passes", 12, "--dev", "dev", "--log", "log").stderr
-    scores = [json.loads(line)["dev_f1"] for line in (train.parent / "log").read_text().splitlines()]
+    scores = [record["dev_f1"] for record in log_lines()]
     best = scores.index(max(scores)) + 1
     assert best < 12, "the last pass is the best: choose other data"
     assert f"\nthe weights of pass {best} are kept, the best on the development data\n" in said
@@ -296,7 +295,7 @@ def test_labels_that_mark_no_chunks_are_judged_by_accuracy(train):
     for path in (train, train.parent / "dev"):
         path.write_text(path.read_text().replace(" ,\n", " -LRB-\n"))
     learn("-q", "-a", "perceptron", "--no-average", "--passes", 12, "--dev", "dev", "--log", "log")
-    records = [json.loads(line) for line in (train.parent / "log").read_text().splitlines()]
+    records = log_lines()
     best = max(records, key=lambda record: record["dev_accuracy"])
     assert 1 < best["pass"] < 12, "choose other data"
     assert len(list(load("model").features())) == best["active"]
@@ -314,7 +313,7 @@ def test_patience_counts_passes_without_a_better_score(train):
     write_part(train.parent / "dev", "chunking", 30, part="dev")
     said = learn("-a", "perceptron", "--no-average", "--passes", 100, "--dev", "dev", "--patience", 2, "--log", "log").stderr
     assert "done: stopped by --patience" in said
-    scores = [json.loads(line)["dev_f1"] for line in (train.parent / "log").read_text().splitlines()]
+    scores = [record["dev_f1"] for record in log_lines()]
     assert len(scores) < 100
     assert len(scores) == scores.index(max(scores)) + 1 + 2
 
@@ -322,7 +321,7 @@ def test_patience_counts_passes_without_a_better_score(train):
 def test_labels_that_only_the_development_data_have(train):
     (train.parent / "dev").write_text("Their PRP$ B-NP\nx NN B-UNHEARD\n\nMore JJR I-UNHEARD\n\n")
     learn("-q", "--dev", "dev", "--log", "log", "--max-iter", 5)
-    record = json.loads((train.parent / "log").read_text().splitlines()[-1])
+    record = log_lines()[-1]
     assert 0 <= record["dev_accuracy"] <= 1 / 3 and record["dev_sentence_accuracy"] == 0
 
 

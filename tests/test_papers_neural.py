@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import paper
+from commands import log_lines, paper
 
 LENGTH, LABELS = 4, 3
 
@@ -116,7 +116,7 @@ def test_the_script():
     text, _ = script("--quick")
     assert re.search(r"^\| SAPO on top of a Bi-LSTM \| 1 \|", text, re.M)
     models = ["sapo", "sgd", "sapo-half", "sgd-half", "lstm", "lstm-crf", "lstm-sapo", "sapo-long", "sgd-long", "lstm-long", "lstm-crf-long"]
-    assert [json.loads(line)["model"] for line in Path("out/neural.jsonl").read_text().splitlines()] == models
+    assert [record["model"] for record in log_lines("out/neural.jsonl")] == models
     assert "seed 0" not in script("--quick")[1]    # all of it was finished
 
 

@@ -11,6 +11,7 @@ import study
 import tasks
 import together
 from claims import better, costs, fewer
+from commands import log_lines
 from outcome import Row
 from protocol import CONTRADICTED, MISSING, REPRODUCED, TIE, Search
 from runs import Raw, Runs, choice, words
@@ -163,7 +164,7 @@ def page(raw):
 
 def test_five_seeds_and_their_deviation():
     text = page(Raw(Path("raw")))
-    records = [json.loads(line) for line in Path("raw/conll2000-np-plain.jsonl").read_text().splitlines()]
+    records = log_lines("raw/conll2000-np-plain.jsonl")
     assert [record["seed"] for record in records if record["kind"] == "test" and record["algorithm"] == "sgd"] == [1, 2, 3, 4, 5]
     assert [record["seed"] for record in records if record["kind"] == "test" and record["algorithm"] == "lbfgs"] == [1]
     assert "| sgd | 90.00 | 90.30 ± 0.16 | 2 |" in text and "| lbfgs | 70.00 | 90.10 | 1 |" in text
@@ -194,7 +195,7 @@ def test_the_costs_of_two_rows():
 def test_each_number_is_that_of_a_line():
     page(Raw(Path("raw")))
     path = Path("raw/conll2000-np-plain.jsonl")
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    lines = log_lines(path)
     for record in lines:
         if record["kind"] == "test" and record["seed"] == 3:
             record["counts"]["correct"] = 703
@@ -261,7 +262,7 @@ def test_an_output_that_is_made_again_adds_no_line(monkeypatch):
 
     monkeypatch.setattr(runs, "_tested", tested)
     assert runs.compare(tasks.NP_PLAIN, *tests)["p"]["f1"] == 1 and asked == [1, 2]
-    kinds = [json.loads(line)["kind"] for line in Path("raw/conll2000-np-plain.jsonl").read_text().splitlines()]
+    kinds = [record["kind"] for record in log_lines("raw/conll2000-np-plain.jsonl")]
     assert kinds == ["test", "test", "compare"] and runs.raw.find(**{**tests[0], "kind": "test"})["cpu"] == 1.0
     with Path("raw/conll2000-np-plain.jsonl").open("a") as file:
         file.write(json.dumps({**tests[0], "cpu": 3.0}) + "\n")

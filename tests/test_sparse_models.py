@@ -1,12 +1,11 @@
 """Ways to small models: paths of L1 penalties, attributes selected before training, weights pruned after it."""
 
 import io
-import json
 import signal
 
 import pytest
 import yaml
-from commands import crfkit, error, interrupted, start, write_part
+from commands import crfkit, error, interrupted, log_lines, start, write_part
 from data.test_selection import plain
 from trainers.samples import named_weights, sentences, template
 from trainers.twins import Corpus, Sample
@@ -27,10 +26,6 @@ def train(tmp_path):
     return write_part(tmp_path / "train", "chunking", 60)
 
 
-def log_of(path):
-    return [json.loads(line) for line in path.read_text().splitlines()]
-
-
 def files(folder):
     return sorted(entry.name for entry in folder.iterdir()) if folder.exists() else []
 
@@ -38,16 +33,16 @@ def files(folder):
 # --- paths --------------------------------------------------------------------------------------------------------
 
 
-def test_a_path_ends_where_cold_starts_do(tmp_path):
+def test_a_path_ends_where_cold_starts_do():
     rows, rules = sentences("chunking", limit=50), template("chunking")
     models = list(learn_path(rows, rules, path=PATH, l2=0.1, log="log", **EXACT))
     assert [model.header["options"]["l1"] for model in models] == list(PATH)
-    records = log_of(tmp_path / "log")
+    records = log_lines()
     assert [record["pass"] for record in records] == list(range(1, len(records) + 1))
     counts = []
     for l1, model in zip(PATH, models, strict=True):
         cold = learn(rows, rules, "owlqn", l1=l1, l2=0.1, log="cold", **EXACT)
-        last, cold_passes = [record for record in records if record["l1"] == l1], log_of(tmp_path / "cold")
+        last, cold_passes = [record for record in records if record["l1"] == l1], log_lines("cold")
         assert last[-1]["objective"] == pytest.approx(cold_passes[-1]["objective"], rel=1e-4)
         own, other = named_weights(model), named_weights(cold)
         assert max(abs(own.get(name, 0.0) - other.get(name, 0.0)) for name in own.keys() | other.keys()) < 2e-2
@@ -70,7 +65,7 @@ def test_models_of_a_path_are_named_after_their_values(train):
 
 def test_with_development_data_the_best_value_is_kept(train):
     crfkit("learn", "-q", "-a", "owlqn", "--path", "50,5,0.25", "--dev", "dev", "--log", "log", "template", "train", "model")
-    records = log_of(train.parent / "log")
+    records = log_lines()
     assert {record["l1"] for record in records} == {50, 5, 0.25}
     best = max(records, key=lambda record: record["dev_f1"])
     model = load("model")
@@ -82,7 +77,7 @@ def test_with_development_data_the_best_value_is_kept(train):
 
 def test_patience_counts_for_each_value(train):
     crfkit("learn", "-q", "-a", "owlqn", "--path", "5,1,0.25", "--dev", "dev", "--patience", 2, "--log", "log", "template", "train", "model")
-    assert {record["l1"] for record in log_of(train.parent / "log")} == set(PATH)
+    assert {record["l1"] for record in log_lines()} == set(PATH)
 
 
 def test_one_model_cannot_be_several():

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import kills
 import pytest
-from commands import crfkit, error, full_device, interrupted, python, start, write_part
+from commands import crfkit, error, full_device, interrupted, log_lines, python, start, write_part
 
 from crfkit import learn, threads
 from crfkit.errors import FileError
@@ -330,7 +330,7 @@ def test_a_signal_while_training_saves_the_model(train, algorithm, number, code)
     assert "stopped; the weights so far are kept" in said
     assert "Traceback" not in said
     assert load("model").header["features"] > 0
-    assert all(json.loads(line) for line in (train.parent / "log").read_text().splitlines())
+    assert all(log_lines())
 
 
 def test_a_signal_ends_the_wait_for_the_reader_of_a_log(train, monkeypatch):

@@ -2,14 +2,13 @@
 
 import array
 import io
-import json
 import signal
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 import pytest
-from commands import DATA, crfkit, error, limit, start, write_part
+from commands import DATA, crfkit, error, limit, log_lines, start, write_part
 from trainers.samples import sentences, template
 
 from crfkit import modelfile, options
@@ -348,7 +347,7 @@ def test_killed_and_resumed(train, number):
     assert (train.parent / "model").read_bytes() == (train.parent / "whole").read_bytes()
 
     def records(name):
-        lines = [json.loads(line) for line in (train.parent / name).read_text().splitlines()]
+        lines = log_lines(name)
         assert [line["elapsed"] for line in lines] == sorted(line["elapsed"] for line in lines)
         return [{key: value for key, value in line.items() if key not in ("seconds", "elapsed", "cpu")} for line in lines]
 

@@ -3,14 +3,13 @@
 import bz2
 import gzip
 import io
-import json
 import lzma
 from collections import Counter
 from pathlib import Path
 
 import numpy
 import pytest
-from commands import text_of, write
+from commands import log_lines, text_of, write
 from liars import Frame
 from trainers.samples import named_weights, sentences, template
 from workers import use_local_workers
@@ -245,7 +244,7 @@ def test_what_starts_at_its_optimum_is_a_model_after_one_pass(tmp_path, monkeypa
     *_, model = learn_path(
         str(tmp_path / "train.txt"), "U:%x[0,0]\n", algorithm, train_accuracy=True, log=str(log), **options, **workers, **given
     )
-    records = [json.loads(line) for line in log.read_text().splitlines()]
+    records = log_lines(log)
     assert not any(model.weights)
     assert [record["pass"] for record in records] == list(range(1, 1 + len(options.get("path", [None]))))
     assert all(record["active"] == 0 and record["train_accuracy"] == 0.5 for record in records)

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from commands import crfkit, error
+from commands import crfkit, error, log_lines
 from trainers.samples import ROOT, sentences, template
 
 from crfkit.errors import FileError
@@ -21,7 +21,7 @@ from crfkit.options import TRAINERS
 
 def logged():
     """The passes with a record."""
-    return [json.loads(line)["pass"] for line in Path("log").read_text().splitlines()]
+    return [record["pass"] for record in log_lines()]
 
 
 def test_logs_that_have_changed(train):

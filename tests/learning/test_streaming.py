@@ -11,7 +11,7 @@ from collections import Counter
 
 import pytest
 from commands import crfkit as command
-from commands import memory_told, text_of
+from commands import log_lines, memory_told, text_of
 from hypothesis import given
 from hypothesis import strategies as st
 from inputs import OneByOne
@@ -342,7 +342,7 @@ def test_a_stream_whose_first_window_asks_for_one_rate_has_one(tmp_path):
         return learn(io.BytesIO(text.encode()), None, "adf", format="crfsuite", passes=1, window=400, l2=0.01, log=str(tmp_path / "log"), **given)
 
     model = learned()
-    (rate,) = {json.loads(line)["rate"] for line in (tmp_path / "log").read_text().splitlines()}
+    (rate,) = {record["rate"] for record in log_lines()}
     assert named_weights(model) == named_weights(learned(rate=rate))
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 from click.testing import CliRunner
-from commands import text_of, write
+from commands import log_lines, text_of, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from parser.test_parser import TEMPLATE, corpus
@@ -226,7 +226,7 @@ def test_a_run_that_was_interrupted_gives_the_same_model(tmp_path, average):
     whole = learn("whole", "--passes", "5", "--log", tmp_path / "log")
     learn("part", "--passes", "2", "--checkpoint", tmp_path / "c")
     assert learn("all", "--passes", "5", "--checkpoint", tmp_path / "c", "--resume") == whole
-    records = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    records = log_lines()
     assert [record["pass"] for record in records] == [1, 2, 3, 4, 5]
     assert all({"loss", "seconds", "elapsed", "active", "mean_abs_weight", "dev_accuracy", "dev_unlabelled"} <= record.keys() for record in records)
     for name, text, message in (("dev", dev, "--dev data"), ("train", data, "training data, template or column of labels")):

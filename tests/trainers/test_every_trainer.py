@@ -10,7 +10,7 @@ from functools import cache
 from io import BytesIO
 
 import pytest
-from commands import BATCH, limit, python, write_part
+from commands import BATCH, limit, log_lines, python, write_part
 from trainers.samples import ROOT, accuracy_of, options_of, read, sentences, tag, template
 
 import crfkit
@@ -53,7 +53,7 @@ def test_dev_with_patience_keeps_the_best_weights(algorithm, tmp_path):
     dev = [[list(row) for row in rows] for rows in sentences("chunking", "dev", 25)]
     log = tmp_path / "log"
     model = learn(train, template("chunking"), algorithm, dev=dev, patience=3, log=log, **limit(algorithm, 60))
-    scores = [json.loads(line)["dev_f1"] for line in log.read_text().splitlines()]
+    scores = [record["dev_f1"] for record in log_lines(log)]
     best = scores.index(max(scores))
     assert len(scores) == min(best + 4, 60) or algorithm in BATCH
     gold = [[row[-1] for row in rows] for rows in dev]

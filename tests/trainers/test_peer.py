@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from commands import log_lines
 from models import rows_of
 from trainers.samples import named_weights, read, sentences, tag, template
 
@@ -139,7 +140,7 @@ def test_conll2000(arguments, most_objective, least_f1, tmp_path):
     folder = Path(os.environ["CRFKIT_CORPORA"]) / "conll2000"
     (tmp_path / "template").write_text(CRFPP_CHUNKING)
     crfkit("learn", "-q", "--l2", "2", *arguments, "--log", "log", "template", folder / "train.txt", "model")
-    passes = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    passes = log_lines()
     assert passes[-1]["objective"] <= most_objective
     if "observed" in arguments:
         assert passes[-1]["active"] <= 456468 == json.loads(crfkit("dump", "--header", "model"))["features"]

@@ -1,9 +1,9 @@
 """Learning from the n best paths: step by step against a slow twin, against its two limits, and end to end."""
 
-import json
 from math import log as log_of
 
 import pytest
+from commands import log_lines
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from trainers.samples import accuracy, read, sentences, template
@@ -143,7 +143,7 @@ def test_the_loss_of_a_crf_on_request(name, tmp_path):
     """In the log, with what else is said of the weights; it is that of all data after the pass."""
     log, train = tmp_path / "log", sentences("chunking", limit=80)
     model = crfkit.learn(train, template("chunking"), name, passes=3, l2=0.5, crf_loss=True, log=log)
-    records = [json.loads(line) for line in log.read_text().splitlines()]
+    records = log_lines(log)
     tagger = Tagger(model)
     nll = -sum(log_of(tagger.probability([row[:-1] for row in rows], [row[-1] for row in rows])) for rows in train)
     assert records[-1]["crf_loss"] == pytest.approx(nll, rel=1e-4)

@@ -1,12 +1,12 @@
 """Block coordinate descent: step by step against a slow twin. It ends where no weight can lower the objective."""
 
 import array
-import json
 import os
 from pathlib import Path
 from random import Random
 
 import pytest
+from commands import log_lines
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from models import rows_of
@@ -371,7 +371,7 @@ def test_new_text_is_tagged_well_by_few_weights():
 def test_a_warm_start_needs_fewer_passes(tmp_path):
     def passes(**chosen):
         learn(sentences("chunking", limit=30), template("chunking"), "sbcd", log=tmp_path / "log", **chosen)
-        return [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+        return log_lines()
 
     first = learn(sentences("chunking", limit=30), template("chunking"), "sbcd")
     cold, warm = passes(), passes(init=first)
@@ -388,7 +388,7 @@ def test_the_objective_of_owlqn_on_nettalk(tmp_path):
 
     def end(algorithm, **chosen):
         learn(rows, tmp_path / "template", algorithm, l1=1.0, log=tmp_path / "log", **chosen)
-        return json.loads((tmp_path / "log").read_text().splitlines()[-1])["objective"]
+        return log_lines()[-1]["objective"]
 
     assert end("sbcd", delta=1e-6) == pytest.approx(end("owlqn", epsilon=1e-6, delta=1e-7), rel=1e-4)
 

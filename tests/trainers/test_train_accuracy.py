@@ -1,8 +1,8 @@
 """--train-accuracy: the accuracy on the training data that trainers report."""
 
-import json
 
 import pytest
+from commands import log_lines
 from trainers.samples import sentences, template
 
 from crfkit.learning.learn import learn
@@ -41,7 +41,7 @@ def test_batch_trainers_report_their_weights(algorithm, name, chosen, threads, t
     data, heard = sentences("chunking", limit=80), Heard()
     given = {"template": template(name), "algorithm": algorithm, "threads": threads, **chosen}
     model = learn(data, **given, train_accuracy=True, log=tmp_path / "log", progress=heard)
-    last = json.loads((tmp_path / "log").read_text().splitlines()[-1])
+    last = log_lines()[-1]
     assert taken(last) == pytest.approx(shares(model, data), abs=1e-12)
     assert last["active"] == model.header["features"] and last["train_accuracy"] > 0.5
     # Before anything is learned all paths are as good as the one of the first label.
@@ -65,7 +65,7 @@ def test_the_warm_up_reports_what_it_met():
 def test_mira_reports_what_it_met(tmp_path):
     data = sentences("chunking", limit=40)
     learn(data, template=template("chunking"), algorithm="mira", passes=30, shrinking=2, average=False, train_accuracy=True, log=tmp_path / "log")
-    records = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    records = log_lines()
     assert len(records) < 30 and taken(records[-1]) == (1.0, 1.0) and records[-1]["violation"] == 0
     assert records[0]["active_sequences"] == 40 and min(record["active_sequences"] for record in records) < 40
     assert records[-1]["active_sequences"] == 40  # it does not end before all have been asked once more

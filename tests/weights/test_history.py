@@ -12,7 +12,7 @@ from itertools import product
 
 import pytest
 from commands import crfkit as run
-from commands import error, write
+from commands import error, log_lines, write
 from models import ROOT, sentences
 from trainers.samples import accuracy_of
 
@@ -346,7 +346,7 @@ def test_on_the_command_line(tmp_path):
     train = ROOT / "data/chunking.train.txt"
     run("learn", "-a", "lookahead", "--depth", 2, "--direction", "backward", "--passes", 4, "--dev", ROOT / "data/chunking.dev.txt",
         "--log", "log", "template", train, "model")  # fmt: skip
-    log = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    log = log_lines()
     assert log[-1]["loss"] < log[0]["loss"] / 2
     assert max(record["dev_f1"] for record in log) > 0.85
     text = (ROOT / "data/chunking.test.txt").read_bytes()
