@@ -246,15 +246,18 @@ def test_cells_that_no_line_of_a_file_has(cell, to):
     assert not Path("theirs").exists()
 
 
-def test_a_model_without_template_needs_one():
+@pytest.mark.parametrize(("to", "needed", "lacks"), [
+    ("crfpp", "a CRF\\+\\+ model needs a template", "has no line for them"), ("wapiti", "a Wapiti model needs patterns", "does not have one line for them"),
+])
+def test_a_model_without_template_needs_one(to, needed, lacks):
     crfkit.learn([[(["U:a"], "X"), (["U:b"], "Y")]] * 3, format="crfsuite").save("ours")
-    with pytest.raises(UnsupportedError, match="needs a template"):
-        foreign.convert("ours", "theirs", "crfpp")
+    with pytest.raises(UnsupportedError, match=f"^ours: {needed}"):
+        foreign.convert("ours", "theirs", to)
     Path("template").write_text("U:%x[0,0]\n")
-    with pytest.raises(UnsupportedError, match=r"^ours: the model has weights of pairs of labels, but its template has no line for them"):
-        foreign.convert("ours", "theirs", "crfpp", "template")
+    with pytest.raises(UnsupportedError, match=f"^ours: the model has weights of pairs of labels, but its template {lacks}"):
+        foreign.convert("ours", "theirs", to, "template")
     Path("template").write_text("U:%x[0,0]\nB\n")
-    foreign.convert("ours", "theirs", "crfpp", "template")
+    foreign.convert("ours", "theirs", to, "template")
     assert crfkit.load("theirs").tag([["a"], ["b"]]) == ["X", "Y"]
 
 

@@ -212,18 +212,6 @@ def test_what_wapiti_has_no_room_for(line, message):
         foreign.convert("ours", "theirs", "wapiti")
 
 
-def test_a_model_without_template_needs_one():
-    crfkit.learn([[(["U:a"], "X"), (["U:b"], "Y")]] * 3, format="crfsuite").save("ours")
-    with pytest.raises(UnsupportedError, match=r"^ours: a Wapiti model needs patterns"):
-        foreign.convert("ours", "theirs", "wapiti")
-    Path("template").write_text("U:%x[0,0]\n")
-    with pytest.raises(UnsupportedError, match="has weights of pairs of labels"):
-        foreign.convert("ours", "theirs", "wapiti", "template")
-    Path("template").write_text("U:%x[0,0]\nB\n")
-    foreign.convert("ours", "theirs", "wapiti", "template")
-    assert crfkit.load("theirs").tag([["a"], ["b"]]) == ["X", "Y"]
-
-
 @pytest.mark.parametrize(("pattern", "message"), [
     ("x:%x[0,0]", "starts with 'x'"),
     ("u:%y[0,0]", "is not a macro of Wapiti"),

@@ -125,6 +125,12 @@ def anything_but_a_crash(question: Callable[[], Any]) -> None:
         question()
 
 
+def label(tagger: Any, data: bytes, form: str, loose: bool = False, **given: Any) -> None:
+    """Write a text with its labels, in many blocks."""
+    source = Source(io.BytesIO(data), form, loose=loose, block_size=64, allow_empty=True)
+    anything_but_a_crash(lambda: list(tagger.text(source, Printer(**given), partial="partial" in given, threads=1)))
+
+
 PRINTERS = ({}, {"verbose": 1}, {"verbose": 2}, {"nbest": 3}, {"posterior": True, "probability": True}, {"partial": True, "verbose": 2})
 
 
@@ -136,13 +142,10 @@ def tagging(data: bytes) -> None:
     except CrfkitError:
         tagger = crfkit.load(data[4:end], verify=False)
     for given in PRINTERS:
-        source = Source(io.BytesIO(data[end:]), tagger.header["format"], block_size=64, allow_empty=True)
-        partial = "partial" in given
-        anything_but_a_crash(lambda source=source, given=given, partial=partial: list(tagger.text(source, Printer(**given), partial=partial, threads=1)))
+        label(tagger, data[end:], tagger.header["format"], **given)
     anything_but_a_crash(lambda: tagger.tag_with_gold(io.BytesIO(data[end:]), threads=2))
     if tagger.header["algorithm"] != "lookahead":
-        source = Source(io.BytesIO(data[end:]), tagger.header["format"], block_size=64, allow_empty=True)
-        anything_but_a_crash(lambda: list(tagger.text(source, Printer(explain=2, lines=tagger.explainer.lines), threads=1)))
+        label(tagger, data[end:], tagger.header["format"], explain=2, lines=tagger.explainer.lines)
 
 
 def template(data: bytes) -> None:
@@ -161,13 +164,10 @@ def columns(data: bytes) -> None:
     anything_but_a_crash(lambda: read_corpus(Reader(io.BytesIO(data), parsed, Run(format=form, label="upos" if form == "conllu" else None))))
     tagger = a_tagger()
     for given in ({}, {"verbose": 1}, {"nbest": 2}, {"partial": True, "probability": True}):
-        source = Source(io.BytesIO(data), "columns", block_size=64, allow_empty=True)
-        partial = "partial" in given
-        anything_but_a_crash(lambda source=source, given=given, partial=partial: list(tagger.text(source, Printer(**given), partial=partial, threads=1)))
+        label(tagger, data, "columns", **given)
     for loose in (kept(f"loose{number}", lambda number=number: crfkit.load(foreign_models.models()[number])) for number in (0, 2)):
-        for printer in (Printer(), Printer(verbose=2, cells=True)):
-            source = Source(io.BytesIO(data), "columns", loose=True, block_size=64, allow_empty=True)
-            anything_but_a_crash(lambda source=source, loose=loose, printer=printer: list(loose.text(source, printer, threads=1)))
+        label(loose, data, "columns", loose=True)
+        label(loose, data, "columns", loose=True, verbose=2, cells=True)
 
 
 def attributes(data: bytes) -> None:
