@@ -116,11 +116,13 @@ def limit(algorithm: str, n: int) -> dict[str, int]:
     return {"max_iter" if algorithm in BATCH else "passes": n}
 
 
-def paper(script: str, *arguments: Any) -> subprocess.CompletedProcess[str]:
-    """Run a script of benchmarks/papers that finds no corpora."""
+def paper(script: str, *arguments: Any, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run a script of benchmarks/papers that finds no corpora, and must exit with this code."""
     environment = {name: value for name, value in os.environ.items() if name != "CRFKIT_CORPORA"} | {"XDG_CACHE_HOME": "cache"}
     command = [sys.executable, Path(__file__).parents[1] / "benchmarks" / "papers" / f"{script}.py", "--out", "out", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == code, done.stderr
+    return done
 
 
 def write(**files: str | bytes) -> None:

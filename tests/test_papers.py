@@ -19,9 +19,7 @@ pytestmark = pytest.mark.long
     ("lookahead", "jnlpba-pos", "depth 1"),
 ])
 def test_a_script_makes_its_rows(script, task, row):
-    done = paper(script, "--quick", "--tasks", task)
-    assert done.returncode == 0, done.stderr
-    document = Path(done.stdout.split()[-1])
+    document = Path(paper(script, "--quick", "--tasks", task).stdout.split()[-1])
     text = document.read_text(encoding="utf-8")
     assert re.search(rf"^\| {row} \|(?: +\d+\.\d\d \|)+ +\d+\.\d\d(?: ± \d+\.\d\d)? \|", text, re.M), text
     pictures = re.findall(r"\]\((\S+\.png)\)", text)
@@ -30,17 +28,15 @@ def test_a_script_makes_its_rows(script, task, row):
 
 
 def test_parsing_makes_its_page():
-    done = paper("parsing", "--quick", "--seeds", "2", "--work", "work")
-    assert done.returncode == 0, done.stderr
-    text = Path(done.stdout.strip()).read_text(encoding="utf-8")
+    text = Path(paper("parsing", "--quick", "--seeds", "2", "--work", "work").stdout.strip()).read_text(encoding="utf-8")
     assert all(len(re.findall(rf"^\| depth {depth} \| 30 \| [12] \| +\d+\.\d\d \|", text, re.M)) == 4 for depth in range(4)), text
     assert len(re.findall(r"^\| `templates/parsing(?:-best)?\.txt` \| (?:may wait|at once) \| (?:yes|no) \| \d+\.\d\d ± .* \| -?\d+\.\d\d \| ", text, re.M)) == 5, text
 
 
 def test_finished_runs_are_not_repeated():
     given = ("--quick", "--tasks", "conll2000-np-plain")
-    first = paper("dbl_crf", "--only", "pages", *given)
-    assert first.returncode == 0 and "without rich edges (`conll2000-np-plain`)" in Path("out/dbl-crf.md").read_text(encoding="utf-8")
+    paper("dbl_crf", "--only", "pages", *given)
+    assert "without rich edges (`conll2000-np-plain`)" in Path("out/dbl-crf.md").read_text(encoding="utf-8")
     assert "sgd --l2" in paper("dbl_crf", *given).stderr
     document = Path("out/dbl-crf.md").read_bytes()
     for more in ((), ("--only", "pages")):
@@ -50,8 +46,8 @@ def test_finished_runs_are_not_repeated():
 
 
 def test_missing_corpora_are_named():
-    done = paper("adf", "--tasks", "jnlpba", "sentiment")
-    assert done.returncode == 1 and "CRFKIT_CORPORA" in done.stderr and "jnlpba, sentiment" in done.stderr
+    said = paper("adf", "--tasks", "jnlpba", "sentiment", code=1).stderr
+    assert "CRFKIT_CORPORA" in said and "jnlpba, sentiment" in said
     assert not Path("out").exists()
 
 

@@ -106,7 +106,6 @@ def test_padding_behind_a_sentence_changes_nothing(neural):
 
 def script(*options):
     done = paper("neural", "--tasks", "conll2000-np-paper", *options)
-    assert done.returncode == 0, done.stderr
     return Path(done.stdout.strip()).read_text(encoding="utf-8"), done.stderr
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from commands import write
 from compat.wapiti_runs import run, trained, write_files
 
 
@@ -41,14 +42,10 @@ def files():
     ("update -m good patch", "patch:2: the model has no observation 'zz', and an update cannot add any"),
 ])
 def test_messages_of_wapiti(words, message):
-    Path("bad").write_text("u:%x[0,0]\n\nu:%z[0,0]\n")
-    Path("far").write_text("u:%x[0,7]\n")
-    Path("empty").write_text("\n")
-    Path("theirs").write_text("#state#0#5#2\n0 0x1.6p-4\n1 0x0p+0\n")
-    Path("notes").write_text("# a\nthe D O\n")
-    Path("patch").write_text("\nzz\t#\tB\t1\n")
-    Path("bare").write_text("a b X\nY\n")
-    Path("lines").write_text("a b X\n")
+    write(
+        bad="u:%x[0,0]\n\nu:%z[0,0]\n", far="u:%x[0,7]\n", empty="\n", theirs="#state#0#5#2\n0 0x1.6p-4\n1 0x0p+0\n",
+        notes="# a\nthe D O\n", patch="\nzz\t#\tB\t1\n", bare="a b X\nY\n", lines="a b X\n",
+    )
     if "good" in words:
         trained("-i", "1", name="good")
     assert run(*words.split(), code=1).stderr.splitlines()[-1] == f"crfkit: error: {message}"
