@@ -6,8 +6,10 @@ import random
 import unicodedata
 
 import pytest
+from commands import crfkit as run
+from commands import write
 from parser.test_parser import TEMPLATE, sentence
-from parser.test_parser_files import by_tabs, learned, run
+from parser.test_parser_files import by_tabs, learned
 
 import crfkit
 from crfkit.errors import DataError
@@ -27,14 +29,13 @@ def changed(word, **cells):
     return [tuple(cells.get(name, cell) for name, cell in zip(names, row, strict=True)) if k == word else row for k, row in enumerate(GOLD, 1)]
 
 
-def scored(tmp_path, found, gold):
-    for name, sentences in ("found", found), ("gold", gold):
-        (tmp_path / name).write_text(by_tabs(map(rows_of, sentences)))
-    return run("eval", "--format", "conllu", "--heads", "--json", "--gold", tmp_path / "gold", tmp_path / "found")
+def scored(found, gold, code=0):
+    write(found=by_tabs(map(rows_of, found)), gold=by_tabs(map(rows_of, gold)))
+    return run("eval", "--format", "conllu", "--heads", "--json", "--gold", "gold", "found", code=code)
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_scores_are_those_of_a_simple_scorer(tmp_path, seed):
+def test_scores_are_those_of_a_simple_scorer(seed):
     """Of random heads: several roots, cycles. Also if every relation is right."""
     rng = random.Random(seed)
 
@@ -51,49 +52,48 @@ def test_scores_are_those_of_a_simple_scorer(tmp_path, seed):
         heads, both = (sum(word[2:last] == true[2:last] for word, true in words) / max(len(words), 1) for last in (3, 4))
         return {"words": len(words), "unlabelled": heads, "labelled": both}
 
-    scores = json.loads(scored(tmp_path, found, gold).stdout)
+    scores = json.loads(scored(found, gold).stdout)
     assert {name: scores[name] for name in ("words", "unlabelled", "labelled")} == shares(pairs)
     assert scores["without_punctuation"] == shares(others)
 
 
-def test_a_wrong_head_with_the_right_relation(tmp_path):
-    done = scored(tmp_path, [changed(3, head="4")], [GOLD])
+def test_a_wrong_head_with_the_right_relation():
+    done = scored([changed(3, head="4")], [GOLD])
     assert json.loads(done.stdout)["labelled"] == 0.75
     assert done.stderr.endswith("found: all relations are those of the gold file: if the parser gives none, it left them, and the labelled score says nothing\n")
     nothing = [(*word[:3], "_") for word in GOLD]
-    assert "all relations are" not in scored(tmp_path, [[(*word[:3], "_") for word in changed(3, head="4")]], [nothing]).stderr
+    assert "all relations are" not in scored([[(*word[:3], "_") for word in changed(3, head="4")]], [nothing]).stderr
     for found in (GOLD, changed(3, relation="x"), changed(3, head="4", relation="x")):
-        assert scored(tmp_path, [found], [GOLD]).stderr == ""
+        assert scored([found], [GOLD]).stderr == ""
 
 
-def test_without_relations_there_is_no_labelled_score(tmp_path):
+def test_without_relations_there_is_no_labelled_score():
     without = [(*word[:3], "_") for word in GOLD]
     for found, gold in (without, GOLD), (GOLD, without), (without, without):
-        done = scored(tmp_path, [found], [gold])
+        done = scored([found], [gold])
         scores = json.loads(done.stdout)
         assert (scores["unlabelled"], scores["labelled"], scores["without_punctuation"]["labelled"]) == (1.0, None, None)
         assert done.stderr.endswith("found: the parser gave no relations, or the gold trees have none: there is no labelled score\n")
-    assert scored(tmp_path, [GOLD], [GOLD]).stderr == ""
-    learned().save(tmp_path / "m")
-    (tmp_path / "out").write_bytes(run("tag", tmp_path / "m", tmp_path / "gold").stdout_bytes)
-    assert evaluate_heads(str(tmp_path / "out")).as_dict()["labelled"] is None
+    assert scored([GOLD], [GOLD]).stderr == ""
+    learned().save("m")
+    write(out=run("tag", "m", "gold").stdout_bytes)
+    assert evaluate_heads("out").as_dict()["labelled"] is None
 
 
-def test_trees_of_other_words_are_not_compared(tmp_path):
-    done = scored(tmp_path, [GOLD, changed(3, form="softly")], [GOLD, GOLD])
-    assert done.exit_code == 1
-    assert done.stderr.endswith(f"found:6: word 3 of the sentence is 'softly', expected 'loudly' as in {tmp_path / 'gold'}:6\n")
+def test_trees_of_other_words_are_not_compared():
+    said = scored([GOLD, changed(3, form="softly")], [GOLD, GOLD], code=1).stderr
+    assert said.endswith("found:6: word 3 of the sentence is 'softly', expected 'loudly' as in gold:6\n")
 
 
-def test_of_several_faults_the_first_is_named(tmp_path):
+def test_of_several_faults_the_first_is_named():
     """Trees are compared as they are read, not when all are in memory."""
-    done = scored(tmp_path, [changed(1, form="Cats"), changed(2, head="9")], [GOLD, GOLD])
-    assert done.stderr.endswith(f"found:1: word 1 of the sentence is 'Cats', expected 'Dogs' as in {tmp_path / 'gold'}:1\n")
+    said = scored([changed(1, form="Cats"), changed(2, head="9")], [GOLD, GOLD], code=1).stderr
+    assert said.endswith("found:1: word 1 of the sentence is 'Cats', expected 'Dogs' as in gold:1\n")
 
 
-def test_the_gold_file_says_what_punctuation_is(tmp_path):
+def test_the_gold_file_says_what_punctuation_is():
     """The parts of speech in the other one may be predicted, and differ from parser to parser."""
-    scores = json.loads(scored(tmp_path, [[*changed(2, tag="PUNCT")[:3], (".", "X", "1", "punct")]], [GOLD]).stdout)
+    scores = json.loads(scored([[*changed(2, tag="PUNCT")[:3], (".", "X", "1", "punct")]], [GOLD]).stdout)
     assert scores["without_punctuation"] == {"words": 3, "unlabelled": 1.0, "labelled": 1.0}
 
 
@@ -117,23 +117,22 @@ def test_gold_trees_behind_the_last_sentence():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_gold_trees_behind_the_text_are_those_of_the_file(tmp_path, seed):
+def test_gold_trees_behind_the_text_are_those_of_the_file(seed):
     """Whatever characters their relations have. The parser has learned them."""
     rng = random.Random(seed)
     trees = [sentence(rng, rng.randrange(1, 7), ("a:b", " a", "a ", "#", "0:a", "# gold 1:a", "\u2028")) for _ in range(6)]
-    (tmp_path / "gold").write_text(by_tabs(trees))
-    crfkit.learn(trees, TEMPLATE, "lookahead", format="conllu", labels=True, passes=5, dropout=0).save(tmp_path / "m")
-    (tmp_path / "out").write_bytes(run("tag", tmp_path / "m", tmp_path / "gold").stdout_bytes)
-    out, gold = str(tmp_path / "out"), str(tmp_path / "gold")
-    assert evaluate_heads(out).as_dict() == evaluate_heads(out, gold).as_dict()
+    write(gold=by_tabs(trees))
+    crfkit.learn(trees, TEMPLATE, "lookahead", format="conllu", labels=True, passes=5, dropout=0).save("m")
+    write(out=run("tag", "m", "gold").stdout_bytes)
+    assert evaluate_heads("out").as_dict() == evaluate_heads("out", "gold").as_dict()
 
 
 @pytest.mark.parametrize("heads", ["_1", "0_", "03", "0x", "02"])
-def test_heads_that_are_none_are_no_gold_tree(tmp_path, heads):
+def test_heads_that_are_none_are_no_gold_tree(heads):
     """A head that is missing, or beyond the sentence, whatever stands before it. The next sentence keeps its own."""
     sentences = ["".join(f"{t}\ta\t_\tX\t_\t_\t{head}\tr\t_\t_\n" for t, head in enumerate(these, 1)) for these in (heads, "20")]
-    (tmp_path / "in").write_text("\n".join(sentences))
-    blocks = learned().tagger().text(Source(str(tmp_path / "in"), "conllu"))
+    write(trees="\n".join(sentences))
+    blocks = learned().tagger().text(Source("trees", "conllu"))
     assert b"".join(gold for _, _, gold in blocks) == (b" 0\t2\n" if heads == "02" else b"\n") + b" 2\t0\n"
 
 

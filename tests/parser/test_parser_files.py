@@ -4,9 +4,10 @@ import json
 import pickle
 import random
 from functools import partial
+from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from commands import crfkit as run
 from commands import log_lines, text_of, write
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +15,6 @@ from parser.test_parser import TEMPLATE, corpus
 
 import crfkit
 from crfkit import modelfile
-from crfkit.cli import cli
 from crfkit.errors import CrfkitError, DataError, ModelFileError, OptionError, TemplateError, UnsupportedError
 from crfkit.parser.model import Parser, ParserModel
 
@@ -25,10 +25,6 @@ def learned(**options):
 
 
 by_tabs = partial(text_of, separator="\t")
-
-
-def run(*arguments, data=None):
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments], input=data)
 
 
 GOOD = "1\ta\t_\tX\t_\t_\t2\tnsubj\t_\t_\n2\tb\t_\tV\t_\t_\t0\troot\t_\t_\n3\tc\t_\tX\t_\t_\t2\tobj\t_\t_\n\n"
@@ -52,16 +48,15 @@ GOOD = "1\ta\t_\tX\t_\t_\t2\tnsubj\t_\t_\n2\tb\t_\tV\t_\t_\t0\troot\t_\t_\n3\tc\
     ("2\tobj", "2\t_", ":3: DEPREL is missing"),
     ("2\tobj", "2\to\rbj", r":3: DEPREL 'o\rbj' holds a tab, a line end or a zero byte"),
 ])
-def test_damaged_trees_are_refused_with_their_line(tmp_path, old, new, message):
+def test_damaged_trees_are_refused_with_their_line(old, new, message):
     write(t=TEMPLATE, train=("# c\n" + GOOD + GOOD.replace(old, new, 1)).encode())
     for labels in [["--labels"]] if "DEPREL" in message else [[], ["--labels"]]:
-        done = run("learn", "-a", "lookahead", "--format", "conllu", *labels, tmp_path / "t", tmp_path / "train", tmp_path / "m")
-        assert done.exit_code == 1
+        done = run("learn", "-a", "lookahead", "--format", "conllu", *labels, "t", "train", "m", code=1)
         (line,) = [line for line in done.stderr.splitlines() if "error" in line]
         number = message.split(":")[1] if message[0] == ":" else None
         assert message.split(":", 2)[-1] in line if number else message in line
         if number:
-            assert f"{tmp_path / 'train'}:{int(number) + 5}:" in line
+            assert f"train:{int(number) + 5}:" in line
 
 
 def test_a_parser_is_made_of_a_parser_s_model():
@@ -73,30 +68,27 @@ def test_a_parser_is_made_of_a_parser_s_model():
             crfkit.Tagger(other if isinstance(other, int) else MODEL)
 
 
-def test_words_in_python_are_numbered_as_in_files(tmp_path):
+def test_words_in_python_are_numbered_as_in_files():
     model = learned()
-    model.save(tmp_path / "m")
+    model.save("m")
     rows = [list(row) for row in corpus(1)[0]]
     rows[1][0] = "3"
     with pytest.raises(DataError, match=r"^sentence 2, token 2: ID is '3', expected 2: words are numbered one by one$"):
         model.tagger().tag_many([corpus(1)[0], rows])
-    done = run("tag", tmp_path / "m", data=by_tabs([rows]))
-    assert "ID is '3', expected 2: words are numbered one by one" in done.stderr
+    assert "ID is '3', expected 2: words are numbered one by one" in run("tag", "m", stdin=by_tabs([rows]), code=1).stderr
 
 
-def test_comments_are_always_known(tmp_path):
-    learned().save(tmp_path / "m")
+def test_comments_are_always_known():
+    learned().save("m")
     write(a=by_tabs(corpus(8, 2)), t="U:%x[0,form]\n")
-    for words in (("tag", tmp_path / "m"), ("eval", "--format", "conllu", "--label", "xpos"), ("learn", "--format", "conllu", tmp_path / "t", tmp_path / "a", tmp_path / "n")):
-        done = run(words[0], "--comments", *words[1:], data="")
-        assert done.exit_code == 2 and "--comments is of no use with CoNLL-U" in done.stderr
+    for words in (("tag", "m"), ("eval", "--format", "conllu", "--label", "xpos"), ("learn", "--format", "conllu", "t", "a", "n")):
+        assert "--comments is of no use with CoNLL-U" in run(words[0], "--comments", *words[1:], stdin="", code=2).stderr
 
 
 @pytest.mark.parametrize("option", ["--partial", "--fill", "--separator=x"])
-def test_options_of_columns_are_of_no_use(option, tmp_path):
-    learned().save(tmp_path / "m")
-    done = run("tag", option, tmp_path / "m", data="")
-    assert done.exit_code == 2 and f"{option.partition('=')[0]} is of no use with a parser" in done.stderr
+def test_options_of_columns_are_of_no_use(option):
+    learned().save("m")
+    assert f"{option.partition('=')[0]} is of no use with a parser" in run("tag", option, "m", stdin="", code=2).stderr
 
 
 def test_fewer_columns_than_the_tree_needs():
@@ -140,10 +132,10 @@ def test_options_of_taggers_and_unknown_columns_are_refused():
 
 
 @pytest.mark.parametrize("labels", [False, True])
-def test_a_model_is_its_file(tmp_path, labels):
+def test_a_model_is_its_file(labels):
     model = learned(labels=labels)
-    model.save(tmp_path / "m")
-    opened = crfkit.load(tmp_path / "m")
+    model.save("m")
+    opened = crfkit.load("m")
     assert isinstance(opened, Parser) and isinstance(opened.model, ParserModel)
     assert opened.model.to_bytes() == model.to_bytes() == learned(labels=labels).to_bytes()
     test = corpus(77, 20)
@@ -151,11 +143,10 @@ def test_a_model_is_its_file(tmp_path, labels):
     for parser in (opened, pickle.loads(pickle.dumps(opened)), crfkit.load(model.to_bytes(), verify=False)):
         assert parser.tag_many(test, threads=2) == heads == [parser.tag(rows) for rows in test]
     assert sorted(opened.model.features()) == sorted(model.features())
-    dump = run("dump", tmp_path / "m")
-    assert dump.exit_code == 0 and dump.stdout == model.dump()
-    assert len(dump.stdout.splitlines()) == model.header["features"]
-    assert run("dump", "--labels", tmp_path / "m").stdout.split() == model.labels
-    assert json.loads(run("dump", "--header", tmp_path / "m").stdout)["relations"] == model.header["relations"]
+    assert run("dump", "m").stdout == model.dump()
+    assert len(model.dump().splitlines()) == model.header["features"]
+    assert run("dump", "--labels", "m").stdout.split() == model.labels
+    assert json.loads(run("dump", "--header", "m").stdout)["relations"] == model.header["relations"]
     assert opened.tag([]) == []
 
 
@@ -212,28 +203,26 @@ MODEL = learned(labels=True)
 
 
 @pytest.mark.parametrize("average", [False, True])
-def test_a_run_that_was_interrupted_gives_the_same_model(tmp_path, average):
+def test_a_run_that_was_interrupted_gives_the_same_model(average):
     """Also with development data, and with features that were created after the best pass."""
     data, dev = by_tabs(corpus(5, 12)), by_tabs(corpus(6, 6))
     write(t=TEMPLATE, train=data, dev=dev)
-    options = ["-a", "lookahead", "--format", "conllu", "--average" if average else "--no-average", "--dev", tmp_path / "dev", "-q"]
+    options = ["-a", "lookahead", "--format", "conllu", "--average" if average else "--no-average", "--dev", "dev", "-q"]
 
     def learn(model, *more):
-        done = run("learn", *options, *more, tmp_path / "t", tmp_path / "train", tmp_path / model)
-        assert done.exit_code == 0, done.output
-        return (tmp_path / model).read_bytes()
+        run("learn", *options, *more, "t", "train", model)
+        return Path(model).read_bytes()
 
-    whole = learn("whole", "--passes", "5", "--log", tmp_path / "log")
-    learn("part", "--passes", "2", "--checkpoint", tmp_path / "c")
-    assert learn("all", "--passes", "5", "--checkpoint", tmp_path / "c", "--resume") == whole
+    whole = learn("whole", "--passes", "5", "--log", "log")
+    learn("part", "--passes", "2", "--checkpoint", "c")
+    assert learn("all", "--passes", "5", "--checkpoint", "c", "--resume") == whole
     records = log_lines()
     assert [record["pass"] for record in records] == [1, 2, 3, 4, 5]
     assert all({"loss", "seconds", "elapsed", "active", "mean_abs_weight", "dev_accuracy", "dev_unlabelled"} <= record.keys() for record in records)
     for name, text, message in (("dev", dev, "--dev data"), ("train", data, "training data, template or column of labels")):
-        (tmp_path / name).write_text(text.replace("bc", "cb"))
-        done = run("learn", *options, "--passes", "6", "--checkpoint", tmp_path / "c", "--resume", tmp_path / "t", tmp_path / "train", tmp_path / "m")
-        assert done.exit_code == 1 and f"different {message}" in done.stderr, done.stderr
-        (tmp_path / name).write_text(text)
+        write(**{name: text.replace("bc", "cb")})
+        assert f"different {message}" in run("learn", *options, "--passes", "6", "--checkpoint", "c", "--resume", "t", "train", "m", code=1).stderr
+        write(**{name: text})
 
 
 def chains(words):
@@ -242,25 +231,25 @@ def chains(words):
 
 
 @pytest.mark.parametrize("words", range(4, 16))
-def test_tables_of_any_fill_are_resumed(tmp_path, words):
+def test_tables_of_any_fill_are_resumed(words):
     """Also with initial weights: a checkpoint contains their present values."""
     first = crfkit.learn(chains(3), "P:%x[s0,form]\n", "lookahead", format="conllu", passes=1, dropout=0.0)
     for number, init in enumerate((None, first)):
         again = partial(crfkit.learn, chains(words), "P:%x[s0,form]\nP1:%x[q0,form]\n", "lookahead", format="conllu", init=init)
-        state = str(tmp_path / f"state{number}")
+        state = f"state{number}"
         whole = again(passes=2).to_bytes()
         again(passes=1, checkpoint=state)
         assert again(passes=2, checkpoint=state, resume=True).to_bytes() == whole
         assert again(passes=2, checkpoint=state, resume=True).to_bytes() == whole
 
 
-def test_a_run_is_not_resumed_with_other_weights_to_start_from(tmp_path):
+def test_a_run_is_not_resumed_with_other_weights_to_start_from():
     """Even if they are the same numbers, but of other features."""
     template, found = "P:%x[s0,form]/%x[q0,form]\n", {}
     for name in ("ab", "cd"):
         rows = [[str(k + 1), form, "_", "X", "X", "_", str(k), "dep" if k else "root", "_", "_"] for k, form in enumerate(name)]
         found[name] = crfkit.learn([rows], template, "lookahead", format="conllu", passes=1), rows
-    again = partial(crfkit.learn, [rows for _, rows in found.values()], template, "lookahead", format="conllu", checkpoint=str(tmp_path / "state"))
+    again = partial(crfkit.learn, [rows for _, rows in found.values()], template, "lookahead", format="conllu", checkpoint="state")
     again(init=found["ab"][0], passes=1)
     with pytest.raises(OptionError, match="different init model"):
         again(init=found["cd"][0], passes=2, resume=True)
@@ -280,37 +269,36 @@ def test_development_scores_are_those_of_the_tagger():
     assert right / len(pairs) == pytest.approx(best)
 
 
-def test_weights_to_start_from(tmp_path):
+def test_weights_to_start_from():
     first = learned(labels=True, average=False)
     again = learned(labels=True, average=False, init=first, margin=0.0, passes=1)
     weights = {feature[:3]: feature[3] for feature in first.features()}
     kept = {feature[:3]: feature[3] for feature in again.features()}
     assert sum(kept.get(key) == weight for key, weight in weights.items()) > len(weights) / 2
-    first.save(tmp_path / "m")
-    assert learned(labels=True, average=False, init=tmp_path / "m", margin=0.0, passes=1).to_bytes() == again.to_bytes()
+    first.save("m")
+    assert learned(labels=True, average=False, init="m", margin=0.0, passes=1).to_bytes() == again.to_bytes()
     with pytest.raises(OptionError, match="is not a parser"):
         learned(init=crfkit.learn([[["a", "X"], ["b", "Y"]]], "U:%x[0,0]\nB", "perceptron"))
 
 
-def test_eval_refuses_what_does_not_belong_together(tmp_path):
+def test_eval_refuses_what_does_not_belong_together():
     data = corpus(3, 3)
     write(a=by_tabs(data), b=by_tabs(data[:2]), c=by_tabs([*data[:2], data[2] + [[str(len(data[2]) + 1), *data[2][-1][1:6], "1", *data[2][-1][7:]]]]))
     for name, head in (("d", "x"), ("e", "")):
-        (tmp_path / name).write_text(by_tabs(data).replace("\t0\troot", f"\t{head}\troot", 1))
+        write(**{name: by_tabs(data).replace("\t0\troot", f"\t{head}\troot", 1)})
     for file, message in (
         ("b", "found 2 sentences, expected 3"), ("c", "words, expected"), ("d", "HEAD is 'x'"), ("e", "HEAD is missing, expected a number"),
     ):  # fmt: skip
-        done = run("eval", "--format", "conllu", "--heads", "--gold", tmp_path / "a", tmp_path / file)
-        assert done.exit_code == 1 and message in done.stderr and done.stderr.count("\n") == 1
-    assert run("eval", "--heads", tmp_path / "a").exit_code == 2
-    assert "standard input can be read only once" in run("eval", "--format", "conllu", "--heads", "--gold", "-", "-").stderr
-    (tmp_path / "empty nodes").write_text("4.1" + 9 * "\t_" + "\n\n")
-    done = run("eval", "--format", "conllu", "--heads", tmp_path / "empty nodes")
-    assert done.exit_code == 1 and done.stderr.endswith("empty nodes: no words: expected sentences in CoNLL-U\n")
-    assert run("eval", "--format", "conllu", "--gold", tmp_path / "a", tmp_path / "a").exit_code == 2
-    assert run("eval", "--format", "conllu", "--heads", "--tokens", tmp_path / "a").exit_code == 2
-    done = run("eval", "--format", "conllu", "--heads", "--gold", tmp_path / "a", "--json", tmp_path / "a")
-    scores = json.loads(done.stdout)
+        said = run("eval", "--format", "conllu", "--heads", "--gold", "a", file, code=1).stderr
+        assert message in said and said.count("\n") == 1
+    run("eval", "--heads", "a", code=2)
+    assert "standard input can be read only once" in run("eval", "--format", "conllu", "--heads", "--gold", "-", "-", code=2).stderr
+    Path("empty nodes").write_text("4.1" + 9 * "\t_" + "\n\n")
+    said = run("eval", "--format", "conllu", "--heads", "empty nodes", code=1).stderr
+    assert said.endswith("empty nodes: no words: expected sentences in CoNLL-U\n")
+    run("eval", "--format", "conllu", "--gold", "a", "a", code=2)
+    run("eval", "--format", "conllu", "--heads", "--tokens", "a", code=2)
+    scores = json.loads(run("eval", "--format", "conllu", "--heads", "--gold", "a", "--json", "a").stdout)
     assert scores["unlabelled"] == scores["labelled"] == scores["whole_trees"] == 1.0
 
 
@@ -334,39 +322,36 @@ all heads right              50.00
 """
 
 
-def test_scores_as_they_are_printed(tmp_path):
+def test_scores_as_they_are_printed():
     """A wrong relation in the second sentence, and a full stop with a wrong head."""
     gold = ["0 r", "1 r", "", "0 r", "1 r", "1 r", ""]
     found = ["0 r", "1 r", "", "0 r", "1 s", "2 r", ""]
     words = [("1", "a"), ("2", "b"), (), ("1", "c"), ("2", "d"), ("3", "."), ()]
     for name, trees in ("gold", gold), ("found", found):
         lines = ["\t".join([*word, *("_" * 4), *tree.split(), "_", "_"]) if word else "" for word, tree in zip(words, trees, strict=True)]
-        (tmp_path / name).write_text("\n".join(lines) + "\n")
-    done = run("eval", "--format", "conllu", "--heads", "--gold", tmp_path / "gold", tmp_path / "found")
-    assert done.stdout == PRINTED
+        write(**{name: "\n".join(lines) + "\n"})
+    assert run("eval", "--format", "conllu", "--heads", "--gold", "gold", "found").stdout == PRINTED
 
 
-def test_several_files_stay_apart(tmp_path):
-    learned().save(tmp_path / "m")
+def test_several_files_stay_apart():
+    learned().save("m")
     text = by_tabs(corpus(8, 2))
     write(a=text.rstrip("\n"), b=text)
-    done = run("tag", "--no-gold", tmp_path / "m", tmp_path / "a", tmp_path / "b")
-    one = run("tag", "--no-gold", tmp_path / "m", tmp_path / "b")
-    assert done.stdout == 2 * one.stdout
-    by_pipe = run("tag", tmp_path / "m", data=text)
-    assert by_pipe.stdout == one.stdout
-    asked_for = run("tag", "--gold", tmp_path / "m", data=text)
-    assert asked_for.stdout == run("tag", tmp_path / "m", tmp_path / "b").stdout
-    assert asked_for.stdout.startswith(by_pipe.stdout) and len(asked_for.stdout) > len(by_pipe.stdout)
+    one = run("tag", "--no-gold", "m", "b").stdout
+    assert run("tag", "--no-gold", "m", "a", "b").stdout == 2 * one
+    assert run("tag", "m", stdin=text).stdout == one
+    asked_for = run("tag", "--gold", "m", stdin=text).stdout
+    assert asked_for == run("tag", "m", "b").stdout
+    assert asked_for.startswith(one) and len(asked_for) > len(one)
 
 
-def test_programs_for_labels_say_that_it_is_a_parser(tmp_path):
-    learned().save(tmp_path / "m")
-    (tmp_path / "in").write_text("a X\n\n")
-    for arguments in (["convert", tmp_path / "m", tmp_path / "out"], ["tag", "--partial", tmp_path / "m", tmp_path / "in"], ["tag", "--posterior", tmp_path / "m", tmp_path / "in"]):
-        done = run(*arguments)
-        assert done.exit_code in (1, 2) and "parser" in done.stderr and "Traceback" not in done.stderr
+def test_programs_for_labels_say_that_it_is_a_parser():
+    learned().save("m")
+    write(text="a X\n\n")
+    for code, *arguments in ((1, "convert", "m", "out"), (2, "tag", "--partial", "m", "text"), (1, "tag", "--posterior", "m", "text")):
+        said = run(*arguments, code=code).stderr
+        assert "parser" in said and "Traceback" not in said
     with pytest.raises(ModelFileError, match="is a parser"):
         from crfkit.foreign import load
 
-        load(tmp_path / "m")
+        load("m")
