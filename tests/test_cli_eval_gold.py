@@ -5,8 +5,7 @@ import json
 from functools import partial
 
 import pytest
-from click.testing import CliRunner
-from commands import crfkit, write
+from commands import crfkit, invoked, write
 
 from crfkit.compat.crfsuite import cli as crfsuite
 from crfkit.errors import OptionError
@@ -148,7 +147,7 @@ def test_probabilities_of_crfsuite_before_a_sequence_are_no_tokens(tmp_path):
     (tmp_path / "data").write_text("A\tx=1\nB\tx=2\n\nB\tx=2\n\n")
     crfkit("learn", "-q", "--format", "crfsuite", tmp_path / "data", tmp_path / "ours")
     crfkit("convert", "--to", "crfsuite", tmp_path / "ours", tmp_path / "model")
-    tagged = [CliRunner().invoke(crfsuite, ["tag", "-r", *more, "-m", str(tmp_path / "model"), str(tmp_path / "data")]).stdout for more in ([], ["-p"])]
+    tagged = [invoked(crfsuite, "tag", "-r", *more, "-m", "model", "data").stdout for more in ([], ["-p"])]
     assert "@probability" in tagged[1]
     assert run("--tokens", stdin=tagged[0]).stdout == run("--tokens", stdin=tagged[1]).stdout
 

@@ -82,10 +82,9 @@ def test_faults_in_choices(tmp_path, text, said):
     assert error("learn", "--partial", "template", "train", "model") == said
 
 
-def test_faults_of_several_files_name_none_of_them(tmp_path):
+def test_faults_of_several_files_name_none_of_them():
     """The label may be in any of them."""
-    for name, text in {"other": "a X\n\n", "train": "a X|\nb Y\n\n"}.items():
-        (tmp_path / name).write_text(text)
+    write(other="a X\n\n", train="a X|\nb Y\n\n")
     assert error("learn", "--partial", "template", "other", "train", "model").startswith("the label 'X|' lists an empty one")
     assert error("learn", "template", "other", "other", "model") == "only one label, 'X': there is nothing to learn"
 
@@ -95,16 +94,14 @@ def test_development_data_need_all_labels(tmp_path, label):
     """A label that is open would count as wrong."""
     (tmp_path / "dev").write_text(f"a X\nb {label}\n\n")
     crfkit("learn", "-q", "--dev", "dev", "template", "train", "model")
-    assert error("learn", "-q", "--partial", "--dev", "dev", "template", "train", "model") == (
-        f"dev:2: the label '{label}' in the development data, which need all labels"
-    )
+    said = error("learn", "-q", "--partial", "--dev", "dev", "template", "train", "model")
+    assert said == f"dev:2: the label '{label}' in the development data, which need all labels"
 
 
-def test_the_place_of_an_open_label_among_several_files(tmp_path):
+def test_the_place_of_an_open_label_among_several_files():
     """Files of several blocks; sentences in memory have no lines."""
     part = "a X\nb Y\n\n" * 150_000
-    for name, text in {"one": part, "two": f"{part}c Z\na X|Y\n\n"}.items():
-        (tmp_path / name).write_text(text)
+    write(one=part, two=f"{part}c Z\na X|Y\n\n")
     said = "the label 'X|Y' in the development data, which need all labels"
     for dev, place in ((["one", "two"], "two:450002: "), ([[["a", "X"]], [["a", "X|Y"]]], "")):
         with pytest.raises(DataError, match=f"^{re.escape(place + said)}$"):
@@ -113,9 +110,8 @@ def test_the_place_of_an_open_label_among_several_files(tmp_path):
 
 @pytest.mark.parametrize("algorithm", ["sbcd", "sapo", "perceptron", "mira", "arow", "cw", "lookahead"])
 def test_trainers_that_need_all_labels(algorithm):
-    assert error("learn", "-a", algorithm, "--partial", "template", "train", "model", code=2).startswith(
-        f"--partial needs a trainer that sums over all labellings, and {algorithm} does not: take one of lbfgs, owlqn, sgd, adf"
-    )
+    said = error("learn", "-a", algorithm, "--partial", "template", "train", "model", code=2)
+    assert said.startswith(f"--partial needs a trainer that sums over all labellings, and {algorithm} does not: take one of lbfgs, owlqn, sgd, adf")
 
 
 @pytest.mark.parametrize(("options", "named"), [

@@ -82,17 +82,13 @@ def test_threads_that_are_no_number(threads):
 def test_labels_that_do_not_fit():
     tagger = Tagger(model("chunking"))
     rows = [["the", "DT"], ["dog", "NN"]]
-    for ask in (tagger.probability, tagger.score):
-        with pytest.raises(DataError, match="found 1 label, expected 2"):
-            ask(rows, ["B-NP"])
-        with pytest.raises(DataError, match=r"found array\(3\), expected "):
-            ask(rows, numpy.array(3))
-        with pytest.raises(DataError, match="found 'OO', expected labels"):
-            ask(rows, "OO")
-        with pytest.raises(DataError, match="token 2: the model has no label 'B-XX'"):
-            ask(rows, ["B-NP", "B-XX"])
-        with pytest.raises(DataError, match="token 1: found int 1"):
-            ask(rows, [1, 2])
+    for labels, message in (
+        (["B-NP"], "found 1 label, expected 2"), (numpy.array(3), r"found array\(3\), expected "), ("OO", "found 'OO', expected labels"),
+        (["B-NP", "B-XX"], "token 2: the model has no label 'B-XX'"), ([1, 2], "token 1: found int 1"),
+    ):
+        for ask in (tagger.probability, tagger.score):
+            with pytest.raises(DataError, match=message):
+                ask(rows, labels)
     with pytest.raises(DataError, match="allowed: found 1 entry, expected 2"):
         tagger.tag(rows, allowed=[None])
     with pytest.raises(OptionError, match=r"^n: expected a whole number from 1 to 2147483647, found 2147483648$"):
