@@ -63,29 +63,19 @@ cdef class Packed:
             rows.c.attr_ptr[rows.c.n_tok] = b
         rows.c.n_attr, rows.n_arena = b, end
 
-    def attributes(self):
-        """The names and values of each token: pairs."""
+    def attributes(self, bint named=False):
+        """The names and values of each token: pairs, or `named` a mapping; there, bytes in names that are no UTF-8 come as
+        crfkit.values.as_text has them."""
         cdef int64_t t, a = 0
         cdef const char* name = self.names()
         found = []
         for t in range(self.n_tok):
-            token = []
+            token = {} if named else []
             while a < self.ends()[t]:
-                token.append((name[:self.lengths()[a]], self.values()[a]))
-                name += self.lengths()[a]
-                a += 1
-            found.append(token)
-        return found
-
-    def mappings(self):
-        """The same as a mapping for each token; bytes in names that are no UTF-8 come as crfkit.values.as_text has them."""
-        cdef int64_t t, a = 0
-        cdef const char* name = self.names()
-        found = []
-        for t in range(self.n_tok):
-            token = {}
-            while a < self.ends()[t]:
-                token[PyUnicode_DecodeUTF8(name, self.lengths()[a], "surrogateescape")] = self.values()[a]
+                if named:
+                    (<dict>token)[PyUnicode_DecodeUTF8(name, self.lengths()[a], "surrogateescape")] = self.values()[a]
+                else:
+                    (<list>token).append((name[:self.lengths()[a]], self.values()[a]))
                 name += self.lengths()[a]
                 a += 1
             found.append(token)

@@ -28,7 +28,7 @@ class ItemSequence:
 
     def items(self) -> list[dict[str, float]]:
         """The attributes of each item, as a mapping from names to values."""
-        return self.packed.mappings()
+        return self.packed.attributes(True)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ItemSequence, (self.packed.attributes(),)
