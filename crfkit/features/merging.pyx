@@ -202,7 +202,7 @@ cdef add_attributes(TableBuilder builder, bint bigram, dict part, list grams):
     builder.space[bigram].literal_attr = own
     memset(own + known, 0xFF, <size_t>(builder.space[bigram].literal.n - known) * sizeof(int32_t))
     for k in range(builder.n_nodes):
-        find_places(builder, k, bigram, part["nodes"][k], grams[k], place)
+        follow_rows(builder, k, bigram, part["nodes"][k], grams[k], place)
     for i in range(literal.shape[0]):
         if attribute[i] >= n:
             raise ValueError("an attribute that does not exist")
@@ -216,41 +216,30 @@ cdef add_attributes(TableBuilder builder, bint bigram, dict part, list grams):
             own[0] = new_number(builder, bigram)
         number[a] = own[0]
     for k in range(builder.n_nodes):
-        fill_rows(builder, k, bigram, part["nodes"][k], grams[k], number)
+        follow_rows(builder, k, bigram, part["nodes"][k], grams[k], place, number)
     return numbered
 
 
-cdef int find_places(TableBuilder builder, int32_t number, bint bigram, dict given, gram_numbers, int64_t[::1] place) except -1:
-    """Note for each attribute the place of one that has it, in the rows of a node."""
+cdef int follow_rows(TableBuilder builder, int32_t number, bint bigram, dict given, gram_numbers, int64_t[::1] place,
+                     const int32_t[::1] attribute=None) except -1:
+    """Note for each attribute the place of one that has it, in the rows of a node; or write the new numbers, `attribute`, to all such places."""
     cdef:
         const NodeC* node = &builder.node[number]
         const int32_t[::1] gram = gram_numbers, row = given["rows"]
         int64_t g, rows = given["n"]
         int32_t a, slot
+        int32_t* own
     if row.shape[0] != rows * node.n_slots:
         raise ValueError("rows that are not those of the grams")
     for slot in range(node.n_slots):
-        if node.slot[slot].bigram != bigram:
-            continue
-        for g in range(rows):
+        for g in range(rows if node.slot[slot].bigram == bigram else 0):
             a = row[g * node.n_slots + slot]
             if a < 0:
                 continue
             if a >= place.shape[0] or gram[g] < 0:
                 raise ValueError("a row with an attribute that does not exist")
-            place[a] = <int64_t>(node.row + gram[g] * node.stride + slot)
-
-
-cdef int fill_rows(TableBuilder builder, int32_t number, bint bigram, dict given, gram_numbers, const int32_t[::1] attribute) except -1:
-    """Fill in the attributes of all rows of the part."""
-    cdef:
-        NodeC* node = &builder.node[number]
-        const int32_t[::1] gram = gram_numbers, row = given["rows"]
-        int64_t g, rows = given["n"]
-        int32_t a, slot
-    for slot in range(node.n_slots):
-        if node.slot[slot].bigram == bigram:
-            for g in range(rows):
-                a = row[g * node.n_slots + slot]
-                if a >= 0:
-                    node.row[gram[g] * node.stride + slot] = attribute[a]
+            own = node.row + gram[g] * node.stride + slot
+            if attribute is None:
+                place[a] = <int64_t>own
+            else:
+                own[0] = attribute[a]
