@@ -70,9 +70,7 @@ cdef class View(Arena):
                 return n
         buffer_reserve(out, n + (n >> 1) + 1, 1)        # lower-casing lengthens a few letters from 2 to 3 bytes
         result[0] = out.data
-        if self.kind == c"S":
-            return to_shape(s, n, self.collapse, out.data)
-        return to_lower(s, n, c"#" if self.kind == c"N" else 0, out.data)
+        return rewrite(s, n, self.kind, self.collapse, out.data)
 
     cdef bint may_be(self, const char* s, int64_t n, BufferC* text) except -1 nogil:
         """Whether a cell can have this value. Transforms change their own values no more, except that a part of a cell that matched may
@@ -155,19 +153,6 @@ cdef inline int put(uint32_t c, uint32_t was, const char* s, int size, char* out
     return 4
 
 
-cdef int64_t to_lower(const char* s, int64_t n, uint32_t digit, char* out) noexcept nogil:
-    """Write the cell in lower case; all digits become this one, unless it is 0. Returns the length."""
-    cdef int64_t i = 0, o = 0
-    cdef int size
-    cdef uint32_t c, mapped
-    while i < n:
-        c = text_char(s, n, i, &size)
-        mapped = digit if digit and Py_UNICODE_ISDECIMAL(c) else Py_UNICODE_TOLOWER(c)
-        o += put(mapped, c, s + i, size, out + o)
-        i += size
-    return o
-
-
 cdef int64_t prefix_end(const char* s, int64_t n, int64_t length) noexcept nogil:
     """Where the first characters end; -1 if there are fewer."""
     cdef int64_t i = 0, seen
@@ -192,21 +177,27 @@ cdef int64_t suffix_begin(const char* s, int64_t n, int64_t length) noexcept nog
     return i
 
 
-cdef int64_t to_shape(const char* s, int64_t n, bint collapse, char* out) noexcept nogil:
-    """Write the shape of the cell: X, x and 0 for letters and digits. Returns the length."""
+cdef inline uint32_t shape_of(uint32_t c) noexcept nogil:
+    """X, x or 0 for a letter or a digit; any other character stays."""
+    if Py_UNICODE_ISUPPER(c) or Py_UNICODE_ISTITLE(c):
+        return c"X"
+    if Py_UNICODE_ISALPHA(c) or Py_UNICODE_ISLOWER(c):
+        return c"x"
+    return c"0" if Py_UNICODE_ISDECIMAL(c) else c
+
+
+cdef int64_t rewrite(const char* s, int64_t n, char kind, bint collapse, char* out) noexcept nogil:
+    """Write the shape of a cell (S), or the cell in lower case, N: with # for digits. `collapse`: of equal neighbours only the first. Returns
+    the length."""
     cdef int64_t i = 0, o = 0
     cdef int size
     cdef uint32_t c, mapped, last = 0xFFFFFFFF
     while i < n:
         c = text_char(s, n, i, &size)
-        if Py_UNICODE_ISUPPER(c) or Py_UNICODE_ISTITLE(c):
-            mapped = c"X"
-        elif Py_UNICODE_ISALPHA(c) or Py_UNICODE_ISLOWER(c):
-            mapped = c"x"
-        elif Py_UNICODE_ISDECIMAL(c):
-            mapped = c"0"
+        if kind == c"S":
+            mapped = shape_of(c)
         else:
-            mapped = c
+            mapped = c"#" if kind == c"N" and Py_UNICODE_ISDECIMAL(c) else Py_UNICODE_TOLOWER(c)
         if not (collapse and mapped == last):
             o += put(mapped, c, s + i, size, out + o)
         last = mapped
