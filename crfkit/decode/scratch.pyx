@@ -10,7 +10,7 @@ from cpython.ref cimport Py_INCREF
 from crfkit.text.table cimport FORM_CONLLU, rows_label
 from crfkit.loops.numbers cimport INFINITY, fabs, isfinite
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_forbid, lattice_load_weights, lattice_path_score
+from crfkit.lattice.lattice cimport forbid_labels, lattice_add, lattice_forbid, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport layout_fits
 from crfkit.memory cimport arena_reserve, arena_zeros, memchr, memcpy, memset
 from crfkit.features.hashing cimport string_hash, strings_find
@@ -73,9 +73,10 @@ cdef class Scratch:
         if not self.decoder.verified:
             check_scores(self)
         if self.decoder.bias != NULL:
-            add_bias(&self.lattice.c, self.decoder.bias)
+            lattice_add(&self.lattice.c, self.decoder.bias, 0)
         if self.decoder.constrained:
-            bound(self)
+            forbid_labels(self.lattice.c.score, self.decoder.may_start, self.lattice.c.L)
+            forbid_labels(self.lattice.c.score + <int64_t>(self.lattice.c.T - 1) * self.lattice.c.P, self.decoder.may_end, self.lattice.c.L)
         self.level = self.step_level * (self.lattice.c.T - 1)
         self.level_scores()
 
@@ -88,12 +89,11 @@ cdef class Scratch:
         """Forbid labels that are not in the rows: label|label|..., or ? for all of them. In CoNLL-U an empty cell (_) allows all,
         too."""
         cdef LatticeC* lat = &self.lattice.c
-        cdef double* node
         cdef const StringTableC* names = &self.decoder.label_table.c
         cdef uint8_t* allowed = self.flags
         cdef const char* cell
         cdef const char* bar
-        cdef int64_t t, j, size
+        cdef int64_t t, size
         cdef int32_t n, label
         for t in range(lat.T):
             cell = rows_label(&rows.c, rows.c.seq_ptr[s] + t, &n)
@@ -115,10 +115,7 @@ cdef class Scratch:
                 allowed[label] = 1
                 cell += size + 1
                 n -= <int32_t>size + 1
-            node = lat.score + (lat.T - 1 - t if self.decoder.backward else t) * lat.P
-            for j in range(lat.L):
-                if not allowed[j]:
-                    node[j] = -INFINITY
+            forbid_labels(lat.score + (lat.T - 1 - t if self.decoder.backward else t) * lat.P, allowed, lat.L)
         self.level_scores()
 
     cdef int best(self, Rows rows, int64_t s, HowC how, uint16_t* labels) except -1 nogil:
@@ -218,19 +215,6 @@ cdef list names_of(list names, const uint16_t* labels, int64_t n):
     return found
 
 
-cdef void bound(Scratch scratch) noexcept nogil:
-    """Forbid labels that may not begin or end a sentence at its ends."""
-    cdef LatticeC* lat = &scratch.lattice.c
-    cdef const uint8_t* starts = scratch.decoder.may_start
-    cdef const uint8_t* ends = scratch.decoder.may_end
-    cdef int64_t j, last = <int64_t>(lat.T - 1) * lat.P
-    for j in range(lat.L):
-        if not starts[j]:
-            lat.score[j] = -INFINITY
-        if not ends[j]:
-            lat.score[last + j] = -INFINITY
-
-
 cdef int find_history(Scratch scratch, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
     """The labels of the scored sentence, one after the other, each given those before it."""
     cdef LatticeC* lat = &scratch.lattice.c
@@ -279,22 +263,12 @@ cdef void add_weights(LatticeC* lat, const LatticeC* rest) noexcept nogil:
 cdef void add_scores(LatticeC* lat, const LatticeC* rest) noexcept nogil:
     """After score: add the scores of a second, very small weight vector for the same sentence. Steps must be matrices; they have
     the shared scores of both already."""
-    cdef int64_t k, t, j
-    for t in range(lat.T):
-        for j in range(lat.L):
-            lat.score[t * lat.P + j] += rest.score[t * lat.P + j]
+    cdef int64_t k, t
+    lattice_add(lat, rest.score, lat.P)
     for t in range(lat.n_own):
         for k in range(<int64_t>lat.L * lat.P):
             if k % lat.P < lat.L:
                 lat.own[t].score[k] += rest.own[t].score[k] - rest.shared.score[k]
-
-
-cdef void add_bias(LatticeC* lat, const double* bias) noexcept nogil:
-    """After score: add bias[L] to the scores of the labels of each position."""
-    cdef int64_t t, j
-    for t in range(lat.T):
-        for j in range(lat.L):
-            lat.score[t * lat.P + j] += bias[j]
 
 
 # A large constant that all labels of a position, or all pairs of the shared step, have in common does not affect which labels are best,

@@ -10,7 +10,7 @@ from crfkit.text.items cimport fill_rows
 from crfkit.text.rows cimport Rows
 from crfkit.loops.atomic cimport crfkit_give, crfkit_look, crfkit_nap, crfkit_take
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_allow, lattice_path_score
+from crfkit.lattice.lattice cimport lattice_add, lattice_allow, lattice_path_score
 from .decoder cimport Decoder
 from .nbest cimport search_nbest
 from .rivals cimport Rivals
@@ -192,12 +192,10 @@ cdef class OneSentence(Scratch):
     def shift(self, const double[:, ::1] more not None):
         """Add to the scores [T][L] of labels."""
         cdef LatticeC* lat = &self.lattice.c
-        cdef int64_t t, j
         if self.decoder.depth >= 0 or more.shape[0] != lat.T or more.shape[1] != lat.L:
             raise ValueError("scores of another sentence, or of a model whose labels depend on earlier ones")
-        for t in range(lat.T):
-            for j in range(lat.L):
-                lat.score[t * lat.P + j] += more[t, j]
+        if lat.T:
+            lattice_add(lat, &more[0, 0], lat.L)
         self.expected = False
 
     def fill_scores(self, double[:, ::1] labels not None, double[:, :, ::1] steps not None):

@@ -28,6 +28,8 @@ cdef void lattice_follow(LatticeC* lat, const LayoutC* layout, const weight_t* w
 cdef int lattice_sum(LatticeC* lat) except -1 nogil
 cdef int lattice_expect(LatticeC* lat) except -1 nogil
 cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noexcept nogil
+cdef void lattice_add(LatticeC* lat, const double* more, int64_t stride) noexcept nogil
+cdef void forbid_labels(double* row, const uint8_t* allowed, int64_t L) noexcept nogil
 cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil
 cdef void lattice_forbid(LatticeC* lat, const uint8_t* transitions) noexcept nogil
 cdef void forbid_steps(LatticeC* lat, double* matrix, const uint8_t* transitions) noexcept nogil

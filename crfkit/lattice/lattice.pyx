@@ -7,7 +7,7 @@ label pairs, or a list of those with a weight. Paths are the same with either, t
 
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
-from crfkit.memory cimport arena_reserve, arena_zeros, memset
+from crfkit.memory cimport arena_reserve, arena_zeros, memchr, memset
 from crfkit.weights.cells cimport padded, rich_features
 from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport (
@@ -145,13 +145,27 @@ cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noex
     return total
 
 
-cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil:
-    """After score: forbid labels whose flag in allowed[T][L] is 0."""
+cdef void lattice_add(LatticeC* lat, const double* more, int64_t stride) noexcept nogil:
+    """After score: add to the scores of labels. `more` has a row for each position, at this distance from the one before; 0: all have the same."""
     cdef int64_t t, j
     for t in range(lat.T):
         for j in range(lat.L):
-            if not allowed[t * lat.L + j]:
-                lat.score[t * lat.P + j] = -INFINITY
+            lat.score[t * lat.P + j] += more[t * stride + j]
+
+
+cdef void forbid_labels(double* row, const uint8_t* allowed, int64_t L) noexcept nogil:
+    """Forbid the labels whose flag is 0, in a row of scores."""
+    cdef int64_t j
+    for j in range(L):
+        if not allowed[j]:
+            row[j] = -INFINITY
+
+
+cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil:
+    """After score: forbid labels whose flag in allowed[T][L] is 0."""
+    cdef int64_t t
+    for t in range(lat.T):
+        forbid_labels(lat.score + t * lat.P, allowed + t * lat.L, lat.L)
 
 
 cdef void lattice_forbid(LatticeC* lat, const uint8_t* transitions) noexcept nogil:
@@ -163,12 +177,10 @@ cdef void lattice_forbid(LatticeC* lat, const uint8_t* transitions) noexcept nog
 
 
 cdef void forbid_steps(LatticeC* lat, double* matrix, const uint8_t* transitions) noexcept nogil:
-    cdef int64_t i, j
+    cdef int64_t i
     for i in range(lat.L):
-        for j in range(lat.L):
-            if not transitions[i * lat.L + j]:
-                matrix[i * lat.P + j] = -INFINITY
-                lat.forbidden = 1
+        forbid_labels(matrix + i * lat.P, transitions + i * lat.L, lat.L)
+    lat.forbidden |= memchr(transitions, 0, <size_t>lat.L * lat.L) != NULL
 
 
 cdef class Lattice:
