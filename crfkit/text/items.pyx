@@ -175,10 +175,7 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
     cdef Py_ssize_t k = 0
     if PyAnySet_CheckExact(item):
         item = ordered(item)
-    if PyDict_CheckExact(item):
-        for name, value in (<dict>item).items():
-            add_named(rows, None, name, value, place, 0)
-    elif PyList_CheckExact(item):
+    if PyList_CheckExact(item):
         for k in range(min(AHEAD, PyList_GET_SIZE(item))):
             prefetch_text(PyList_GET_ITEM(item, k))
         k = add_plain_names(rows, item, 0)
@@ -186,7 +183,7 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
             name = <object>PyList_GET_ITEM(item, k)
             add_name(rows, name, place)
             k = add_plain_names(rows, item, k + 1)
-    elif isinstance(item, Mapping):
+    elif PyDict_CheckExact(item) or isinstance(item, Mapping):
         for name, value in item.items():
             add_named(rows, None, name, value, place, 0)
     elif isinstance(item, str) and (rows.spelled or len(item) == 1):    # sentences of characters
