@@ -22,7 +22,8 @@ cdef class Blocks(Arena):
     cdef Layout layout
     cdef Chains chains
     cdef Occurrences nodes, pairs
-    cdef int32_t* every                 # [n_tok] the numbers of all tokens, in order
+    cdef int32_t* steps                 # [n_steps] the tokens of plain label pairs: all but the first ones of sequences
+    cdef int64_t n_steps
     cdef weight_t* w
     cdef uint8_t* awake                 # [n_cells] features whose weight is not zero, or is about to leave zero
     cdef double l1, l2

@@ -85,7 +85,7 @@ cdef class Blocks:
     """Blocks of the weights of `chains`, which a step changes: unigram attributes, rich bigram attributes, plain label pairs."""
 
     def __cinit__(self, Chains chains not None, double kappa):
-        cdef int64_t most = <int64_t>chains.layout.c.L * chains.layout.c.P, a
+        cdef int64_t most = <int64_t>chains.layout.c.L * chains.layout.c.P, a, s
         self.data, self.layout, self.chains = chains.data, chains.layout, chains
         self.nodes = Occurrences(self.data, self.layout.c.A, False)
         self.pairs = Occurrences(self.data, self.layout.c.B, True)
@@ -98,9 +98,11 @@ cdef class Blocks:
         self.change, self.factor = self.first + 3 * most, self.first + 4 * most
         self.expected, self.observed = self.first + 5 * most, self.first + 6 * most
         self.h, self.old, self.potential = self.first + 7 * most, self.first + 8 * most, self.first + 9 * most
-        self.every = <int32_t*>arena_zeros(self, self.data.c.n_tok, sizeof(int32_t))
-        for a in range(self.data.c.n_tok):
-            self.every[a] = <int32_t>a
+        self.steps = <int32_t*>arena_zeros(self, self.data.c.n_tok, sizeof(int32_t))
+        for s in range(self.data.c.n_seq):
+            for a in range(self.data.c.seq_ptr[s] + 1, self.data.c.seq_ptr[s + 1]):
+                self.steps[self.n_steps] = <int32_t>a
+                self.n_steps += 1
         self.awake = <uint8_t*>arena_zeros(self, self.layout.c.n_cells, 1)
         self.cell = <int64_t*>arena_zeros(self, most, sizeof(int64_t))
         self.at = <int32_t*>arena_zeros(self, most, sizeof(int32_t))
@@ -234,34 +236,26 @@ cdef inline void add_feature(Blocks blocks, int64_t prev, int64_t label, int64_t
 cdef double visit(Blocks blocks, int32_t block, bint look) except? -1 nogil:
     """Go through all sequences with a block: add up its gradient, or change their potentials by blocks.change. By how much log Z rises."""
     cdef:
-        const int64_t* ptr = NULL
-        const int32_t* token = NULL
+        const int32_t* token = blocks.steps
         const float* value = NULL
-        const int64_t* seq_ptr = blocks.data.c.seq_ptr
         int32_t b = block - blocks.layout.c.A
-        int64_t k, end, stop, s
+        int64_t k = 0, end = blocks.n_steps, stop, s
         double rise = 0
-    if b < blocks.layout.c.B:
-        if b < 0:
-            ptr, token, value = blocks.nodes.ptr + block, blocks.nodes.token, blocks.nodes.value
-        else:
-            ptr, token, value = blocks.pairs.ptr + b, blocks.pairs.token, blocks.pairs.value
-        if b < 0 and not look:
+    if b < 0:
+        k, end, token, value = blocks.nodes.ptr[block], blocks.nodes.ptr[block + 1], blocks.nodes.token, blocks.nodes.value
+        if not look:
             K.exp_row(blocks.layout.c.P, blocks.change, 1, blocks.factor)
-        k, end = ptr[0], ptr[1]
-        while k < end:
-            s = blocks.chains.sequence[token[k]]
-            stop = k + 1
-            while stop < end and token[stop] < seq_ptr[s + 1]:
-                stop += 1
-            if stop + AHEAD < end:
-                blocks.chains.fetch(token[stop + AHEAD])
-            rise += one_sequence(blocks, b, s, look, token + k, value + k if value != NULL else NULL, stop - k)
-            k = stop
-    else:
-        for s in range(blocks.data.c.n_seq):
-            if seq_ptr[s + 1] - seq_ptr[s] > 1:
-                rise += one_sequence(blocks, b, s, look, blocks.every + seq_ptr[s] + 1, NULL, seq_ptr[s + 1] - seq_ptr[s] - 1)
+    elif b < blocks.layout.c.B:
+        k, end, token, value = blocks.pairs.ptr[b], blocks.pairs.ptr[b + 1], blocks.pairs.token, blocks.pairs.value
+    while k < end:
+        s = blocks.chains.sequence[token[k]]
+        stop = k + 1
+        while stop < end and token[stop] < blocks.data.c.seq_ptr[s + 1]:
+            stop += 1
+        if token != blocks.steps and stop + AHEAD < end:
+            blocks.chains.fetch(token[stop + AHEAD])
+        rise += one_sequence(blocks, b, s, look, token + k, value + k if value != NULL else NULL, stop - k)
+        k = stop
     return rise
 
 
