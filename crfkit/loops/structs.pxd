@@ -6,7 +6,6 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 cdef extern from "crf.h" nogil:
     const int CRFKIT_AHEAD
     ctypedef float weight_t
-    ctypedef double real_t
 
     ctypedef struct LayoutC:
         int32_t L, P
@@ -60,15 +59,15 @@ cdef extern from "crf.h" nogil:
         int32_t n
         double max, range
         double base
-        real_t* score
-        real_t* E
-        real_t* ET
+        double* score
+        double* E
+        double* ET
         PairC* pair
         int32_t* row_ptr
         int32_t* column_ptr
         int32_t* column
         int32_t* room
-        real_t* row_top
+        double* row_top
 
     double crfkit_row_top(const EdgeC*, int32_t) noexcept
     void crfkit_set_score(EdgeC*, int32_t, int32_t, double) noexcept
@@ -83,12 +82,12 @@ cdef extern from "crf.h" nogil:
         int32_t n_places
         const int32_t* place
         double* at_places
-        real_t* score
-        real_t* pot
-        real_t* alpha
-        real_t* beta
-        real_t* right
-        real_t* node
+        double* score
+        double* pot
+        double* alpha
+        double* beta
+        double* right
+        double* node
         double* rowmax
         double* inv
         const EdgeC** edge
@@ -96,10 +95,10 @@ cdef extern from "crf.h" nogil:
         EdgeC* own
         PairC* merged[2]
         double* counts
-        real_t* outer
-        real_t* pair
-        real_t* unfolded
-        real_t* tops
+        double* outer
+        double* pair
+        double* unfolded
+        double* tops
         double logz
         double quantum
         const double* quanta

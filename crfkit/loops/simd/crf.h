@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 typedef float weight_t; /* stored weights */
-typedef double real_t;  /* lattices: scores, potentials, marginals */
 
 /* Which features exist, and where the weight of each stands in one flat array of cells:
  *
@@ -109,9 +108,9 @@ typedef struct {
     int32_t n;                 /* pairs on the list */
     double max, range;         /* about the largest score; from the smallest that is not -inf to the largest, or to max if that is greater */
     double base;               /* exp(0 - max) */
-    real_t *score;             /* [L][P] padding -inf; NULL for some lists */
-    real_t *E;                 /* [L][P] padding 0 */
-    real_t *ET;                /* [L][P] or NULL */
+    double *score;             /* [L][P] padding -inf; NULL for some lists */
+    double *E;                 /* [L][P] padding 0 */
+    double *ET;                /* [L][P] or NULL */
     PairC *pair;               /* [n] or NULL */
     int32_t *row_ptr;          /* [L+1] pairs from label i: row_ptr[i] .. row_ptr[i+1] */
     int32_t *column_ptr;       /* [L+1] places of the pairs to label j: column_ptr[j] .. column_ptr[j+1] */
@@ -120,7 +119,7 @@ typedef struct {
     SumsC *sums;               /* [2] of pairs from labels, of pairs to labels; NULL for some lists */
     double *above;             /* [n, up to whole vectors] potentials of the pairs minus `base`, and */
     int32_t *cell;             /* [n] where the pairs stand in L x P; both where there are sums */
-    real_t *row_top;           /* [P] the best score of the pairs from label i, or more; -inf without pairs. NULL where they are not
+    double *row_top;           /* [P] the best score of the pairs from label i, or more; -inf without pairs. NULL where they are not
                                 * known: setting a score clears it */
 } EdgeC;
 
@@ -214,12 +213,12 @@ typedef struct {
     int32_t n_places;   /* pairs that have features, where these are few and the shared step is a matrix */
     const int32_t *place; /* or NULL; [3][n_places]: in L x P; in its transpose, in order; which of the first those are */
     double *at_places;  /* [n_places, up to whole vectors] scratch */
-    real_t *score;      /* [T][P] node scores; padding -inf */
-    real_t *pot;        /* [T][P] exp(score - rowmax); padding 0 */
-    real_t *alpha;      /* [T][P] */
-    real_t *beta;       /* [T][P] */
-    real_t *right;      /* [T][P] */
-    real_t *node;       /* [T][P] node marginals; padding 0 */
+    double *score;      /* [T][P] node scores; padding -inf */
+    double *pot;        /* [T][P] exp(score - rowmax); padding 0 */
+    double *alpha;      /* [T][P] */
+    double *beta;       /* [T][P] */
+    double *right;      /* [T][P] */
+    double *node;       /* [T][P] node marginals; padding 0 */
     double *rowmax;     /* [T] */
     double *inv;        /* [T] */
     const EdgeC **edge; /* [T] the step into t: `shared`, or one of `own`. None leads into position 0 */
@@ -228,11 +227,11 @@ typedef struct {
     PairC *merged[2];   /* room for the longest of their lists, each */
     double *counts;     /* where only listed pairs are counted: the sums of alpha[t-1]' right[t] over the shared steps of a sequence,
                          * in the order of sums[0]; forward_backward leaves them */
-    real_t *outer;      /* [L][P] sum of alpha[t-1]' right[t] over shared steps, still to be multiplied by their potentials; where
+    double *outer;      /* [L][P] sum of alpha[t-1]' right[t] over shared steps, still to be multiplied by their potentials; where
                          * only listed pairs are counted, those of these, as in `counts` */
-    real_t *pair;       /* [L][P] sum of all other pair marginals; where only listed pairs are counted, [n] of these */
-    real_t *unfolded;   /* [L][max(P, 64)] scratch: a list as a matrix, steps in columns */
-    real_t *tops;       /* [P] room for the shared step's row_top */
+    double *pair;       /* [L][P] sum of all other pair marginals; where only listed pairs are counted, [n] of these */
+    double *unfolded;   /* [L][max(P, 64)] scratch: a list as a matrix, steps in columns */
+    double *tops;       /* [P] room for the shared step's row_top */
     double logz;
     double quantum;     /* expectations are rounded to multiples of this: their sums are exact in any order */
     const double *quanta; /* [A] the same for each unigram attribute, and */
