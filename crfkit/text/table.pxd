@@ -81,7 +81,7 @@ cdef class Table(Arena):
     cdef BufferC[13] owned              # memory of the arrays
     cdef dict exact                     # values from Python that single precision rounds, by attribute; None if they are not wanted
     cdef int32_t label                  # column of the labels as given: -1 the last, -2 none
-    cdef int64_t cap_tok, cap_cell, cap_seq, cap_attr, cap_arena, n_arena
+    cdef int64_t cap_tok, cap_cell, cap_attr, cap_arena, n_arena
     cdef int64_t lead, last_end         # of the current sequence: its first line, the end of its last
     cdef float weight                   # its weight
     cdef bint weighted                  # whether one was given
@@ -89,6 +89,6 @@ cdef class Table(Arena):
     cdef int reset(self) except -1 nogil
     cdef int end_sequence(self) except -1 nogil
     cdef int grow_tokens(self, int64_t more=*) except -1 nogil
-    cdef int grow_sequences(self) except -1 nogil
+    cdef int reserve_sequences(self, int64_t n) except -1 nogil
     cdef int grow_attributes(self) except -1 nogil
     cdef int grow_arena(self, int64_t extra) except -1 nogil

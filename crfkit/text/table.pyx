@@ -23,8 +23,7 @@ cdef class Table:
         """Discard the previous block."""
         if self.cap_tok == 0:
             self.grow_tokens()
-        if self.cap_seq == 0:
-            self.grow_sequences()
+        self.reserve_sequences(0)
         self.c.n_text = self.c.n_tok = self.c.n_seq = self.c.n_attr = self.n_arena = 0
         self.c.seq_ptr[0] = self.c.attr_ptr[0] = 0
         self.c.n_cols = self.c.label_col = 0
@@ -48,13 +47,11 @@ cdef class Table:
             self.cap_cell = n * self.c.n_cols
         self.cap_tok = n
 
-    cdef int grow_sequences(self) except -1 nogil:
-        cdef int64_t n = max(2 * self.cap_seq, <int64_t> 8)
+    cdef int reserve_sequences(self, int64_t n) except -1 nogil:
         self.c.seq_ptr = <int64_t*>arena_reserve(self, &self.owned[5], n + 1, sizeof(int64_t))
         self.c.seq_start = <int64_t*>arena_reserve(self, &self.owned[6], n, sizeof(int64_t))
         self.c.seq_end = <int64_t*>arena_reserve(self, &self.owned[7], n, sizeof(int64_t))
         self.c.seq_weight = <float*>arena_reserve(self, &self.owned[8], n, sizeof(float))
-        self.cap_seq = n
 
     cdef int grow_attributes(self) except -1 nogil:
         cdef int64_t n = max(2 * self.cap_attr, <int64_t> 128)
@@ -71,8 +68,7 @@ cdef class Table:
 
     cdef int end_sequence(self) except -1 nogil:
         cdef int64_t s = self.c.n_seq
-        if s == self.cap_seq:
-            self.grow_sequences()
+        self.reserve_sequences(s + 1)
         self.c.seq_start[s] = self.lead
         self.c.seq_end[s] = self.last_end
         self.c.seq_weight[s] = self.weight
