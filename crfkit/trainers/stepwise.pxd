@@ -40,6 +40,7 @@ cdef class OnlineTrainer(Trainer):
     cdef int begin_anew(self, object start) except -1
     cdef int draw_sample(self, int32_t* sample, int64_t n) except -1
     cdef double expect(self, const weight_t* w, double scale, const SentenceC* scored) except? -1 nogil
+    cdef bint may_be(self, const SentenceC* scored) noexcept nogil
     cdef bint restrict(self, const SentenceC* scored, double* loss) except -1 nogil
     cdef int64_t updates_of(self, int64_t n) noexcept nogil
     cdef double nll(self, const weight_t* w, double scale, const int32_t* which, int64_t n) except? -1

@@ -257,11 +257,15 @@ cdef class OnlineTrainer(Trainer):
         lattice_sum(lat)
         return scored.weight * (lat.logz - lattice_path_score(lat, scored.label))
 
+    cdef bint may_be(self, const SentenceC* scored) noexcept nogil:
+        """Leave the labellings that may be true in the scored lattice. False: all labels are given, and nothing was done."""
+        return self.data.possible is not None and self.data.possible.restrict(&self.lattice.c, scored.label, self.data.c.seq_ptr[self.sequence])
+
     cdef bint restrict(self, const SentenceC* scored, double* loss) except -1 nogil:
         """After `expect`, where not all labels are given: forward and backward over the possible ones, whose likelihood replaces that of the given
         ones in loss[0]. Whether that is so."""
         cdef LatticeC* lat = &self.lattice.c
-        if self.data.possible is None or not self.data.possible.restrict(lat, scored.label, self.data.c.seq_ptr[self.sequence]):
+        if not self.may_be(scored):
             return False
         lattice_sum(lat)
         loss[0] -= scored.weight * (lat.logz - lattice_path_score(lat, scored.label))

@@ -209,7 +209,7 @@ cdef class DualAscent(OnlineTrainer):
         if secant or self.data.possible is not None:    # the distance before the step, for best_part and observe
             arena_reserve(self, &self.way, <int64_t>sent.T * lat.P, sizeof(double))
             memcpy(self.way.data, lat.node, <int64_t>sent.T * lat.P * sizeof(double))
-        if may_be(self, sent):
+        if self.may_be(sent):
             observe(self, sent, part, &way.squared)
         loss[0] += self.told[s]
         self.left[s] = <float>(sent.weight * way.squared)
@@ -243,11 +243,6 @@ cdef int add_variables(DualAscent ascent, DualC* first) except -1:
     first.node = ascent.zeros(ascent.data.c.n_tok * ascent.layout.c.P)
     first.pair = ascent.zeros(n * ascent.layout.c.n_pairs)
     first.rich = ascent.zeros(ascent.rich_start[n])
-
-
-cdef bint may_be(DualAscent ascent, const SentenceC* sent) noexcept nogil:
-    """Leave the labellings that may be true in the scored lattice. False: all labels are given, and nothing was done."""
-    return ascent.data.possible is not None and ascent.data.possible.restrict(&ascent.lattice.c, sent.label, ascent.data.c.seq_ptr[ascent.sequence])
 
 
 cdef int observe(DualAscent ascent, const SentenceC* sent, double part, double* squared) except -1 nogil:
@@ -337,7 +332,7 @@ cdef double best_part(DualAscent ascent, const SentenceC* sent, double part) exc
         return 0
     score(ascent, sent)
     left = along(ascent, sent, before, False)
-    if may_be(ascent, sent):
+    if ascent.may_be(sent):
         left -= along(ascent, sent, before, True)
     return part * length / max(length - left, 0.1 * length)
 
