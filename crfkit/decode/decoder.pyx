@@ -3,7 +3,7 @@
 from libc.stdint cimport uintptr_t
 
 from crfkit.memory cimport arena_zeros, memcpy
-from crfkit.features.hashing cimport string_hash, strings_find, strings_get
+from crfkit.features.hashing cimport strings_get
 
 from crfkit.errors import DataError
 from crfkit.values import as_bytes, shown
@@ -78,15 +78,13 @@ cdef class Decoder:
 
     def label_ids(self, labels, str place="token"):
         """The numbers of these labels; DataError, which says the number of the place, for one that the model does not have."""
-        cdef bytes text
         cdef int32_t j
         ids = []
         for t, label in enumerate(labels):
             if not isinstance(label, str):
                 raise DataError(f"{place} {t + 1}: found {type(label).__name__} {shown(label)}, expected a label (str)")
             try:
-                text = as_bytes(label)
-                j = strings_find(&self.label_table.c, text, len(text), string_hash(text, len(text)))
+                j = self.label_table.find(as_bytes(label))
             except UnicodeEncodeError:  # a text that no bytes become
                 j = -1
             if j < 0:

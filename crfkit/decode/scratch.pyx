@@ -13,7 +13,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport forbid_labels, lattice_add, lattice_forbid, lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport layout_fits
 from crfkit.memory cimport arena_reserve, arena_zeros, memchr, memcpy, memset
-from crfkit.features.hashing cimport string_hash, strings_find
+from crfkit.features.hashing cimport strings_find
 from crfkit.features.structs cimport StringTableC
 from crfkit.loops.structs cimport EdgeC, LatticeC, SentenceC
 
@@ -99,7 +99,7 @@ cdef class Scratch:
             cell = rows_label(&rows.c, rows.c.seq_ptr[s] + t, &n)
             if n == 1 and cell[0] == b"?":
                 continue
-            label = strings_find(names, cell, n, string_hash(cell, n))
+            label = strings_find(names, cell, n)
             if label < 0 and rows.c.form == FORM_CONLLU and n == 1 and cell[0] == b"_":
                 continue
             memset(allowed, 0, lat.L)
@@ -109,7 +109,7 @@ cdef class Scratch:
             while n >= 0:
                 bar = <const char*>memchr(cell, b"|", n)
                 size = bar - cell if bar != NULL else n
-                label = strings_find(names, cell, size, string_hash(cell, size))
+                label = strings_find(names, cell, size)
                 if label < 0:
                     unknown_label(self, rows, rows.c.seq_ptr[s] + t, cell, size)
                 allowed[label] = 1

@@ -200,8 +200,7 @@ cdef class Tally(Arena):
     # Labels.
 
     cdef int32_t label(self, const char* s, int64_t n, int64_t line) except -1 nogil:
-        cdef uint64_t h = string_hash(s, n)
-        cdef int32_t i = strings_find(&self.names.c, s, n, h)
+        cdef int32_t i = strings_find(&self.names.c, s, n)
         if i < 0:
             with gil:
                 i = self.add_label(s[:n], line)

@@ -14,7 +14,7 @@ from crfkit.memory cimport arena_reserve, buffer_reserve, memcmp, memcpy
 from crfkit.template.regex cimport (
     Py_UNICODE_ISALPHA, Py_UNICODE_ISDECIMAL, Py_UNICODE_ISLOWER, Py_UNICODE_ISTITLE, Py_UNICODE_ISUPPER, Py_UNICODE_TOLOWER, text_char
 )
-from .hashing cimport string_hash, strings_find, strings_get
+from .hashing cimport strings_find, strings_get
 
 
 cdef class View(Arena):
@@ -110,7 +110,7 @@ cdef class View(Arena):
         n = self.transform(s, n, text, &s)
         if n < 0:
             return NONE
-        found = strings_find(&self.strings.c, s, n, string_hash(s, n))
+        found = strings_find(&self.strings.c, s, n)
         if found >= 0:
             return found
         return FLAGGED if has_separator(self.separator, s, n) else UNKNOWN

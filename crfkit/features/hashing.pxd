@@ -6,7 +6,7 @@ from crfkit.text.scanning cimport same_bytes, string_hash
 from .structs cimport StringTableC
 
 
-cdef inline int32_t strings_find(const StringTableC* t, const char* s, int64_t n, uint64_t h) noexcept nogil:
+cdef inline int32_t strings_find_hashed(const StringTableC* t, const char* s, int64_t n, uint64_t h) noexcept nogil:
     """The id of a string whose hash is h, or -1. Bounds are checked on a mapped table too: a file is never trusted."""
     cdef uint64_t at = h & t.mask
     cdef uint64_t probes
@@ -24,6 +24,11 @@ cdef inline int32_t strings_find(const StringTableC* t, const char* s, int64_t n
                     return <int32_t>i
         at = (at + 1) & t.mask
     return -1
+
+
+cdef inline int32_t strings_find(const StringTableC* t, const char* s, int64_t n) noexcept nogil:
+    """The id of a string, or -1."""
+    return strings_find_hashed(t, s, n, string_hash(s, n))
 
 
 cdef inline int64_t strings_get(const StringTableC* t, int32_t i, const char** s) noexcept nogil:

@@ -23,7 +23,7 @@ from crfkit.data.dataset cimport largest
 from .tables cimport Features, NodeC, SlotC
 from .tuples cimport packed_home
 from crfkit.memory cimport Arena, BufferC, arena_reserve
-from .hashing cimport string_hash, strings_find
+from .hashing cimport strings_find
 from .strings cimport StringTable
 from .cells cimport FLAGGED, UNKNOWN, VIEW_CELL, VIEW_EQUAL, VIEW_TEXT, View
 
@@ -112,7 +112,7 @@ cdef class Packer(Arena):
         if not form.by_string and not self.flagged(node, values):
             return -1
         n = self.f.join(node, form, values, &self.line)
-        a = strings_find(self.f.space[form.bigram].literal, self.line.data, n, string_hash(self.line.data, n))
+        a = strings_find(self.f.space[form.bigram].literal, self.line.data, n)
         return -1 if a < 0 else self.renewed(self.f.space[form.bigram].literal_attr[a], form.bigram)
 
     cdef bint flagged(self, const NodeC* node, const int32_t* values) noexcept nogil:

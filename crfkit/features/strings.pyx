@@ -13,7 +13,7 @@ from libc.stdint cimport uint32_t
 from crfkit.memory cimport arena_reserve, memcpy, memset, vector
 from crfkit.text.scanning cimport copy_bytes
 from .structs cimport StringSlotC
-from .hashing cimport string_hash, strings_find, strings_get
+from .hashing cimport string_hash, strings_find, strings_find_hashed, strings_get
 
 from crfkit.errors import ModelFileError
 
@@ -48,7 +48,7 @@ cdef class StringTable(Arena):
     cdef int32_t intern(self, const char* s, int64_t n) except -1 nogil:
         """The id of the string, a new one if it is new."""
         cdef uint64_t h = string_hash(s, n)
-        cdef int32_t found = strings_find(&self.c, s, n, h)
+        cdef int32_t found = strings_find_hashed(&self.c, s, n, h)
         return found if found >= 0 else self.add(s, n, h)
 
     cdef int32_t add(self, const char* s, int64_t n, uint64_t h) except -1 nogil:
@@ -104,7 +104,7 @@ cdef class StringTable(Arena):
     def find(self, bytes string not None):
         """The id of a string, or -1."""
         cdef const char* s = string
-        return strings_find(&self.c, s, len(string), string_hash(s, len(string)))
+        return strings_find(&self.c, s, len(string))
 
     def intern_bytes(self, bytes string not None):
         """The id of a string, a new one if it was never seen."""
@@ -200,5 +200,5 @@ cdef int check_strings(StringTable table) except -1:
         raise ModelFileError(f"string table: {used} slots in use for {t.n} strings")
     for i in range(t.n):
         h = string_hash(t.arena + t.offset[i], t.offset[i + 1] - t.offset[i])
-        if strings_find(t, t.arena + t.offset[i], t.offset[i + 1] - t.offset[i], h) != i:
+        if strings_find(t, t.arena + t.offset[i], t.offset[i + 1] - t.offset[i]) != i:
             raise ModelFileError(f"string table: string {i} is not found where its hash says")

@@ -7,7 +7,7 @@ import array
 
 from .structs cimport GramC
 from crfkit.memory cimport arena_reserve, arena_zeros, buffer_free, empty_buffer, memset
-from .hashing cimport string_hash, strings_find, strings_get
+from .hashing cimport strings_find, strings_get
 from .cells cimport View
 
 cdef enum:
@@ -185,7 +185,7 @@ cdef int grow_rows(Features f, NodeC* node, int64_t n) except -1 nogil:
 
 
 cdef int32_t find_literal(const SpaceC* space, const char* s, int64_t n) noexcept nogil:
-    cdef int32_t i = strings_find(space.literal, s, n, string_hash(s, n))
+    cdef int32_t i = strings_find(space.literal, s, n)
     cdef int32_t a = space.literal_attr[i] if i >= 0 else -1
     return a if 0 <= a < space.n else -1        # of an unverified model, a table may have any number
 

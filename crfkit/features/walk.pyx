@@ -22,7 +22,7 @@ from crfkit.memory cimport arena_zeros, data_reserve
 from crfkit.template.patterns cimport BIGRAM, UNIGRAM
 from crfkit.text.table cimport FORM_CRFSUITE, rows_attr, rows_cell
 from .cells cimport FLAGGED, NONE, UNKNOWN, View, has_separator
-from .hashing cimport string_hash, strings_find, strings_get
+from .hashing cimport strings_find, strings_get
 from .structs cimport StringTableC
 from .strings cimport StringTable
 from .tables cimport NodeC, SlotC, UseC, append_text, find_literal, grow_rows, learn_bigram, learn_literal, new_number
@@ -87,7 +87,7 @@ cdef inline int number_cells(Features f, Workspace s, const RowsC* rows, int64_t
             if Aim is Learning:
                 cell[t] = (<StringTable>f.column[i]).intern(text, n)
             else:
-                cell[t] = strings_find(table, text, n, string_hash(text, n))
+                cell[t] = strings_find(table, text, n)
                 if cell[t] < 0:
                     cell[t] = FLAGGED if has_separator(f.separator, text, n) else UNKNOWN
         cell += s.T

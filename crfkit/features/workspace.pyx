@@ -9,7 +9,7 @@ from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.memory cimport arena_reserve, memcmp, memcpy
 from crfkit.text.table cimport rows_attr, rows_cell
 from .cells cimport FLAGGED, UNKNOWN, VIEW_CELL, VIEW_TEXT, View
-from .hashing cimport string_hash, strings_find, strings_get
+from .hashing cimport string_hash, strings_find_hashed, strings_get
 from .structs cimport StringTableC
 from .tables cimport SpaceC
 
@@ -127,7 +127,7 @@ cdef int find_names(Features f, Workspace s, const RowsC* rows, int64_t first, i
                 crfkit_prefetch(table.arena + table.offset[i])
         for k in range(n):
             text = rows_attr(rows, begin + k, &size)
-            i = strings_find(table, text, size, hash[k])
+            i = strings_find_hashed(table, text, size, hash[k])
             id[k] = space.literal_attr[i] if 0 <= i and space.literal_attr[i] < space.n else -1
         id += n
         begin += n

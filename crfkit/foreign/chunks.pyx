@@ -15,7 +15,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
 from crfkit.memory cimport memchr, memcpy
 from crfkit.features.strings cimport StringTable
-from crfkit.features.hashing cimport string_hash as name_hash, strings_find, strings_get
+from crfkit.features.hashing cimport string_hash as name_hash, strings_find_hashed, strings_get
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.text.writing cimport OutC, Output, PIECE, out_bytes, out_char, out_decimal, out_integer
 from .little cimport number, put
@@ -83,7 +83,7 @@ def read_strings(const uint8_t[::1] data not None, int64_t offset, int64_t n, st
                 crfkit_prefetch(&table.c.slot[hash[k] & table.c.mask])
             for k in range(min(AT_ONCE, n - begin)):
                 string = <const char*>start + place[k]
-                if strings_find(&table.c, string, length_of[k], hash[k]) >= 0:
+                if strings_find_hashed(&table.c, string, length_of[k], hash[k]) >= 0:
                     raise ModelFileError(f"damaged: a second {what} {string[:length_of[k]]!r}")
                 table.add(string, length_of[k], hash[k])
     return table

@@ -7,7 +7,7 @@ from cpython.array cimport array as array_t, clone
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport qsort
 
-from crfkit.features.hashing cimport string_hash, strings_find, strings_get
+from crfkit.features.hashing cimport strings_find, strings_get
 from crfkit.memory cimport memcmp
 from crfkit.text.scanning cimport find
 
@@ -21,7 +21,7 @@ cpdef numbers_in(StringTable table, StringTable names):
     cdef int64_t i, n
     for i in range(names.c.n):
         n = strings_get(&names.c, <int32_t>i, &s)
-        found.data.as_ints[i] = strings_find(&table.c, s, n, string_hash(s, n))
+        found.data.as_ints[i] = strings_find(&table.c, s, n)
     return found
 
 
@@ -144,7 +144,7 @@ cdef class Lines:
         for length in self.lengths:
             if length > n:
                 break
-            number = strings_find(&self.beginnings.c, s, length, string_hash(s, length))
+            number = strings_find(&self.beginnings.c, s, length)
             if number >= 0:
                 for bit, literals in <list>self.others[number]:
                     if not found & bit and is_made(s + length, n - length, literals):
@@ -188,7 +188,7 @@ def renamed(StringTable names not None, lines not None, bytes letters not None, 
         if len(starts) > 1:
             for letter in starts:
                 other[0] = letter
-                if letter != s[0] and of_template.letters(other, n) & bits and strings_find(&names.c, other, n, string_hash(other, n)) < 0:
+                if letter != s[0] and of_template.letters(other, n) & bits and strings_find(&names.c, other, n) < 0:
                     clashes.append((None, i))
         for k in range(len(letters)):
             if bits >> k & 1:

@@ -11,7 +11,7 @@ from cpython cimport array
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint16_t, uint64_t
 
 from crfkit.data.dataset cimport Dataset, all_ones, append_sequences, largest, renumber_rows
-from crfkit.features.hashing cimport string_hash, strings_find
+from crfkit.features.hashing cimport string_hash, strings_find_hashed
 from crfkit.features.strings cimport StringTable
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.memory cimport data_reserve, memchr, memcpy
@@ -245,7 +245,7 @@ cdef int number_names(StringTable names, const RowsC* rows, int64_t first, int64
             crfkit_prefetch(&names.c.slot[hash[k - begin] & names.c.mask])
         for k in range(begin, min(begin + AT_ONCE, n)):
             name = rows_attr(rows, first + k, &size)
-            id[k] = strings_find(&names.c, name, size, hash[k - begin])
+            id[k] = strings_find_hashed(&names.c, name, size, hash[k - begin])
             if id[k] < 0:
                 id[k] = names.add(name, size, hash[k - begin])
 

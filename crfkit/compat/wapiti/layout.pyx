@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.decode.scratch cimport Scratch
 from crfkit.decode.nbest cimport search_nbest
-from crfkit.features.hashing cimport string_hash, strings_find
+from crfkit.features.hashing cimport strings_find
 from crfkit.lattice.lattice cimport Lattice
 from crfkit.loops.numbers cimport INFINITY, exp, fmax, log
 from crfkit.loops.kernels cimport K
@@ -121,7 +121,7 @@ cdef int32_t given_label(Scratch x, Rows rows, int64_t token) noexcept nogil:
     """The label in a row; -1 if the model lacks it."""
     cdef int32_t n
     cdef const char* cell = rows_label(&rows.c, token, &n)
-    return strings_find(&x.decoder.label_table.c, cell, n, string_hash(cell, n))
+    return strings_find(&x.decoder.label_table.c, cell, n)
 
 
 cdef int force_labels(Scratch x, Rows rows, int64_t s, LatticeC* lat) except -1 nogil:
