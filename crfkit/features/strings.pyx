@@ -115,15 +115,10 @@ cdef class StringTable(Arena):
         cdef StringTable chosen = StringTable()
         cdef const char* s
         cdef int64_t n, i
-        cdef int32_t largest = -1
         reserve_slots(chosen, keep.shape[0])
         for i in range(keep.shape[0]):
             n = strings_get(&self.c, keep[i], &s)
-            if keep[i] > largest:  # the common case: it cannot be in the table yet
-                chosen.add(s, n, string_hash(s, n))
-                largest = keep[i]
-            else:
-                chosen.intern(s, n)
+            chosen.intern(s, n)
         return chosen
 
     def pack(self):
