@@ -17,7 +17,7 @@ from libc.stdint cimport int32_t, int64_t, uint32_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.loops.numbers cimport fmin, log, sqrt
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport lattice_follow, lattice_load_for, lattice_path_score
+from crfkit.lattice.lattice cimport lattice_follow, lattice_path_score
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport Arena, arena_zeros, array_of, memcpy
 from crfkit.loops.structs cimport LatticeC, SentenceC
@@ -207,9 +207,5 @@ cdef class CrfsuiteSgd(ScaledTrainer):
         ScaledTrainer.begin_update(self)
         self.shrink()
 
-    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
-        cdef double gain
-        lattice_load_for(&self.lattice.c, &self.layout.c, self.w, self.scale, sent)
-        loss[0] += self.expect(self.w, self.scale, sent)
-        gain = sent.weight * self.rate / self.scale
-        return self.learn(sent, gain, gain, loss)
+    cdef double gain(self, double weight) noexcept nogil:
+        return weight * self.rate / self.scale

@@ -44,7 +44,7 @@ cdef inline double falling_rate(ScaledTrainer trainer) noexcept nogil:
 
 
 cdef class ScaledTrainer(CalibratedTrainer):
-    """A subclass implements `step`, which calls `gain` once it is done with the scores."""
+    """A subclass may have a `step` of its own, which calls `gain` once it is done with the scores."""
 
     numbers = CalibratedTrainer.numbers + ("scale", "age", "decay")
 
@@ -70,6 +70,15 @@ cdef class ScaledTrainer(CalibratedTrainer):
         if self.decay == 0:
             self.rate = falling_rate(self)
             self.age += 1
+
+    cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
+        """A step on the likelihood."""
+        cdef SentenceC own
+        cdef double gain
+        lattice_load_for(&self.lattice.c, &self.layout.c, self.w, self.scale, sent)
+        loss[0] += self.expect(self.w, self.scale, self.valued(sent, False, &own))
+        gain = self.gain(sent.weight)
+        return self.learn(self.valued(sent, True, &own), gain, gain, loss)
 
     cdef void shrink(self) noexcept nogil:
         """The penalties of one update."""
@@ -198,14 +207,9 @@ cdef class Sgd(ScaledTrainer):
         return found
 
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
-        cdef SentenceC own
-        cdef double gain
         if self.l1 > 0:
             self.clip_used(sent)
-        lattice_load_for(&self.lattice.c, &self.layout.c, self.w, self.scale, sent)
-        loss[0] += self.expect(self.w, self.scale, self.valued(sent, False, &own))
-        gain = self.gain(sent.weight)
-        return self.learn(self.valued(sent, True, &own), gain, gain, loss)
+        return ScaledTrainer.step(self, sent, loss)
 
     cdef void shrink(self) noexcept nogil:
         ScaledTrainer.shrink(self)
