@@ -256,10 +256,8 @@ cdef class Lattice:
                 lat.edge[t] = lat.own + k
                 k += 1
         lat.n_own = k
-        if lat.shared.pair != NULL:
+        if lat.shared.pair != NULL or k > self.n_matrices:
             reserve_forms(self, layout, sent)
-        elif k > self.n_matrices:
-            reserve_matrices(self)
         return 0
 
     cdef int reserve_shared(self, int32_t T) except -1 nogil:
@@ -280,22 +278,9 @@ cdef void pad_scores(LatticeC* lat) noexcept nogil:
             lat.shared.score[i * lat.P + j] = -INFINITY
 
 
-cdef int reserve_matrices(Lattice lattice) except -1 nogil:
-    """Give all steps with rich attributes matrices, which stay in place for the next sequences."""
-    cdef double* matrix
-    cdef int64_t size = <int64_t>lattice.c.L * lattice.c.P, k
-    lattice.n_matrices = 0
-    matrix = <double*>arena_reserve(lattice, &lattice.own_matrices, 2 * size * lattice.c.n_own, sizeof(double))
-    memset(lattice.c.own, 0, lattice.c.n_own * sizeof(EdgeC))
-    for k in range(lattice.c.n_own):
-        lattice.c.own[k].L, lattice.c.own[k].P = lattice.c.L, lattice.c.P
-        lattice.c.own[k].score, lattice.c.own[k].E = matrix, matrix + size
-        matrix += 2 * size
-    lattice.n_matrices = lattice.c.n_own
-
-
 cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* sent) except -1 nogil:
-    """Give each step with rich attributes a list, if that is short, or else a matrix."""
+    """Give each step with rich attributes a list, if that is short, or else a matrix. If all have matrices, these stay in place for the next
+    sequences."""
     cdef:
         LatticeC* lat = &lattice.c
         EdgeC* edge = lat.own
@@ -331,6 +316,7 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
             edge.pair, edge.room = pair, index
             pair += edge.n
             index += (2 * lat.P + edge.n + 3) // 2 * 2      # where numbers of 8 bytes may stand
+    lattice.n_matrices = matrices if matrices == lat.n_own else 0
 
 
 cdef int reserve_rows(Lattice lattice, int64_t positions) except -1 nogil:
