@@ -168,6 +168,20 @@ def model_bytes(of: Parts, to: str, name: str = "model") -> bytes:
     return _format(to).write(of)
 
 
+def in_format(path_or_bytes: Any, to: str) -> bytes:
+    """The bytes of any model in the format `to`."""
+    source = held(path_or_bytes)
+    return _bytes_of(read(source), to, source.name)
+
+
+def _bytes_of(of: Parts, to: str, name: str) -> bytes:
+    """The same of its parts; errors begin with the name of what they were read from."""
+    try:
+        return model_bytes(of, to, name)
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{name}: {error.message}") from None
+
+
 def _check_lines(of: Parts) -> None:
     """UnsupportedError for attributes that no line of a file can make, as their cells came from Python."""
     for rows in (of.unigrams, of.bigrams):
@@ -209,10 +223,7 @@ def convert(
         from .parts import parts_of
 
         parts = parts_of(changed) if changed else read(own)  # its errors name the file themselves
-        try:
-            data = model_bytes(_with_template(parts, template), to, own.name)
-        except UnsupportedError as error:
-            raise UnsupportedError(f"{own.name}: {error.message}") from None
+        data = _bytes_of(_with_template(parts, template, own.name), to, own.name)
     if weights is not None:
         data = load(data).quantised(weights).to_bytes()
     with replacing(target) as file:
@@ -220,11 +231,11 @@ def convert(
     return len(data)
 
 
-def _with_template(of: Parts, template: str | os.PathLike[str] | Template | None) -> Parts:
+def _with_template(of: Parts, template: str | os.PathLike[str] | Template | None, name: str) -> Parts:
     if template is None:
         return of
     if of.template is not None:
-        raise UnsupportedError("the model has a template already")
+        raise UnsupportedError(f"{name}: the model has a template already")
     found = Template.of(template)
     where = "" if found.path is None else f"{found.path}: "
     if found.column_names:

@@ -2,12 +2,16 @@
 
 import errno
 import os
+import re
 from pathlib import Path
 
 import pytest
+from commands import invoked
 from compat.wapiti_runs import run, sentences, trained, write_files
 
 import crfkit
+from crfkit.compat.crfsuite import cli as crfsuite
+from crfkit.compat.wapiti.commands import cli as wapiti
 from crfkit.foreign.wapiti import read
 
 
@@ -66,3 +70,21 @@ def test_a_model_that_wapiti_has_no_room_for_is_named():
     Path("items").write_text("X\ta\nY\tb\n\n", encoding="utf-8")
     crfkit.learn("items", format="crfsuite", max_iter=1).save("ours")
     assert "crfkit: error: ours: a Wapiti model needs patterns" in run("dump", "ours", code=1).stderr
+
+
+INFINITE = b"version: 100\ncost-factor: 1\nmaxid: 2\nxsize: 1\n\nA\nB\n\nU:%x[0,0]\n\n0 U:a\n\ninf\n1.0000000000000000\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "words", "name"),
+    [
+        (wapiti, "dump", "looks"), (wapiti, "update -m", "looks"), (crfsuite, "dump", "looks"),
+        (wapiti, "dump", "infinite"), (wapiti, "update -m", "infinite"), (crfsuite, "dump", "plain"),
+    ],
+)  # fmt: skip
+def test_models_that_the_other_format_cannot_express_are_named_once(program, words, name):
+    Path("infinite").write_bytes(INFINITE)
+    for made, template, how in (("looks", "U:%x[0,0]\nU1:%y[-1]\n", {"algorithm": "lookahead", "passes": 1}), ("plain", "U:%x[0,0]\nB\n", {"max_iter": 1})):
+        crfkit.learn("train", template=template, **how).save(made)
+    (line,) = (line for line in invoked(program, *words.split(), name, code=1).stderr.splitlines() if not line.startswith("* "))
+    assert re.match(rf"crfkit: error: {name}: (?!{name})(trained by lookahead|a weight is not a finite|a CRFsuite model has no template)", line)

@@ -46,7 +46,7 @@ class Tagger:
     def __init__(self) -> None:
         self._tagger: OwnTagger | None = None
         self._scratch: OneSentence | None = None
-        self._content: bytes | memoryview = b""
+        self._source: Held | None = None
         self._numbers: dict[str, int] = {}
         self._probable = False  # whether the model has probabilities
 
@@ -61,15 +61,15 @@ class Tagger:
         name = os.fsdecode(name)
         with open(name, "rb") as file:  # FileNotFoundError and other OSErrors pass through
             source = held(file)  # a copy: CRFsuite and python-crfsuite write a new model into the file of the old one
-        return self._open(source, source.data, f"Invalid model file {name!r}")
+        return self._open(source, f"Invalid model file {name!r}")
 
     def open_inmemory(self, value: bytes) -> contextlib.closing[Tagger]:
         """Open a model from the bytes of a model file."""
         if not isinstance(value, bytes):
             raise TypeError(f"Argument 'value' has incorrect type (expected bytes, got {type(value).__name__})")
-        return self._open(held(value), value, "Invalid model")
+        return self._open(held(value), "Invalid model")
 
-    def _open(self, source: Held, content: bytes | memoryview, fault: str) -> contextlib.closing[Tagger]:
+    def _open(self, source: Held, fault: str) -> contextlib.closing[Tagger]:
         from crfkit.foreign import load
         from crfkit.tagging import Tagger as OwnTagger
 
@@ -78,7 +78,7 @@ class Tagger:
         except CrfkitError as error:
             reason = str(error).removeprefix(f"{one_line(source.name)}: ")
             raise ValueError(f"{fault}: {reason}") from error
-        self._content, self._numbers = content, {label: number for number, label in enumerate(tagger.labels)}
+        self._source, self._numbers = source, {label: number for number, label in enumerate(tagger.labels)}
         self._probable = tagger.has_probabilities
         self._tagger, self._scratch = tagger, tagger.decoding.new_scratch(spelled=True)
         return contextlib.closing(self)
@@ -87,11 +87,11 @@ class Tagger:
         """A pickle contains the model, so that other processes can tag. python-crfsuite does not offer this."""
         own = vars(Tagger())
         others = {name: value for name, value in vars(self).copy().items() if name not in own}
-        return _of_model, (None if self._tagger is None else bytes(self._content), type(self)), others or None
+        return _of_model, (None if self._source is None else bytes(self._source.data), type(self)), others or None
 
     def close(self) -> None:
         """Close the model."""
-        self._tagger, self._scratch, self._content = None, None, b""
+        self._tagger, self._scratch, self._source = None, None, None
 
     @property
     def by_template(self) -> bool:
@@ -209,7 +209,7 @@ class Tagger:
         """Write the model as text, in CRFsuite's layout, to a file or to standard output."""
         from crfkit.cli.common import standard_output
 
-        pieces = self._dumped()
+        pieces = _dumped(self._file())
         with standard_output() if filename is None else open(filename, "wb") as stream:
             write_texts(stream, pieces)
 
@@ -217,9 +217,9 @@ class Tagger:
         """The contents of the model; weights have six decimals, as in `dump`."""
         from crfkit import foreign
 
-        dumped = self._dumped()
-        parts, info = foreign.read(self._content), ParsedDump()
-        head, _, _ = next(dumped).partition(b"}")
+        source = self._file()
+        parts, info = foreign.read(source), ParsedDump()
+        head, _, _ = next(_dumped(source)).partition(b"}")
         info.header = dict(line.strip().split(": ") for line in head.decode().splitlines()[1:])
         attributes = [as_text(name) for name in parts.unigrams.names]
         info.labels = {label: str(number) for number, label in enumerate(parts.labels)}
@@ -231,12 +231,17 @@ class Tagger:
             info.transitions[parts.labels[before], parts.labels[label]] = round(weight, 6)
         return info
 
-    def _dumped(self) -> Iterator[bytes]:
-        from crfkit import foreign
-
-        if self._tagger is None:
+    def _file(self) -> Held:
+        source = self._source
+        if source is None:
             raise RuntimeError("Tagger is closed")
-        return foreign.dump(self._content) or foreign.dump(foreign.model_bytes(foreign.read(self._content), "crfsuite"))  # type: ignore[return-value]
+        return source
+
+
+def _dumped(source: Held) -> Iterator[bytes]:
+    from crfkit import foreign
+
+    return foreign.dump(source) or foreign.dump(foreign.in_format(source, "crfsuite"))  # type: ignore[return-value]
 
 
 _COMMON = list, Packed  # sequences that need no `with` around what is done with them

@@ -11,7 +11,7 @@ import click
 from crfkit import foreign
 from crfkit.cli.common import HELP_FLAGS, ErrorsAsLines, is_given, is_live, note, opened
 from crfkit.constants import MOST_THREADS
-from crfkit.errors import OptionError, UnsupportedError
+from crfkit.errors import OptionError
 from crfkit.modelbytes import held
 from crfkit.replacing import check_writable, refuse_overwriting, write_all, write_texts
 from crfkit.text.opening import contents
@@ -199,10 +199,7 @@ def _as_wapiti(path: str) -> Parts:
 
     data, name = contents(path)
     if not data.startswith(wapiti.START):
-        try:
-            data = foreign.model_bytes(foreign.read(held(data)._replace(name=name)), wapiti.NAME)
-        except UnsupportedError as error:
-            raise UnsupportedError(f"{name}: {error.message}") from None
+        data = foreign.in_format(held(data)._replace(name=name), wapiti.NAME)
     return wapiti.read_file(data, name)
 
 
