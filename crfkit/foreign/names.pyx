@@ -101,6 +101,15 @@ cdef int64_t within(const char* s, int64_t n, bytes part):
     return -1
 
 
+cdef bint any_within(const char* s, int64_t n, tuple parts):
+    """Whether one of the parts occurs in a text."""
+    cdef bytes part
+    for part in parts:
+        if within(s, n, part) >= 0:
+            return True
+    return False
+
+
 cdef bint is_made(const char* s, int64_t n, tuple literals):
     """Whether a text may be that of macros with these literals behind them."""
     cdef bytes literal
@@ -152,11 +161,11 @@ cdef class Lines:
         return found
 
 
-def renamed(StringTable names not None, lines not None, bytes letters not None, bytes starts not None, bytes padding not None, special not None):
+def renamed(StringTable names not None, lines not None, bytes letters not None, bytes starts not None, tuple paddings not None, special not None):
     """Names of features in another program: (the new names, the number of the old name of each, clashes).
 
     `lines` are (bit, literals): bit k stands for the k-th of `letters`, with which names of the line begin there. Here they begin with one of
-    `starts`. For a name with the padding inside, special(name) gives the new names. A clash is a pair of old names that get the same new
+    `starts`. For a name with one of the paddings inside, special(name) gives the new names. A clash is a pair of old names that get the same new
     one; or (None, number), if a name that is not in the table would get it, too.
     """
     cdef StringTable made = StringTable()
@@ -173,7 +182,7 @@ def renamed(StringTable names not None, lines not None, bytes letters not None, 
     made.reserve(names.c.n, names.c.n_bytes)
     for i in range(names.c.n):
         n = strings_get(&names.c, <int32_t>i, &s)
-        if within(s, n, padding) >= 0:
+        if any_within(s, n, paddings):
             found, lonely = special(s[:n])
             for name in found:
                 enter(made, name, len(name), i, numbers, clashes)

@@ -1,7 +1,7 @@
 """Translation of templates of crfkit and CRF++ to Wapiti's patterns, and back, as far as both languages allow.
 
 That is lines of literal text and %x. The names of their features change, too: the first letter, and the paddings, _B-1 or _x-1. A cell
-of the data may look like a padding; such a feature gets both names.
+of the data may look like a padding; such a feature gets both names. One that looks like a padding of the other language would be taken for it.
 """
 
 from __future__ import annotations
@@ -86,20 +86,24 @@ def _renamed(parts: Parts, bigram: bool, to: str) -> FeatureRows:
     for line in alike.values():
         by_beginning.setdefault(line.literals[0], []).append(line)
     lengths = {len(text) for text in by_beginning}
+    own, their = _padding(dialect), _PADDINGS[to]
+
+    def makers_of(name: bytes) -> Iterator[Line]:
+        return (line for length in lengths for line in by_beginning.get(name[:length], ()))
 
     def others(name: bytes) -> set[bytes]:
         """Its names in the other language."""
-        makers = (line for length in lengths for line in by_beginning.get(name[:length], ()))
-        return {other for line in makers for other in _names(name, line, bigram, dialect, to)}
+        return {_letter(line, bigram, to) + other[1:] for line in makers_of(name) for other in _names(name, line, own, their)}
 
     def special(name: bytes) -> tuple[list[bytes], bool]:
         """The same, and whether a token that the model lacks would get one of them."""
         found = others(name)
         twins = (twin for letter in starts if old.names.find(twin := bytes([letter]) + name[1:]) < 0)
-        return sorted(found), any(found & others(twin) for twin in twins)
+        beyond = (twin for line in makers_of(name) for twin in _names(name, line, their, own))
+        return sorted(found), any(old.names.find(twin) < 0 for twin in beyond) or any(found & others(twin) for twin in twins)
 
     makers = {(1 << letters.index(_letter(line, bigram, to)), line.literals) for line in alike.values()}
-    names, numbers, clashes = renamed(old.names, makers, letters, starts, _padding(dialect), special)
+    names, numbers, clashes = renamed(old.names, makers, letters, starts, (own, their + b"-", their + b"+"), special)
     for one, other in clashes:
         if one is None or old.features(one) != old.features(other):
             raise UnsupportedError(f"{old.names[other].decode(errors='replace')!r} and another feature would get the same name")
@@ -116,9 +120,8 @@ def _padding(dialect: str | None) -> bytes:
     return _PADDINGS.get(dialect or "", b"_B")
 
 
-def _names(name: bytes, line: Line, bigram: bool, source: str | None, to: str) -> Iterator[bytes]:
-    """The names in the other language for a feature `name` of the line, which may look beyond the sentence; the name begins as the line does."""
-    before, after, letter = _padding(source), _PADDINGS[to], _letter(line, bigram, to)
+def _names(name: bytes, line: Line, before: bytes, after: bytes) -> Iterator[bytes]:
+    """The names of a feature `name` of the line where cells beyond the sentence are `after` instead of `before`; the name begins as the line does."""
     beyond = [[padding for padding in _beyond(macro.row, before) if padding in name] for macro in line.macros]
     if prod(len(found) + 1 for found in beyond) > MOST_FORMS:
         raise UnsupportedError(f"line {line.number} of the template: too many of its macros look beyond the sentence at once to rename them all")
@@ -126,7 +129,7 @@ def _names(name: bytes, line: Line, bigram: bool, source: str | None, to: str) -
         found = _cells(line, chosen, name)
         if found is None:
             continue
-        text = letter + line.literals[0][1:]
+        text = line.literals[0]
         for cell, padding, literal in zip(found, chosen, line.literals[1:], strict=True):
             text += (cell if padding is None else padding.replace(before, after)) + literal
         yield text

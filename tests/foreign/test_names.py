@@ -1,5 +1,7 @@
 """Tables of names: sorted, put together, and renamed as the lines of a template say, compared with all ways to read a name."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,6 +86,8 @@ def test_names_in_another_language(data, languages):
             found = sorted(names_in_other(name, lines, bigram, source, to))
             twins = {line.literals[0][:1] + name[1:] for line in lines} - {*given_rows.names}
             clash |= any(names_in_other(twin, lines, bigram, source, to) & {*found} for twin in twins)
+            beyond = {twin for line in lines for twin in readings(name, line, FORMS[to][1], FORMS[source][1])}
+            clash |= not beyond <= {*given_rows.names}
             clash |= any(given_rows.features(made.setdefault(new, number)) != given_rows.features(number) for new in found)
         expected.append([(new, given_rows.features(number)) for new, number in made.items()])
     if clash:
@@ -92,3 +96,19 @@ def test_names_in_another_language(data, languages):
         return
     found = translated(parts, to)
     assert [[(name, rows.features(number)) for number, name in enumerate(rows.names)] for rows in (found.unigrams, found.bigrams)] == expected
+
+
+@pytest.mark.parametrize(("row", "cell"), [(-1, b"_x-1"), (-2, b"_x-2"), (1, b"_x+1")])
+def test_a_cell_that_is_no_padding_does_not_become_one(row, cell):
+    """The model has no feature of tokens beyond the sentence, which in the other language would get those of this cell."""
+    def parts(*names, row=row):
+        rows = FeatureRows.empty()
+        for name in names:
+            rows.append(name, [(0, 0, 0.5)])
+        return Parts("crf++", ["A", "B"], rows, FeatureRows.empty(), None, dialects.parse(f"U:%x[{row},0]\n", dialects.CRFPP))
+
+    beyond = cell.replace(b"_x", b"_B")
+    with pytest.raises(UnsupportedError, match=f"'U:{re.escape(cell.decode())}' and another feature would get the same name"):
+        translated(parts(b"U:" + cell), dialects.WAPITI)
+    for known in (parts(b"U:" + cell, b"U:" + beyond), parts(b"U:" + cell, row=0), parts(b"U:" + cell + b"0")):
+        assert b"u:" + cell in b" ".join(translated(known, dialects.WAPITI).unigrams.names)

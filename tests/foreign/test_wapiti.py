@@ -303,7 +303,7 @@ def test_names_that_a_line_makes(macros):
     for others in product((b"", b"a", b"b", b"ab"), repeat=macros):
         line = Line(1, "", "U", (b"U", *others), ())
         pattern = re.compile(b".*".join(line.literals))
-        found, numbers, clashes = renamed(table, [(1, line.literals)], b"u", b"U", b"_B", print)
+        found, numbers, clashes = renamed(table, [(1, line.literals)], b"u", b"U", (b"_B",), print)
         assert list(found) == [b"u" + name[1:] for name in names if pattern.fullmatch(name)]
         assert [names[number][1:] for number in numbers] == [name[1:] for name in found]
         assert not clashes
