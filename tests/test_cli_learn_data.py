@@ -149,6 +149,14 @@ BAD_DATA = [
 ]
 
 
+@pytest.mark.parametrize(("form", "token"), [("columns", "a b L{}\n"), ("crfsuite", "L{}\ta\n")])
+def test_the_first_label_that_is_too_many_is_shown(tmp_path, form, token):
+    (tmp_path / "template").write_text("U:%x[0,0]\n")
+    (tmp_path / "train").write_text("".join(token.format(label) + "\n" * (label % 2) for label in range(65540)))
+    words = ["learn", "--format", form, *["template"][: form == "columns"], "train", "m"]
+    assert error(*words) == f"train:{65536 + 65535 // 2}: more than 65535 different labels; is another column the label?"
+
+
 @pytest.mark.parametrize(("data", "message"), BAD_DATA)
 def test_bad_data_are_refused_with_file_and_line(tmp_path, data, message):
     write(template="U:%x[0,0]\n", train=data)

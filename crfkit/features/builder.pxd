@@ -11,4 +11,4 @@ cdef class TableBuilder(Features):
     cdef bint crfsuite, finished
 
 
-cdef int check_labels(TableBuilder builder) except -1 nogil
+cdef int check_labels(TableBuilder builder) except -1

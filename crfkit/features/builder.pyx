@@ -72,7 +72,7 @@ cdef class TableBuilder(Features):
                     data_reserve(data, &data.seq_ptr, n + 2, sizeof(int64_t))
                     data_reserve(data, &data.seq_weight, n + 1, sizeof(float))
                     (<float*>data.seq_weight.data)[n] = c.seq_weight[s]
-                    add_labels(self, c, c.seq_ptr[s], c.seq_ptr[s + 1])
+                    add_labels(self, rows, c.seq_ptr[s], c.seq_ptr[s + 1])
                     learn_tokens(self, self.workspace, c, c.seq_ptr[s], c.seq_ptr[s + 1], data)
                     (<int64_t*>data.seq_ptr.data)[n + 1] = data.c.n_tok
                     data.c.n_seq = n + 1
@@ -235,21 +235,28 @@ cdef bint slot_makes(TableBuilder builder, const NodeC* node, const SlotC* slot,
     return True
 
 
-cdef int add_labels(TableBuilder builder, const RowsC* rows, int64_t first, int64_t last) except -1 nogil:
+cdef int add_labels(TableBuilder builder, Rows rows, int64_t first, int64_t last) except -1 nogil:
     cdef int64_t t, n = builder.dataset.c.n_tok
     cdef int32_t size, label
     cdef const char* s
     data_reserve(builder.dataset, &builder.dataset.label, n + last - first, sizeof(uint16_t))
     for t in range(first, last):
-        s = rows_label(rows, t, &size)
+        s = rows_label(&rows.c, t, &size)
         label = builder.label_table.intern(s, size)
+        if label >= MOST_LABELS:
+            raise too_many_labels(rows, t)
         (<uint16_t*>builder.dataset.label.data)[n + (last - 1 - t if builder.backward else t - first)] = <uint16_t>label
-    check_labels(builder)
 
 
-cdef int check_labels(TableBuilder builder) except -1 nogil:
+cdef int check_labels(TableBuilder builder) except -1:
     if builder.label_table.c.n > MOST_LABELS:
-        raise DataError(f"more than {MOST_LABELS} different labels; is another column the label?")
+        raise too_many_labels(None, 0)
+
+
+cdef too_many_labels(Rows rows, int64_t token):
+    """The error for the label of this token, or of none in rows."""
+    where = (None, None) if rows is None else rows.where(token)
+    return DataError(f"more than {MOST_LABELS} different labels; is another column the label?", *where)
 
 
 cdef int replace_ids(TableBuilder builder, bint bigram, const int32_t[::1] new_id) except -1:
