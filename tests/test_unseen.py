@@ -34,7 +34,8 @@ def shifted(sentences):
 
 
 def test_columns_of_the_training_data(warned):
-    for rows in (MANY, LABELLED * 20, [[(word + "x", tag) for word, tag in rows] for rows in MANY] + WORDS):
+    strange = [[(word + "x", tag + "x") for word, tag in rows] for rows in MANY]
+    for rows in (MANY, LABELLED * 20, strange + WORDS, strange + [[("the", "DT")]], strange + [[("old", "JJ")]]):
         assert warned(text_of(rows)) == ""
 
 
@@ -61,9 +62,19 @@ def test_all_texts_of_a_stream_count(warned, monkeypatch):
     assert f"first {len(seen.split()) // 3} cells" in warned(text)
 
 
+def test_the_first_tokens_are_enough(warned, tmp_path, monkeypatch):
+    (tmp_path / "strange").write_text(text_of(shifted(MANY)))
+    (tmp_path / "usual").write_text(text_of(LABELLED))
+    assert warned("") == ""
+    assert command("tag", "m", "strange", "usual").stderr == ""
+    monkeypatch.setattr(unseen, "MOST", 120)
+    assert "first 120 cells in column 0" in command("tag", "m", "strange", "usual").stderr
+
+
 def test_too_little_to_tell(warned):
-    assert warned(text_of(shifted(MANY[:16]))) == ""  # 48 tokens
-    assert warned(text_of(shifted(MANY[:17]))) != ""
+    for tokens, told in ((49, 0), (50, 1)):
+        rows = shifted(MANY[:16]) + [[("100", "the", "DT")]] * (tokens - 48)
+        assert warned(text_of(rows)).count(f"first {tokens} cells in column 0") == told
 
 
 SPARSE = [{"algorithm": "owlqn", "l1": 0.01}, {"algorithm": "perceptron"}, {"prune": 0.001}, {"select": "mi:1000"}, {"algorithm": "sgd", "l1": 0.001}]
@@ -72,7 +83,7 @@ SPARSE = [{"algorithm": "owlqn", "l1": 0.01}, {"algorithm": "perceptron"}, {"pru
 @pytest.mark.parametrize("training", SPARSE)
 def test_models_that_lack_cells_of_training(warned, training):
     """All words but names have one label, so that the model knows the names: it needs more of them, and of text, to tell."""
-    for names, rows, told in ((10, 600, 0), (60, 400, 0), (60, 600, 1)):
+    for names, rows, told in ((10, 600, 0), (60, 498, 0), (60, 500, 1)):
         labelled = [[("the", "o", "O"), (f"name{number}", "n", f"L{number % 2}"), ("is", "o", "O")] for number in range(names)]
         text = text_of([[("there", "o"), ("was", "o")]] * (rows // 2))
         assert warned(text, BOTH, data=labelled, **training).count(f"none of the first {rows} cells in column 0") == told
@@ -109,8 +120,11 @@ def test_plain_text(warned):
         assert warned(text, BOTH + "B\n") == said.format(columns)
         assert warned(text, BOTH) == ""
         assert warned(text + "\n" + text + text, BOTH + "B\n") == ""
-    for text in ("", "the DT\n", "the DT D\n", "the DT D D\n", "the the DT D\n"):
+    for text in ("", "the DT\n", "the DT D\n", "the old D\n", "the DT D D\n", "the the DT D\n"):
         assert warned(text, BOTH + "B\n") == ""
+    for text in ("the old dog barks now\n\na cow sleeps now here\n", "the cow sleeps now here\n\na new cat sleeps now\n"):
+        assert warned(text, "U:%x[0,0]\nB\n") == said.format(5)
+    assert warned("the old dog sleeps\n", "B\n") == ""  # the model knows no words
 
 
 def test_columns_of_conllu(monkeypatch):
@@ -141,5 +155,8 @@ def test_attributes_without_a_label(tmp_path):
     crfkit.learn(tmp_path / "train", format="crfsuite").save("m")
     told = command("tag", "m", stdin=attributes(WORDS)).stderr
     assert told.startswith("crfkit: warning: no line begins with a label of the model, but many with an attribute, such as 'w=the', ")
-    for text in (attributes(LABELLED), attributes(WORDS) + attributes(LABELLED), attributes([[(*row, "?") for row in rows] for rows in WORDS])):
+    labelled, unlabelled = attributes(LABELLED[:1]), attributes(WORDS * 9)
+    unknown = attributes([[(word + "x", tag) for word, tag in rows] for rows in WORDS])
+    for text in (labelled, labelled + unlabelled, unlabelled + labelled, attributes(WORDS) + unknown):
         assert command("tag", "m", stdin=text).stderr == ""
+    assert command("tag", "m", stdin=attributes([[(*row, "?") for row in rows] for rows in WORDS])).stderr == ""
