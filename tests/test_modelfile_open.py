@@ -52,6 +52,8 @@ def test_into_and_from_open_files(trained, tmp_path):
     held.close()
     with pytest.raises(FileError, match="closed file"):
         trained.save(held)
+    with pytest.raises(FileError, match="^model in memory: cannot be read: .*closed file"):
+        crfkit.load(held)
     for path in (None, 3, ["m"]):
         with pytest.raises(OptionError, match="expected a path or an open file"):
             trained.save(path)
