@@ -1,7 +1,6 @@
 """Models that are written into open files and read from them, and what no file can hold."""
 
 import errno
-import gzip
 import io
 import mmap
 import os
@@ -9,11 +8,10 @@ import pickle
 import re
 import sys
 import tempfile
-from contextlib import closing
 
 import models
 import pytest
-from commands import memory_told, plain_build, python
+from commands import python
 from liars import Sips
 
 import crfkit
@@ -21,7 +19,6 @@ from crfkit import modelfile
 from crfkit.errors import DataError, FileError, ModelFileError, OptionError, UnsupportedError
 from crfkit.foreign import model_bytes
 from crfkit.foreign.parts import parts_of
-from crfkit.modelbytes import held
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +49,7 @@ def test_into_and_from_open_files(trained, tmp_path):
     held.close()
     with pytest.raises(FileError, match="closed file"):
         trained.save(held)
-    with pytest.raises(FileError, match="^model in memory: cannot be read: .*closed file"):
+    with pytest.raises(FileError, match=r"^model in memory: cannot be read: .*closed file"):
         crfkit.load(held)
     for path in (None, 3, ["m"]):
         with pytest.raises(OptionError, match="expected a path or an open file"):
@@ -226,86 +223,6 @@ def test_models_of_other_programs_come_from_open_files_too(tmp_path):
         tagger = crfkit.load(file)
     assert tagger.tag([["a"], ["b"]]) == ["X", "Y"] and tagger.model.name == str(tmp_path / "m")
     assert crfkit.load(io.BytesIO(crfsuite_model())).tag([["b"], ["a"]]) == ["Y", "X"]
-
-
-class Slow(io.FileIO):
-    """Reads a few bytes at a time."""
-
-    def readinto(self, room):
-        return super().readinto(memoryview(room)[:7])
-
-
-class Growing(io.FileIO):
-    """A byte is added before anything is read."""
-
-    def readinto(self, room):
-        with open(self.name, "ab") as file:
-            file.write(b"!")
-        return super().readinto(room)
-
-
-class Shrinking(io.FileIO):
-    """All but two bytes are lost before anything is read."""
-
-    def readinto(self, room):
-        os.truncate(self.name, 2)
-        return super().readinto(room)
-
-
-@pytest.mark.parametrize(
-    ("opened", "expected"),
-    [(open, b"0123456789"), (Slow, b"0123456789"), (Growing, b"0123456789!"), (Shrinking, b"01"), (gzip.open, b"0" * 10_000)],
-)
-def test_what_is_left_of_an_open_file(opened, expected, tmp_path):
-    path = tmp_path / "file"
-    for start in (0, 1, len(expected)):
-        path.write_bytes(gzip.compress(b"0" * 10_000) if opened is gzip.open else b"0123456789")
-        with opened(path, "rb") as file:
-            file.seek(start)
-            assert held(file) == (str(path), expected[start:])
-
-
-class Deciphering(io.BufferedReader):
-    """What is on the disk is not what is read."""
-
-    def read(self, size=-1):
-        return super().read(size).swapcase()
-
-
-class Wrapped:
-    """The same without being a class of Python's."""
-
-    def __init__(self, file):
-        self.file = file
-
-    def read(self, size=-1):
-        return self.file.read(size).swapcase()
-
-    def __getattr__(self, name):
-        return getattr(self.file, name)
-
-
-@pytest.mark.parametrize("wrapped", [lambda path: Deciphering(io.FileIO(path)), lambda path: Wrapped(io.FileIO(path))])
-def test_files_are_read_by_their_own_read(wrapped, tmp_path):
-    (tmp_path / "file").write_bytes(b"abc")
-    with closing(wrapped(tmp_path / "file")) as file:
-        assert held(file).data == b"ABC"
-
-
-@plain_build
-@memory_told
-def test_a_file_is_not_in_memory_twice(tmp_path):
-    program = """
-import resource, sys
-from crfkit.modelbytes import held
-taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (taken + 100_000_000, resource.RLIM_INFINITY))
-with open(sys.argv[1], "rb") as file:
-    print(len(held(file).data))
-"""
-    with open(tmp_path / "large", "wb") as file:
-        file.truncate(80_000_000)
-    assert python(program, tmp_path / "large").stdout == "80000000\n"
 
 
 def test_a_map_of_a_file_is_bytes(trained, tmp_path):

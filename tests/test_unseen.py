@@ -35,7 +35,7 @@ def shifted(sentences):
 
 def test_columns_of_the_training_data(warned):
     strange = [[(word + "x", tag + "x") for word, tag in rows] for rows in MANY]
-    for rows in (MANY, LABELLED * 20, strange + WORDS, strange + [[("the", "DT")]], strange + [[("old", "JJ")]]):
+    for rows in (MANY, LABELLED * 20, strange + WORDS, [*strange, [("the", "DT")]], [*strange, [("old", "JJ")]]):
         assert warned(text_of(rows)) == ""
 
 

@@ -146,6 +146,8 @@ def test_a_text_model_may_have_the_line_ends_of_windows(model):
     assert crfpp_text.write(foreign.read(text.replace(b"\n", b"\r\n"))) == text
     with pytest.raises(ModelFileError, match="damaged"):
         foreign.read(text.replace(b"\n", b"\r\n", 20))
+    labels = text.replace(b"\nO\n", b"\nO\r\n").replace(b" B1:X\n", b" B1:X\r\n")  # of training data with such line ends, elsewhere
+    assert crfpp_text.write(foreign.read(labels)) == labels != text
     for end in b"\0", b"\n":
         with pytest.raises(ModelFileError, match="damaged: expected a weight, found "):
             foreign.read(text.rstrip(b"\n").replace(b"\n", b"\r\n") + end + b"0.0000000000000000\r\n")
@@ -309,6 +311,8 @@ def test_messages():
     data, text = sound("crfpp"), sound("crfpp-text")
     for old, new, message in (
         (b"cost-factor: 1", b"cost-factor: x", "2: damaged: expected 'cost-factor' and its value, found 'cost-factor: x'"),
+        (b"cost-factor: 1", b"cost_factor: 1", "2: damaged: expected 'cost-factor' and its value, found 'cost_factor: 1'"),
+        (b"xsize: 2\n", b"xsize: 2x\n", "4: damaged: expected 'xsize' and its value, found 'xsize: 2x'"),
         (b"cost-factor: 1", b"cost-factor: 9e999", "2: damaged: '9e999' is not a cost factor"),
         (b"cost-factor: 1", b"cost-factor: 1.2.3", "2: damaged: '1.2.3' is not a cost factor"),
         (text[-9:], text[-9:] + b"\n1\n", f"{text.count(10) + 1}: damaged: more lines behind the weights"),
@@ -319,7 +323,7 @@ def test_messages():
         (b" B1:X\n", b"_B1:X\n", f"{text[: text.index(b' B1:X')].count(10) + 1}: damaged: expected a number, a blank and the name of a feature"),
         (b"xsize: 2\n\n", b"xsize: 2\n", "5: damaged: expected a blank line, and the labels behind it"),
         (text[text.index(b"\n\n") + 1 :], b"", "5: damaged: the labels have no end"),
-        (b"maxid: ", b"maxid: 1", "weights, 1[0-9]+ are announced"),
+        (b"maxid: ", b"maxid: 1", f"{text.count(10)}: damaged: [0-9]+ weights, 1[0-9]+ are announced"),
     ):
         assert old in text
         with pytest.raises(ModelFileError, match=f"^model in memory:(?! [0-9]).*{message.replace('[0,7]', '.*')}"):
