@@ -202,7 +202,8 @@ def test_ids_of_other_attributes():
 def test_a_history_of_more_pairs_than_there_are():
     trainer = with_passes(2, trainer_of("lbfgs", SMALL, warm_up=0))
     state, before = trainer.state(), trainer.weights()
-    for wrong in ({"used": 60}, {"newest": 60}, {"newest": -2}):
+    used, room = state["used"], trainer.options.memory
+    for wrong in ({"used": room + 1}, {"newest": used}, {"newest": -1}, {"used": 0, "newest": 1}, {"used": 0, "newest": -2}):
         with pytest.raises(ValueError, match="used, newest"):
             trainer.restore({**state, **wrong})
     assert trainer.weights() == before

@@ -67,6 +67,14 @@ def test_the_line_search_finds_the_minimum_of_a_parabola_at_once():
     assert trainer.trials == 2 and built.to_weights(trainer.weights()) == {("U", 0, 0): pytest.approx(0.0, abs=1e-6)}
 
 
+def test_the_first_step_is_no_longer_than_the_gradient():
+    """Near the optimum, where that changes scores by less than 1."""
+    built = Built(Corpus([Sample([0], [[(0, 1.0)]], [[]])], 1, 1))
+    trainer = Lbfgs(built.dataset, built.layout, options.Lbfgs(l2=0.5, epsilon=0.0, delta=0.0), initial=built.to_cells({("U", 0, 0): 0.4}))
+    trainer.run_pass()
+    assert trainer.trials == 1 and built.to_weights(trainer.weights()) == {("U", 0, 0): pytest.approx(0.4 - 0.5 * 0.4)}
+
+
 @pytest.mark.parametrize("memory", [1, 3, 64])
 def test_steps_go_in_the_direction_of_the_two_loops(memory):
     """Those of Nocedal & Wright (algorithm 7.4), in double precision, from the points and gradients met."""
