@@ -38,6 +38,7 @@ from crfkit.trainers.batch.proximal import Proximal
 from crfkit.trainers.batch.sharded import Sharded, Share
 from crfkit.trainers.batch.steps import History
 from crfkit.trainers.batch.visits import Visits
+from crfkit.weights.evidence import Evidence
 from crfkit.weights.growing import Growing
 from crfkit.weights.layout import Layout
 from crfkit.weights.observed import Observed
@@ -197,6 +198,14 @@ def test_ids_of_other_attributes():
     for ids, kept in (([0], 1), ([-1] * data.n_u, 0), ([0] * data.n_u, data.n_u), (range(data.n_u), data.n_u - 1)):
         with pytest.raises(ValueError, match=r"ids? "):
             Observed(data, SMALL.layout.labels, False, bytes([1]) * data.n_u).features(array.array("i", ids), kept)
+
+
+@pytest.mark.parametrize(("attribute", "key"), [(1, 0), (-1, 0), (0, -1), (0, 1 << 48)])
+def test_evidence_of_other_attributes(attribute, key):
+    found = Evidence(False)
+    found.counts, found.parts = array.array("q", [1]), [(array.array("i", [attribute]), array.array("q", [key]))]
+    with pytest.raises(ValueError, match="evidence of other attributes, or with labels that do not exist"):
+        Observed(None, 1, False, b"\1", evidence=found)
 
 
 def test_a_history_of_more_pairs_than_there_are():

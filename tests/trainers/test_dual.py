@@ -2,6 +2,7 @@
 
 import array
 import itertools
+from dataclasses import replace
 from math import inf
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reference import Problem
 from trainers.choices import left_open, opened
-from trainers.samples import Numbers, end, options_of, read, sentences, trainer_of, with_passes
+from trainers.samples import Numbers, end, many_labels, options_of, read, sentences, trainer_of, with_passes
 from trainers.twins import Built, Corpus, Sample, corpora, expectations, objective, problem, seeded
 
 from crfkit import options
@@ -313,6 +314,18 @@ def test_a_warm_up_that_ends_above_zero_weights_is_as_good_as_none(value):
     assert cold == warm
 
 
+@pytest.mark.parametrize("weight", [0.01, 100.0])
+def test_a_warm_up_where_all_sequences_have_another_weight(weight):
+    """With a penalty as many times as large it ends at the same weights, which then are as much better than none."""
+    corpus, ends = many_labels(6, 30, 4), []
+    for times in (1.0, weight):
+        built = Built(replace(corpus, samples=[replace(sample, weight=times) for sample in corpus.samples]))
+        trainer = Lbfgs(built.dataset, built.layout, options.Lbfgs(l2=0.5 * times))
+        assert list(trainer.prepare())
+        ends.append(built.to_weights(trainer.weights()))
+    assert any(ends[0].values()) and ends[1] == pytest.approx(ends[0], rel=1e-3, abs=1e-4)
+
+
 @pytest.mark.parametrize("without", [{"warm_up": 0}, {"l2": 0.0}])
 def test_no_warm_up(without):
     corpus = read("chunking", sentences=20, rules="chunking")
@@ -367,9 +380,9 @@ print(in_use()[1] - before, duals, visits)
     assert duals > 10**7 and visits > 10**7 and peak < visits + 0.75 * duals
 
 
-@pytest.mark.parametrize("size", [1e-30, 1e15, 1e38])
-def test_values_out_of_all_proportion_do_no_harm(size):
-    samples = [Sample([j], [[(0, v * size)]], [[]]) for j, v in ((0, 1.0), (1, -0.5))]
+@pytest.mark.parametrize(("size", "tokens", "weight"), [(1e-30, 1, 1.0), (1e15, 1, 1.0), (1e38, 1, 1.0), (1e-3, 3, 1e35)])  # in the last one the warm-up diverges
+def test_numbers_out_of_all_proportion_do_no_harm(size, tokens, weight):
+    samples = [Sample([j] * tokens, [[(0, v * size)]] * tokens, [[]] * tokens, weight) for j, v in ((0, 1.0), (1, -0.5))]
     built = Built(Corpus(samples, 2, 1, u_all={0}))
     trainer = Lbfgs(built.dataset, built.layout, options_of("lbfgs"))
     list(trainer.prepare())
