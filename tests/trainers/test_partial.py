@@ -174,6 +174,7 @@ def test_training_ends_where_no_weight_can_lower_the_objective(name, l1):
     assert f + l1 * sum(map(abs, weights.values())) == pytest.approx(values[-1], rel=1e-6)
     assert misfit(weights, gradient, l1) < 1e-4
     assert values[-1] < values[0]
+    assert "gap" not in trainer.run_pass()  # as there is no dual problem
 
 
 @given(SMALL, seeded())
