@@ -112,6 +112,8 @@ def test_an_unwritable_output_is_found_before_work(run):
     (["--posterior", "-n2"], "--posterior finds one"),
     (["-v3"], "'-v'"),
     (["-m"], "No such option '-m'; the model is the first argument"),
+    (["--format", "conllu"], "No such option '--format'; the model knows the format of the data that it learned from"),
+    (["--label", "upos"], "No such option '--label'; the model knows which column it predicts"),
     (["-n0"], "'-n'"),
     (["-o", "m"], "would be overwritten"),
 ])

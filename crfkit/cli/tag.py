@@ -55,8 +55,12 @@ def _by_label(ctx: click.Context, param: click.Parameter, given: tuple[tuple[str
     return dict(given) or None
 
 
-# How CRF++, CRFsuite and Wapiti name the model.
-ELSEWHERE = dict.fromkeys(("-m", "--model"), "the model is the first argument")
+# How CRF++, CRFsuite and Wapiti name the model, and what learn and eval have to be told about data.
+ELSEWHERE = {
+    **dict.fromkeys(("-m", "--model"), "the model is the first argument"),
+    "--format": "the model knows the format of the data that it learned from",
+    "--label": "the model knows which column it predicts",
+}
 
 
 @click.command("tag", cls=Hinting, elsewhere=ELSEWHERE.get, context_settings=HELP_FLAGS)
