@@ -14,7 +14,7 @@ from crfkit.errors import one_line, refuse
 from crfkit.evaluation import reports
 from crfkit.evaluation.attachment import evaluate_heads
 from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs
-from crfkit.evaluation.schemes import marks_chunks, scheme_called
+from crfkit.evaluation.schemes import marks_chunks, outside_among, scheme_called
 from crfkit.evaluation.scores import Comparison, Scores, chunk_report, percent
 from crfkit.replacing import refuse_overwriting
 
@@ -164,19 +164,12 @@ def _doubt(scores: Scores, options: dict[str, Any]) -> str | None:
         elsewhere = "" if options["gold"] is not None else "; --gold takes the gold labels from another file"
         return f"no label is both a gold and a predicted one: is one of the two another column?{elsewhere}"
     of_chunks = options["scheme"] == "auto" and not (options["raw"] or options["tokens"] or options["segments"])
-    if of_chunks and not marks_chunks(label for label, count in scores.labels.items() if count.gold):
+    gold = [label for label, count in scores.labels.items() if count.gold]
+    if of_chunks and not marks_chunks(gold):
         return "the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels"
-    if of_chunks and (plain := _only_plain(scores)) is not None:
+    if of_chunks and (plain := outside_among(gold)) is not None:
         return f"no gold label is {options['outside']}: if {plain} is the label outside of chunks, give --outside {shlex.quote(plain)}"
     return None
-
-
-def _only_plain(scores: Scores) -> str | None:
-    """The only gold label that has no part for the type of a chunk, unless there is one for tokens outside of chunks."""
-    gold = [label for label, count in scores.labels.items() if count.gold]
-    plain = [label for label in gold if "-" not in label]
-    return plain[0] if len(plain) == 1 and not scores.outside.intersection(gold) else None
-
 
 def _as_json(all_scores: Sequence[Any], comparisons: Sequence[Comparison] = ()) -> str:
     files = [scores.as_dict() for scores in all_scores]

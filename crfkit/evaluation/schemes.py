@@ -185,3 +185,12 @@ def marks_chunks(labels: Iterable[str]) -> bool:
     labels = list(labels)
     some = any(label[:2] in ("B-", "I-", "E-") and label[2:] for label in labels)
     return some or {label.partition("-")[0] for label in labels} <= set(SEGMENT_PREFIXES)
+
+
+def outside_among(labels: Iterable[str]) -> str | None:
+    """The label that seems to mean what O does, where none is O: the only one without a type. Those that mark chunks without types, such as
+    the S of a word segmentation, are no such label."""
+    labels = list(labels)
+    plain = [label for label in labels if "-" not in label]
+    some = len(plain) == 1 and plain[0] not in _CODES and not any(label.startswith("O-") for label in labels)
+    return plain[0] if some else None
