@@ -80,15 +80,18 @@ class Estimator:
 
         def predict(self, X: Iterable[Iterable[Any]]) -> list[list[str]]: ...
 
-    def score(self, X: Iterable[Iterable[Any]], y: Iterable[Sequence[str]], metric: str = "accuracy") -> float:
+    def score(self, X: Iterable[Iterable[Any]], y: Iterable[Sequence[str]], metric: str = "accuracy", outside: str | None = None) -> float:
         """The quality of the predictions for X: accuracy, the share of tokens with the right label; sentence_accuracy; or
-        f1, precision or recall of chunks, where labels mark chunks."""
+        f1, precision or recall of chunks, where labels mark chunks. `outside`: the label of tokens in no chunk. By default the
+        parameter of that name; without one, O."""
         from .evaluation.evaluate import evaluate
 
         if not isinstance(metric, str) or metric not in METRICS:
             raise OptionError(f"metric: expected one of {', '.join(METRICS)}, found {shown(metric)}")
         scheme = "none" if metric.endswith("accuracy") else "auto"
-        return float(getattr(evaluate(self._scored(y, metric), self._scored(self.predict(X), metric), scheme), metric))
+        outside = getattr(self, "outside", "O") if outside is None else outside
+        scores = evaluate(self._scored(y, metric), self._scored(self.predict(X), metric), scheme, outside=outside)
+        return float(getattr(scores, metric))
 
     def _scored(self, y: Any, metric: str) -> Any:
         """Labels as `evaluate` takes them."""
@@ -213,6 +216,8 @@ class CRF(Estimator):
             given["dev"] = _labelled(X_dev, y_dev, "X_dev", "y_dev", self.template is None)
         elif "patience" in given or "path" in given:
             raise OptionError(f"{'patience' if 'patience' in given else 'path'} needs X_dev and y_dev, the development data")
+        else:
+            given.pop("outside", None)  # it is for `score`
         data = _labelled(X, map(_choices, y) if self.partial and lists(y) else y, "X", "y", self.template is None)
         self.model_ = learn(data, format="crfsuite" if self.template is None else "columns", **{**given, **more})
         self.__dict__.pop("_tagger", None)

@@ -186,6 +186,8 @@ def test_every_option_is_listed_once():
     ({"checkpoint": io_like}, "--checkpoint: expected a path, found <open>"),
     ({"resume": 1}, "--resume: expected true or false, found 1"),
     ({"patience": 2}, "--patience needs --dev: it counts passes without a better score there"),
+    ({"outside": "_"}, "--outside needs --dev: it is of use where chunks are counted"),
+    ({"outside": "", "dev": "d"}, "--outside needs a label"),
     ({"label": "a", "format": "crfsuite"}, "--label is of no use with --format crfsuite, where each line begins with its label"),
     ({"checkpoint_every": 2}, "--checkpoint-every needs --checkpoint: the name of the file"),
     ({"c1": 1}, "unknown option --c1; l1 is CRFsuite's c1"),

@@ -92,7 +92,7 @@ class Checkpoint:
         self.every_passes, self.every_seconds = interval(run.checkpoint_every) or (1, 0.0)
         self.written = time.monotonic()
         own = {name: value for name, value in asdict(chosen).items() if name not in LIMITS}
-        own.update({name: getattr(run, name) for name in ("comments", "features", "min_freq", "patience", "seed", "select")})
+        own.update({name: getattr(run, name) for name in ("comments", "features", "min_freq", "outside", "patience", "seed", "select")})
         if trainer_class(algorithm).lock_free:
             own["threads"] = max(run.threads, 1)
         if run.distributed:

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError
-from crfkit.evaluation.schemes import marks_chunks
+from crfkit.evaluation.schemes import marks_chunks, outside_among
 from crfkit.header import label_name
 from crfkit.text.items import fill_rows
 from crfkit.text.opening import contents, in_memory
@@ -49,16 +49,17 @@ def unknown_warning(what: str, missing: list[str]) -> str | None:
 class DevSet:
     """Development data, and the tagger that scores weights on it after each pass."""
 
-    def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int, comments: bool = False):
+    def __init__(self, data: Any, corpus: Corpus, header: dict[str, Any], threads: int, comments: bool = False, outside: str = "O"):
         data = listed(data)
         # Files are kept, as they may change during training.
         self.data: list[Any] = [_parsed(data, header)] if is_rows(data) else [contents(entry) for entry in data]
-        self.corpus, self.header, self.threads, self.comments = corpus, header, threads, comments
-        self.scheme = "auto" if marks_chunks(header["labels"]) else "none"
+        self.corpus, self.header, self.threads, self.comments, self.outside = corpus, header, threads, comments, outside
+        self.labels = ["O" if label == outside else label for label in header["labels"]]  # as they are counted
+        self.scheme = "auto" if marks_chunks(self.labels) else "none"
 
-    def check(self) -> str | None:
-        """Raise an error for unsuitable data before the first pass: they are labelled once, with weights of zero. A warning about labels
-        that training data lack, or None."""
+    def check(self) -> list[str | None]:
+        """Raise an error for unsuitable data before the first pass: they are labelled once, with weights of zero. Warnings about labels
+        that training data lack, and about one that seems to be outside of chunks."""
         tagger = self._tagger(array.array("f", [0.0]) * self.corpus.layout.n_cells)
         gold, predicted = self._labelled(tagger)
         if self.header["options"].get("partial"):
@@ -66,7 +67,9 @@ class DevSet:
         self._compared(tagger, gold, predicted)
         known = set(self.header["labels"])
         missing = [label for labels in gold for label in labels if label not in known]
-        return unknown_warning("label", missing)
+        plain = None if self.scheme == "none" else outside_among(self.labels)
+        doubt = f"no label is {shown(self.outside)}: if {shown(plain)} is the label outside of chunks, name it with --outside"
+        return [unknown_warning("label", missing), None if plain is None else doubt]
 
     def contents(self) -> Iterator[bytes]:
         """All of it as bytes."""
@@ -114,7 +117,7 @@ class DevSet:
                 [[as_bytes(label).decode(errors="backslashreplace") for label in labels] for labels in part]
                 for part in (gold, predicted)
             )
-        scores = evaluate(gold, predicted, self.scheme)
+        scores = evaluate(gold, predicted, self.scheme, outside=self.outside)
         if not scores.tokens:
             raise DataError("no tokens in the development data")
         return {

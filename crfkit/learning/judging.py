@@ -40,6 +40,8 @@ def _check_together(algorithm: str, options: Any, run: Run) -> None:
     path, exact = getattr(options, "path", None), getattr(options, "search", "beam") != "beam"
     refuse(
         (run.patience is not None and run.dev is None, "--patience needs --dev: it counts passes without a better score there"),
+        (run.outside != Run.outside and run.dev is None, "--outside needs --dev: it is of use where chunks are counted"),
+        (not run.outside, "--outside needs a label"),
         (run.label is not None and run.format == "crfsuite", "--label is of no use with --format crfsuite, where each line begins with its label"),
         (run.comments and run.format == "conllu", COMMENTS_OF_CONLLU),
         (run.checkpoint is None and run.resume, "--resume needs --checkpoint: the name of the file"),

@@ -42,7 +42,7 @@ def check_options(template: Template, algorithm: str, options: Any, run: Run) ->
         raise line_fault(template, template.lines[0], "P lines make a parser, which only the trainer lookahead can train")
     if run.format != "conllu":
         raise OptionError("a template with P lines makes a parser: its data are trees in CoNLL-U, add --format conllu")
-    of_run = not_default(run, "label", "features", "min_freq", "select", "max_memory", "data_dir", "workers", "cluster", "weights")
+    of_run = not_default(run, "label", "outside", "features", "min_freq", "select", "max_memory", "data_dir", "workers", "cluster", "weights")
     for name in chain(of_run, not_default(options, "direction")):
         raise OptionError(f"{name} is of no use to a parser, which a template with P lines makes: leave it out")
     check_search(options.depth, 0)

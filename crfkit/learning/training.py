@@ -127,9 +127,10 @@ class Training:
         check_memory(expected, options, run, lambda: place.savings(corpus, counting))
         progress.chosen(chosen, reasons(options))
         initial = None if self.initial is None else _taken_over(self.initial, corpus, progress)
-        dev = None if run.dev is None else DevSet(run.dev, corpus, header, run.threads, run.comments)
+        dev = None if run.dev is None else DevSet(run.dev, corpus, header, run.threads, run.comments, run.outside)
         if dev is not None:
-            progress.warn(dev.check())
+            for doubt in dev.check():
+                progress.warn(doubt)
         if self.checkpoint is not None:
             self.checkpoint.identify(corpus.digest(), initial, None if dev is None else dev.contents())
         divergence = Divergence(options, corpus.dataset.weight, len(corpus.dataset.labels), corpus.dataset.largest_value)

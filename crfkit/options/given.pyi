@@ -20,6 +20,9 @@ class OfEstimator(TypedDict, total=False):
     partial: bool
     'The label of a token may be a choice, as in B-PER|I-PER, or ?, which means any: what is not known is left open in training.'
 
+    outside: str
+    'With dev: the label outside of chunks.'
+
     patience: int | None
     'With dev: stop after N passes without a better score.'
 

@@ -44,6 +44,7 @@ class Run:
         "After each pass, score the weights on this file, and keep the best ones. The score is F1 if labels mark chunks, else "
         "accuracy.", metavar="FILE",
     )  # fmt: skip
+    outside: str = option("O", "With --dev: the label outside of chunks.", metavar="LABEL")
     patience: int | None = option(None, "With --dev: stop after N passes without a better score.", kind=int, low=1, metavar="N")
     init: Any = option(
         None, "Start from the weights of this model. Its features that do not occur in these data are ignored.", metavar="MODEL"

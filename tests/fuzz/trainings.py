@@ -86,7 +86,7 @@ def training(source: random.Random) -> bytes:
         chosen.pop("beam", None)
     for name, values in (
         ("features", ("observed", "all")), ("min_freq", (1, 2, 3)), ("seed", (1, -1, 2**63 - 1, -(2**63))), ("threads", (0, 1, 2, 3)),
-        ("select", ("mi:1", "mi:3", "mi:999")), ("prune", (1e-30, 0.01, 1e30)), ("patience", (1, 2)),
+        ("select", ("mi:1", "mi:3", "mi:999")), ("prune", (1e-30, 0.01, 1e30)), ("patience", (1, 2)), ("outside", TAGS),
     ):  # fmt: skip
         if source.random() < 0.15:
             chosen[name] = source.choice(values) if source.random() < 0.95 else source.choice(ODD)
@@ -104,7 +104,7 @@ def training(source: random.Random) -> bytes:
             "format": "crfsuite" if items else "columns",
             "template": None if items else "\n".join(source.choice(LINES[:history]) for _ in range(source.choice((1, 2, 3, 6)))),
             "data": data,
-            "dev": make(source, tags) if source.random() < 0.2 or "patience" in chosen else None,
+            "dev": make(source, tags) if source.random() < 0.2 or {"patience", "outside"} & set(chosen) else None,
             "init": source.random() < 0.15,
         },
         ensure_ascii=False,

@@ -190,6 +190,7 @@ def test_a_run_is_resumed_only_with_the_same_options_and_data():
         ({"seed": 5}, "state: was written with seed 0, not 5"),
         ({"features": "all"}, "state: was written with features=.observed., not all"),
         ({"patience": 4}, "state: was written without patience, not with 4"),
+        ({"outside": "NP"}, "state: was written with outside O, not NP"),
         ({"dev": small()[:6]}, "state: was written by a run with different dev data"),
         ({"dev": None}, "state: was written by a run with different dev data"),
         ({"init": None}, "state: was written by a run with different init model"),

@@ -124,6 +124,28 @@ def test_of_labels_of_chunks_the_best_f1_is_kept():
     assert list(kept.weights) == list(models[best].weights)
 
 
+def renamed(rows, name, only_plain=False):
+    """Sentences with another label for O, with or without types of the chunks."""
+    return [[[*cells, name if label == "O" else label[:1] if only_plain else label] for *cells, label in sentence] for sentence in rows]
+
+
+@pytest.mark.filterwarnings("ignore:.* of the development data have labels that no training data have:crfkit.errors.CrfkitWarning")
+@pytest.mark.parametrize("only_plain", [False, True])
+def test_another_label_outside_of_chunks(only_plain):
+    """Scores and the weights that are kept are those with O."""
+    train, dev, found = sentences("chunking", limit=10), sentences("chunking", "dev", 20), {}
+    for name, given in (("O", {}), ("_", {"outside": "_"}), ("_ as a chunk", {})):
+        records, data = [], [renamed(rows, name[0], only_plain) for rows in (train, dev)]
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            kept = learn(data[0], "U:%x[0,0]\nB\n", "perceptron", passes=6, average=False, dev=data[1], progress=records.append, **given)
+        found[name] = [{key: value for key, value in record.items() if key.startswith("dev_")} for record in records], list(kept.weights)
+        said = "no label is 'O': if '_' is the label outside of chunks, name it with outside"
+        assert (said in [str(one.message) for one in heard]) == (name == "_ as a chunk" and not only_plain)
+    assert found["_"] == found["O"]
+    assert found["_ as a chunk"][0] != found["O"][0]
+
+
 @pytest.mark.parametrize("patience", [1, 2, 5])
 def test_passes_without_a_better_score(patience):
     """The first pass labels everything right."""

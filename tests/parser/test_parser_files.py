@@ -100,6 +100,7 @@ def test_fewer_columns_than_the_tree_needs():
     ({"algorithm": "perceptron"}, "only the trainer lookahead"),
     ({"format": "columns"}, "add format='conllu'"),
     ({"label": "upos"}, "label is of no use to a parser"),
+    ({"outside": "_", "dev": __file__}, "outside is of no use to a parser"),
     ({"features": "all"}, "features='all' is of no use"),
     ({"min_freq": 2}, "min_freq is of no use"),
     ({"select": "mi:3"}, "select is of no use"),
