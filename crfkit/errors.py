@@ -14,10 +14,10 @@ from typing import Any
 
 MOST = 5000  # characters of a message: the longest path, and what is said of it
 
-# What is quoted stays as it is, and so do options of Wapiti.
+# What is quoted stays as it is, and so do commands and options of Wapiti.
 _OPTION = (
-    r"(?<!\w)(['\"]).*?\1(?!\w)"
-    r"|(?<![\w\"'./-])(?<!crfkit learn )--(?!(?:type|me)\b)([a-zA-Z][\w-]*)(?: (?:(\d+)(?![\w.,])|(all|columns|conllu|crfsuite|observed)\b))?"
+    r"(?<!\w)(['\"]).*?\1(?!\w)|crfkit [a-z]+ --"
+    r"|(?<![\w\"'./-])--(?!(?:type|me)\b)([a-zA-Z][\w-]*)(?: (?:(\d+)(?![\w.,])|(all|columns|conllu|crfsuite|observed)\b))?"
 )
 
 

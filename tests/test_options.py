@@ -221,6 +221,7 @@ def test_options_in_sentences_of_python():
         "--batch-size needs --threads 1: threads": "batch_size needs threads=1: threads",
         "raise --min-freq, or take --features observed": "raise min_freq, or take features='observed'",
         "'--l1': x--y; crfkit learn --resume goes on": "'--l1': x--y; crfkit learn --resume goes on",
+        "crfkit convert --to crfpp, crfkit tag --fill or --l1 2": "crfkit convert --to crfpp, crfkit tag --fill or l1=2",
         "a -- b --- c": "a -- b --- c",
         "no label 'B --min-freq 3', \"B's --l1 3\": lower --l1": "no label 'B --min-freq 3', \"B's --l1 3\": lower l1",
         "train it with --type crf, not --l1 2": "train it with --type crf, not l1=2",

@@ -43,6 +43,7 @@ class Found(NamedTuple):
 NO_TOKENS = "no tokens: expected one token per line and a blank line after each sentence"
 COMMENTS_HINT = " (--comments passes over lines before a sentence that begin with '#')"
 CONLLU_HINT = " (CoNLL-U is read with --format conllu)"
+TAGGED_HINT = " (crfkit tag adds a column; crfkit tag --fill replaces labels where they stand)"
 SENTENCE_HINT = " (expected one token per line, and its tag in another column, not a sentence of word/TAG)"
 
 _CONLLU = re.compile(rb"\d+(?:[-.]\d+)?(?:\t[^\t]*){9,}")  # a line of it

@@ -15,7 +15,7 @@ from crfkit.errors import DataError
 from crfkit.values import lists, plural
 
 from .block import Block, Columns, Marks
-from .faults import COMMENTS_HINT, NO_TOKENS, kind_of, line_of
+from .faults import COMMENTS_HINT, NO_TOKENS, TAGGED_HINT, kind_of, line_of
 from .opening import LONGEST_LINE, Stretch, input_file, texts, too_long
 from .rows import first_row
 from .scanning import last_cut
@@ -120,7 +120,7 @@ class Source:
             return columns
         names = columns.names
         if names is not None and not self.delimited and (n_cols < len(names) or (n_cols > len(names) and self.form == "conllu")):
-            hint = COMMENTS_HINT if text.startswith(b"#") else ""
+            hint = TAGGED_HINT if n_cols > len(names) else COMMENTS_HINT if text.startswith(b"#") else ""
             raise DataError(f"found {plural(n_cols, 'column')}, expected {len(names)}: {' '.join(names)}{hint}", path, line)
         return Columns(n_cols, names, path, line, kind_of(text))
 

@@ -227,6 +227,7 @@ def test_conllu_columns_have_names():
     assert (columns, n_cols) == (CONLLU, 10)
     assert fault(io.BytesIO(b"# text = x\n1\tx\n"), "conllu").startswith("<stream>:2: found 2 columns, expected 10: id form")
     assert fault(io.BytesIO(b"word\n"), "conllu").startswith("<stream>:1: found 1 column, expected 10: id form")
+    assert "tag" not in fault(io.BytesIO(b"1\tx\n"), "conllu")
     plus = b"# global.columns = ID FORM UPOS\n1\tx\tNOUN\n"
     assert names(io.BytesIO(plus), "conllu")[0][:2] == (("id", "form", "upos"), 3)
     assert read(io.BytesIO(plus), "conllu") == [[[b"1", b"x", b"NOUN"]]]
