@@ -97,9 +97,10 @@ def test_what_is_chosen_for_the_data_is_told(train, algorithm, chosen):
     found = header["chosen"]
     assert [*found] == chosen and all(value > 0 for value in found.values()) and logged and all(record == found for record in logged)
     for option, value in found.items():
-        assert f"--{option} {value:g}, {'by how often attributes occur, and with how many labels' if option == 'l2' else 'the best one on a sample'}\n" in told
+        of_l2 = "by how many attributes a token has" if algorithm == "sapo" else "by how often attributes occur, and with how many labels"
+        assert f"--{option} {value:g}, {of_l2 if option == 'l2' else 'the best one on a sample'}\n" in told
     again, header, logged, same = made(*(word for option, value in found.items() for word in (f"--{option}", value)))
-    assert "chosen" not in header and not any(logged) and ", the best one" not in again and ", by how often" not in again
+    assert "chosen" not in header and not any(logged) and ", the best one" not in again and ", by how" not in again
     assert same == weights
 
 

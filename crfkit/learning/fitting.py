@@ -58,9 +58,32 @@ def fitting_l2(
     """The penalty for data with this share of attributes that have more than one label, and these means: attributes of a token, occurrences of an
     attribute, squares of a value. Only unigram attributes count: those that form features with label pairs mostly repeat them. `of_a_label`: how many
     different attributes there are for each label, where label pairs put a bound to it."""
-    most = USUAL if of_a_label is None else OF_ATTRIBUTE * max(1, of_a_token) * max(1, of_a_label / OF_A_LABEL)
-    found = max(LEAST, of_a_token / many, min(most, _uncertain(ambiguous, of_a_token, often)))
+    found = max(LEAST, of_a_token / many, min(_most(of_a_token, of_a_label), _uncertain(ambiguous, of_a_token, often)))
     return _short(min(USUAL, found) * max(LEAST_SQUARE, min(1, square)))
+
+
+def reason_of_l2(
+    ambiguous: float, of_a_token: float, often: float, many: float = MANY, square: float = 1.0, of_a_label: float | None = None
+) -> str:
+    """Which of these this penalty follows from."""
+    most, uncertain = _most(of_a_token, of_a_label), _uncertain(ambiguous, of_a_token, often)
+    if of_a_token / many > max(LEAST, min(most, uncertain)):
+        reason = "by how many attributes a token has"
+    elif most < min(USUAL, uncertain):
+        reason = "by how many attributes there are for a token and for a label, as there are label pairs"
+    else:
+        reason = REASONS["l2"]
+    return _with_values(reason, square)
+
+
+def _most(of_a_token: float, of_a_label: float | None) -> float:
+    """The bound that label pairs put to the L2 penalty."""
+    return USUAL if of_a_label is None else OF_ATTRIBUTE * max(1, of_a_token) * max(1, of_a_label / OF_A_LABEL)
+
+
+def _with_values(reason: str, square: float) -> str:
+    """The reason for a penalty, which falls with small values."""
+    return reason if square >= 1 else f"{reason}; lower for values below 1"
 
 
 def fitting_l1(ambiguous: float, of_a_token: float, often: float, square: float = 1.0) -> float:
@@ -112,40 +135,41 @@ def chooses_penalty(options: Any) -> bool:
 
 
 def reasons(options: Any) -> dict[str, str]:
-    """What the values that `fitted` chooses for a trainer follow from, by option."""
+    """What the values that are chosen for a trainer follow from, by option, unless the data decide from what."""
     if type(options) in PASSES_OF_ONE:
         return {**REASONS, "passes": "by how many attributes a token has, and how long and how many the sequences are"}
     return {**REASONS, "passes": "by the number of sequences"} if type(options) in PASSES_OF_STEPS else REASONS
 
 
-def fitted(options: Any, corpus: Corpus, patient: bool = False) -> tuple[Any, dict[str, Any]]:
-    """A trainer's options, where those not given are chosen for these data; and the chosen ones alone. `patient`: training ends when it
-    gains nothing any more, which it does for several passes while the rate of SGD is still high, if that falls slowly."""
+def fitted(options: Any, corpus: Corpus, patient: bool = False) -> tuple[Any, dict[str, Any], dict[str, str]]:
+    """A trainer's options, where those not given are chosen for these data; the chosen ones alone; and what they follow from. `patient`:
+    training ends when it gains nothing any more, which it does for several passes while the rate of SGD is still high, if that falls slowly."""
     if patient and isinstance(options, Sgd) and options.decay is None:
         options = replace(options, decay=DECAY)
     if getattr(options, "path", None):
         options = replace(options, l1=options.path[0])
     data, attributes = corpus.dataset, corpus.layout.n_attributes
     of_a_token, often = (data.n_incidences[0] / max(n, 1) for n in (data.n_tokens, attributes[0]))
-    chosen = _penalties(options, corpus, of_a_token, often) if chooses_penalty(options) else {}
+    chosen, why = _penalties(options, corpus, of_a_token, often) if chooses_penalty(options) else ({}, {})
     if getattr(options, "passes", 0) is None:
         counts = corpus.summary["sequences"], corpus.summary["tokens"], sum(attributes), sum(data.n_incidences)
         chosen["passes"] = fitting_passes(type(options), *counts, of_a_token)
     if isinstance(options, Lookahead) and options.margin is None:
         chosen["margin"] = fitting_margin(of_a_token)
-    return replace(options, **chosen), chosen
+    return replace(options, **chosen), chosen, {**reasons(options), **why}
 
 
-def _penalties(options: Any, corpus: Corpus, of_a_token: float, often: float) -> dict[str, Any]:
-    """The penalties that are not given."""
+def _penalties(options: Any, corpus: Corpus, of_a_token: float, often: float) -> tuple[dict[str, Any], dict[str, str]]:
+    """The penalties that are not given, and what they follow from."""
     data, attributes, of_paths = corpus.dataset, corpus.layout.n_attributes, isinstance(options, Sapo)
     share = share_of_ambiguous(corpus)
     square = data.squares / data.n_incidences[0] if data.has_values and data.n_incidences[0] else 1.0
-    found = {}
+    found, why = {}, {}
     if getattr(options, "l1", USUAL) is None:
-        found["l1"] = fitting_l1(share, of_a_token, often, square)
+        found["l1"], why["l1"] = fitting_l1(share, of_a_token, often, square), _with_values(REASONS["l1"], square)
     if options.l2 is None:
         pairs = data.n_tokens > data.n_sequences and (corpus.layout.has_tau or attributes[1])
         of_a_label = attributes[0] / len(data.labels) if pairs and not of_paths else None
-        found["l2"] = fitting_l2(share, of_a_token, often, MANY_OF_PATHS if of_paths else MANY, square, of_a_label)
-    return found
+        given = share, of_a_token, often, MANY_OF_PATHS if of_paths else MANY, square, of_a_label
+        found["l2"], why["l2"] = fitting_l2(*given), reason_of_l2(*given)
+    return found, why

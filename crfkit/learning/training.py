@@ -33,7 +33,7 @@ from .checkpoint import Checkpoint
 from .corpus import Corpus, no_attribute, read_corpus
 from .development import DevSet
 from .divergence import Divergence, value_warning
-from .fitting import chooses_penalty, fitted, reasons
+from .fitting import chooses_penalty, fitted
 from .judging import check_files, check_stream, not_default
 from .memory import check_data_dir, check_memory, expected_memory, threads_with_work
 from .passes import Passes
@@ -108,7 +108,7 @@ class Training:
         corpus = place.corpus(reader)
         header = self._header(corpus)
         check_header(header)
-        options, chosen = fitted(self.options, corpus, run.patience is not None)
+        options, chosen, why = fitted(self.options, corpus, run.patience is not None)
         # with weights to start from there is no warm-up
         counting = replace(options, warm_up=0) if self.initial is not None and hasattr(options, "warm_up") else options
         expected = place.expected_memory(corpus, counting)
@@ -125,7 +125,7 @@ class Training:
         progress.warn(_slow_warning(self.algorithm, corpus, run))
         progress.warn(_few_steps_warning(self.algorithm, corpus.summary["sequences"], corpus.summary["tokens"]))
         check_memory(expected, options, run, lambda: place.savings(corpus, counting))
-        progress.chosen(chosen, reasons(options))
+        progress.chosen(chosen, why)
         initial = None if self.initial is None else _taken_over(self.initial, corpus, progress)
         dev = None if run.dev is None else DevSet(run.dev, corpus, header, run.threads, run.comments, run.outside)
         if dev is not None:

@@ -148,7 +148,7 @@ def test_a_state_holds_all(algorithm, chosen):
     corpus = few()
 
     def trainer():
-        own, _ = fitted(options.make(algorithm, passes(algorithm, 5, **chosen)), corpus)
+        own, *_ = fitted(options.make(algorithm, passes(algorithm, 5, **chosen)), corpus)
         return make_trainer(algorithm, corpus, own, Run())
 
     def plain(state):

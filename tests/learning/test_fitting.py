@@ -6,10 +6,12 @@ from itertools import chain
 from math import sqrt
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from trainers.samples import sentences, template
 
 from crfkit import learn, learn_path
-from crfkit.learning.fitting import fitting_l1, fitting_l2, fitting_margin, fitting_passes
+from crfkit.learning.fitting import fitting_l1, fitting_l2, fitting_margin, fitting_passes, reason_of_l2
 from crfkit.options.trainers import Adf, Cw, Mira, Perceptron, Sapo, Sgd, decay_of
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
@@ -37,6 +39,36 @@ def test_where_labels_depend_on_their_neighbours_few_attributes_keep_it_small():
     assert [fitting_l2(1, 2, 1, of_a_label=each) for each in (0, 1, 100, 150, 300, 500, 10**6)] == [0.2, 0.2, 0.2, 0.3, 0.6, 1, 1]
     assert [fitting_l2(share, 1, 1, of_a_label=2) for share in (0.1, 0.15, 0.2)] == [0.04, 0.09, 0.1]
     assert fitting_l2(1, 1, 1, many=4, of_a_label=2) == 0.25  # what many attributes of a token ask for stays
+
+
+@given(st.floats(0, 1), st.floats(0.5, 300), st.floats(1, 30), st.sampled_from([25, 250]), st.sampled_from([0.1, 1.0, 4.0]), st.none() | st.floats(0, 2000))
+def test_the_reason_is_what_it_follows_from(ambiguous, of_a_token, often, many, square, of_a_label):
+    given = ambiguous, of_a_token, often, many, square
+    found, reason = fitting_l2(*given, of_a_label), reason_of_l2(*given, of_a_label)
+    unbounded, of_tokens = fitting_l2(*given), fitting_l2(0, of_a_token, 0, many, square)
+    bounded, by_tokens = "as there are label pairs" in reason, "by how many attributes a token has" in reason
+    assert bounded or by_tokens or found == unbounded
+    assert not by_tokens or found == of_tokens
+    assert not bounded or (of_a_label is not None and unbounded >= found != 1)
+    assert ("values" in reason) == (square < 1)
+
+
+def test_the_reason_is_told(capsys):
+    """Four letters, each with both labels."""
+    rows, few = [[letter, label] for label in "xxy" for letter in "abcd"], {"max_iter": 1, "warm_up": 0}
+    for rules, reason in (
+        ("U:%x[0,0]\n", "l2 1, by how often attributes occur, and with how many labels"),
+        ("U:%x[0,0]\nB\n", "l2 0.1, by how many attributes there are for a token and for a label, as there are label pairs"),
+        ("".join(f"U{k:02}:%x[0,0]\n" for k in range(50)) + "B\n", "l2 1, by how often attributes occur, and with how many labels"),
+    ):
+        learn([rows], rules, progress=True, **few)
+        assert reason in capsys.readouterr().err.splitlines()
+    words = [[*(f"{k}{t}" for k in "abcde"), "xy"[t % 2]] for t in range(6)]
+    learn([words], "".join(f"U{k}:%x[0,{k}]\n" for k in range(5)), "sapo", passes=1, progress=True)
+    assert "l2 0.2, by how many attributes a token has" in capsys.readouterr().err.splitlines()
+    items = [[({letter: 0.5}, label) for letter, label in rows]]
+    learn(items, None, "owlqn", format="crfsuite", progress=True, **few)
+    assert "l1 0.2, by how often attributes occur, and with how many labels; lower for values below 1" in capsys.readouterr().err.splitlines()
 
 
 @pytest.mark.parametrize("algorithm", FITTED)
