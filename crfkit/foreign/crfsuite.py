@@ -98,8 +98,9 @@ def write(parts: Parts) -> bytes:
     if parts.template is not None:
         raise UnsupportedError("a CRFsuite model has no template: only models of attribute lines (--format crfsuite) can become one")
     n, rows = len(parts.labels), parts.unigrams.without_zeros()
-    pairs = numpy.reshape(parts.pairs or numpy.zeros(n * n), (n, n))
-    before, after = pairs.nonzero()
+    pairs = numpy.asarray(parts.pairs or ())
+    of_pairs = pairs.nonzero()[0]
+    before, after = numpy.divmod(of_pairs, n)
     of_attributes, of_labels = numpy.diff(rows.ptr).astype(numpy.intp), numpy.bincount(before, minlength=n)
     # With many features the chunks are most of the memory that a training run takes: each is made in place, and copied once, to the whole.
     of_states, n_features = len(rows.weight), len(rows.weight) + len(before)
@@ -108,7 +109,7 @@ def write(parts: Parts) -> bytes:
     features = numpy.frombuffer(chunk, feature, offset=_CHUNK.size)
     features["of_pairs"][of_states:] = 1
     features["source"][:of_states] = numpy.repeat(numpy.arange(len(rows.names), dtype="<u4"), of_attributes)
-    features["source"][of_states:], features["target"][of_states:], features["weight"][of_states:] = before, after, pairs[before, after]
+    features["source"][of_states:], features["target"][of_states:], features["weight"][of_states:] = before, after, pairs[of_pairs]
     features["target"][:of_states], features["weight"][:of_states] = rows.label, rows.weight
     chunks = [chunk, write_strings(StringTable(map(as_bytes, parts.labels))), write_strings(rows.names)]
     behind = _HEADER.size + sum(map(len, chunks))

@@ -188,8 +188,12 @@ class Parts:
 
 
 def pair_table(features: Iterable[tuple[int, int, float]], labels: int) -> array.array[float]:
-    """Weights of pairs of labels as `Parts.pairs` has them."""
-    table = array.array("d", bytes(8 * labels**2))
+    """Weights of pairs of labels as `Parts.pairs` has them. ModelFileError if there is no room: small files may have many labels."""
+    try:
+        table = array.array("d", bytes(8)) * labels**2
+    except MemoryError:
+        size = 8 * labels**2 / 1e9
+        raise ModelFileError(f"{labels:,} labels: there is no memory for the weights of all pairs of them, {size:.1f} GB") from None
     for before, label, weight in features:
         table[before * labels + label] = weight
     return table

@@ -188,7 +188,7 @@ cdef class Lattice:
 
     def __cinit__(self, int32_t labels, bint listing=False):
         """`listing`: `list_features` comes next."""
-        cdef int64_t matrix
+        cdef int64_t matrix, n
         cdef LatticeC* lat = &self.c
         if not 1 <= labels <= 65535:
             raise ValueError(f"a lattice needs 1 to 65,535 labels, not {labels}")
@@ -196,7 +196,11 @@ cdef class Lattice:
         lat.P = lat.shared.P = padded(labels)
         matrix = <int64_t>lat.L * lat.P
         # one block: with lists most of it is never touched, and so large a block comes untouched from the system
-        lat.shared.score = <double*>arena_zeros(self, 5 * matrix + lat.P + <int64_t>lat.L * max(lat.P, 64), sizeof(double))
+        n = 5 * matrix + lat.P + <int64_t>lat.L * max(lat.P, 64)
+        try:
+            lat.shared.score = <double*>arena_zeros(self, n, sizeof(double))
+        except MemoryError as error:
+            raise MemoryError(f"{error}, for all pairs of {labels:,} labels") from None
         lat.shared.E = lat.shared.score + matrix
         lat.shared.ET = lat.shared.E + matrix
         lat.outer = lat.shared.ET + matrix

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from commands import memory_told, plain_build, python
 from foreign.hostile import WAPITI
 
 from crfkit import foreign, load
@@ -31,6 +32,46 @@ def test_a_small_model_is_opened_once(tmp_path, monkeypatch):
     assert [load(data).model.name for data in (WAPITI, tmp_path / "m")] == ["model in memory", str(tmp_path / "m")]  # for messages
     monkeypatch.setattr(foreign, "_LARGEST", len(WAPITI) - 1)
     assert load(OTHER).model is not load(OTHER).model
+
+
+@plain_build
+@memory_told
+def test_many_labels_in_a_small_file(tmp_path):
+    """Where there is no memory for all pairs of them, an error says so; where no pair has a weight, none is taken."""
+    program = """
+import resource, sys
+from array import array
+import crfkit
+from crfkit.features.strings import StringTable
+from crfkit.foreign import crfsuite, ready, wapiti
+from crfkit.foreign.parts import FeatureRows, Parts
+ready("crfsuite"), ready("wapiti")
+limit = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + 1_000_000_000
+resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+labels = [f"L{number}" for number in range(40_000)]
+rows = FeatureRows(StringTable([b"a"]), array("q", [0, 1]), array("H", [39_999]), array("d", [1.5]))
+again = crfsuite.read(crfsuite.write(Parts("crfsuite", labels, rows, FeatureRows.empty(), None)))
+print(again.labels == labels, again.pairs, list(again.unigrams.label))
+text = "".join(f"{len(label)}:{label},\\n" for label in labels)
+data = f"#mdl#2#1\\n#rdr#2/0/0\\n9:u:%x[0,0],\\n1:b,\\n#qrk#40000\\n{text}#qrk#2\\n3:u:a,\\n1:b,\\n40007=0x1p0\\n"
+try:
+    crfkit.load(data.encode())
+except crfkit.CrfkitError as error:
+    print(error)
+model = crfkit.load(data.replace("#mdl#2#1", "#mdl#2#0").removesuffix("40007=0x1p0\\n").encode()).model
+print(len(model.labels), model.header["features"])
+try:
+    model.tagger().tag([["a"]])
+except MemoryError as error:
+    print(error)
+"""
+    done = python(program)
+    assert done.stdout.splitlines() == [
+        "True None [39999]",
+        "model in memory: 40,000 labels: there is no memory for the weights of all pairs of them, 12.8 GB",
+        "40000 0",
+        "no memory for a table of 76800320008 bytes, for all pairs of 40,000 labels",
+    ], done.stderr
 
 
 @pytest.mark.parametrize("replaced", [False, True])
