@@ -2,6 +2,7 @@
 
     0x00  lCRF, size of the file, FOMC, version, 0, labels, attributes
     0x1c  where the chunks stand: features, labels, attributes, features of labels, features of attributes
+    0x30  in version 101, which a fork writes, where a semi-Markov model stands: nowhere in a model of sequences
 
 chunks.pyx has the chunks. All offsets have 32 bits: a file has less than 4 GB.
 """
@@ -28,7 +29,8 @@ START = b"lCRF"
 
 _HEADER = struct.Struct("<4sI4s4I5I")
 _CHUNK = struct.Struct("<4sII")
-_VERSION = 100
+_VERSION, _OF_FORK = 100, 101
+_OTHERS = {b"TREE": "trees", b"HOSM": "segments"}  # of the fork, with other types than FOMC
 _MANY = 30_000  # attributes: from here on their names are read on one thread, their weights on another
 _FIELDS = ("size", "type", "version", "num_features", "num_labels", "num_attrs")
 _OFFSETS = ("off_features", "off_labels", "off_attrs", "off_labelrefs", "off_attrrefs")
@@ -58,10 +60,12 @@ def _header(data: memoryview) -> dict[str, int]:
         raise ModelFileError(f"damaged: truncated to {len(data)} bytes, an incomplete header")
     magic, *values = _HEADER.unpack_from(data)
     header = dict(zip((*_FIELDS, *_OFFSETS), values, strict=True))
+    if header["type"] in _OTHERS:
+        raise ModelFileError(f"a model of {_OTHERS[header['type']]} by a fork of CRFsuite: crfkit reads those of sequences, which it trains with --type=crf1d")
     if magic != START or header["type"] != b"FOMC":
         raise ModelFileError("not a first-order model of CRFsuite, the only kind that it writes")
-    if header["version"] != _VERSION:
-        raise ModelFileError(f"a CRFsuite model of version {header['version']}, expected {_VERSION}")
+    if header["version"] not in (_VERSION, _OF_FORK):
+        raise ModelFileError(f"a CRFsuite model of version {header['version']}, expected {_VERSION} or {_OF_FORK}")
     if header["size"] != len(data):
         raise ModelFileError(f"damaged: {len(data)} bytes, the header says {header['size']}")
     if not header["num_labels"]:

@@ -214,6 +214,23 @@ def crfkit_template(text):
     return Template.parse(text)
 
 
+def test_the_version_of_a_fork_has_a_longer_header():
+    """CRFsuite does not look at the version, and finds all chunks by their offsets, too."""
+    data = corpus(16)
+    old, _ = trained("model", data)
+    magic, size, *kind, zero, n_labels, n_attributes = struct.unpack_from("<4sI4s4I", old)
+    offsets = struct.unpack_from("<5I", old, 28)
+    new = bytearray(old)
+    for at, n in ((offsets[3], n_labels + 2), (offsets[4], n_attributes)):  # where lists stand counts from the start of the file
+        places = np.frombuffer(old, "<u4", n, at + 12)
+        new[at + 12 : at + 12 + 4 * n] = np.where(places, places + 4, 0).astype("<u4").tobytes()
+    new[:48] = struct.pack("<4sI4s10I", magic, size + 4, kind[0], 101, zero, n_labels, n_attributes, *(at + 4 for at in offsets), 0)
+    Path("fork").write_bytes(new)
+    assert foreign.read("fork").pairs == foreign.read("model").pairs
+    agree(crfkit.load("fork"), opened(pycrfsuite, "fork"), [tokens for tokens, _ in data])
+    assert b"version: 101\n" in b"".join(foreign.dump("fork"))
+
+
 # Files that are not sound
 
 
@@ -224,7 +241,10 @@ def small(tmp_path_factory):
 
 @pytest.mark.parametrize(("at", "number", "message"), [
     (4, 5, "the header says 5"),
-    (12, 101, "version 101, expected 100"),
+    (8, int.from_bytes(b"TREE", "little"), "a model of trees by a fork of CRFsuite: crfkit reads those of sequences"),
+    (8, int.from_bytes(b"HOSM", "little"), "a model of segments by a fork of CRFsuite: crfkit reads those of sequences"),
+    (8, int.from_bytes(b"COMF", "little"), "not a first-order model of CRFsuite"),
+    (12, 102, "version 102, expected 100 or 101"),
     (20, 0, "has no labels"),
     (20, 70000, "70000 labels"),
     (24, 10**9, "a table of .* strings, expected 1000000000 attributes"),
