@@ -4,6 +4,7 @@ import array
 import gc
 
 import pytest
+from commands import memory_told, plain_build, python
 from compat.kept import appended, decoded
 from hypothesis import given
 from hypothesis import strategies as st
@@ -107,22 +108,28 @@ def unordered(sequences):
 
 
 def add_all(groups, given):
+    """Every third one to group 1."""
     for one in given:
-        groups.add(one, "XYZ"[: len(one)], 0)
+        groups.add(one, "XYZ"[: len(one)], int(len(groups.groups) % 3 == 1))
     return groups
 
 
-@given(sentences, sentences, st.randoms(use_true_random=False), st.booleans())
-def test_sequences_that_were_lent_have_the_names_they_had(given, more, random, meanwhile):
-    """Whatever numbers the training gave them, and whether others were appended meanwhile or behind."""
+@given(sentences, sentences, st.randoms(use_true_random=False), st.booleans(), st.sampled_from([-1, 0, 1]))
+def test_sequences_that_were_lent_have_the_names_they_had(given, more, random, meanwhile, holdout):
+    """Whatever numbers the training gave them, and whether others were appended meanwhile or behind; attributes of those that are held out alone
+    have none."""
     groups = add_all(Groups(), given)
-    learned, _, names, _ = groups.divided(-1)
-    numbers = random.sample(range(len(names)), len(names))
-    groups.renumber(learned, array.array("i", numbers))
+    learned, held, names, _ = groups.divided(holdout)
+    every = appended(add_all(Groups(), given))
+    parts = [[one for k, one in enumerate(every) if (int(k % 3 == 1) == holdout) == part] for part in (False, True)]
+    known = [name for name in names if name in seen(parts[False])[1]]
+    order = random.sample(known, len(known))
+    for one in (learned, held):
+        groups.renumber(one, array.array("i", (order.index(name) if name in order else -1 for name in names)))
     if meanwhile:
         add_all(groups, more)
-    renamed = [name for _, name in sorted(zip(numbers, names, strict=True))]
-    assert unordered(decoded(learned, list(groups.labels), renamed)) == unordered(appended(add_all(Groups(), given)))
+    parts[True] = [(labels, [[one for one in token if one[0] in order] for token in tokens]) for labels, tokens in parts[True]]
+    assert [unordered(decoded(one, list(groups.labels), order)) for one in (learned, held)] == [unordered(part) for part in parts]
     groups.give_back(learned)
     if not meanwhile:
         add_all(groups, more)
@@ -144,6 +151,28 @@ def test_sequences_are_copied_only_where_two_want_them():
     assert groups.data is not learned and groups.data.arrays() == learned.arrays()
     groups.give_back(learned)  # in whose place there is a copy by now
     assert groups.divided(1)[0].n_sequences == groups.divided(1)[1].n_sequences == 2
+
+
+@plain_build
+@memory_told
+def test_what_is_learned_from_is_not_in_memory_twice():
+    """Where a small part is held out."""
+    program = """
+import resource
+from crfkit.compat.pycrfsuite import ItemSequence, Trainer
+
+def taken():
+    return int(open("/proc/self/statm").read().split()[1]) * resource.getpagesize()
+
+trainer, before = Trainer(verbose=False), taken()
+items = ItemSequence([[f"{k}" for k in range(100)]] * 1000)
+for n in range(200):
+    trainer.append(items, ["A"] * 1000, int(n == 50))
+large = taken() - before
+divided = trainer.sequences.divided(1)
+print([part.n_sequences for part in divided[:2]], large > 80_000_000, taken() - before < 1.25 * large)
+"""
+    assert python(program, check=True).stdout == "[199, 1] True True\n"
 
 
 @given(sentences, st.lists(st.integers(-1, 2), min_size=4, max_size=4), st.integers(-1, 3))

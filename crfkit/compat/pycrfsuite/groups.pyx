@@ -4,7 +4,8 @@ Items, labels and group may run Python code. All of it runs before anything is c
 sequence, what was appended is taken back. So neither an error nor Ctrl-C leaves half a sequence, or a sequence without its group.
 
 Training orders the attributes of each token by numbers of its own. It does so in place, with the data lent to it: a copy would take as much
-memory again. What comes meanwhile is appended to a copy.
+memory again. What comes meanwhile is appended to a copy. Where a group is held out, the data are taken apart, and put together when they are
+wanted next.
 """
 
 from cpython cimport array
@@ -32,8 +33,10 @@ cdef class Groups:
     """Sequences in the order of their arrival, and the group of each. Labels and attributes have numbers in the order in which they were first seen."""
 
     cdef readonly StringTable labels, names     # a frozen table of names is in use elsewhere
-    cdef Dataset kept                   # the sequences
+    cdef Dataset kept                   # the sequences, but for those apart
     cdef bint lent                      # a training is at work with them
+    cdef Dataset apart                  # those of a group that was held out, or None
+    cdef bytes where                    # of each sequence, whether it is one of these
     cdef array.array names_of           # the name of each attribute, where those of the data have other numbers than names; else None
     cdef public array.array groups
     cdef Rows spare                     # rows into which a sequence is read, reused
@@ -56,6 +59,11 @@ cdef class Groups:
         if self.names_of is not None:
             renumber_all(self.kept, <const int32_t*>self.names_of.data.as_ints)
             self.names_of = None
+        while self.apart is not None:
+            data = self.kept
+            copy = together(data, self.apart, self.where)
+            if self.kept is data:
+                self.kept, self.apart = copy, None
         return self.kept
 
     def add(self, sentence, labels, int group):
@@ -65,18 +73,18 @@ cdef class Groups:
         if rows is None:
             rows = Rows("crfsuite")
             rows.loose = rows.spelled = True
-        fill_rows(rows, (sentence,), False, self.kept.c.n_seq)
+        fill_rows(rows, (sentence,), False, len(self.groups))
         self.append(rows, 0, labels, group)
         self.spare = rows
 
     cpdef append(self, Rows rows, int64_t s, labels, int group):
         """Append a sequence of rows, unless it is empty, with these labels, a str or bytes for each token; None: with its own."""
-        cdef list given = checked(rows, s, labels, self.kept.c.n_seq + 1)
+        cdef list given = checked(rows, s, labels, len(self.groups) + 1)
         cdef StringTable names, copy
         cdef int64_t n, n_labels, n_names
         if rows.c.seq_ptr[s] == rows.c.seq_ptr[s + 1]:
             return
-        while self.names.mapped is not None or self.lent or self.names_of is not None:
+        while self.names.mapped is not None or self.lent or self.names_of is not None or self.apart is not None:
             names = self.names
             copy = names.copy() if names.mapped is not None else names
             if self.names is names:     # else a sequence was appended meanwhile, as garbage was collected
@@ -96,18 +104,22 @@ cdef class Groups:
 
     def divided(self, int holdout):
         """The sequences of the other groups and of this one, the names of all attributes, and the group of each sequence. Sequences that are
-        appended while this is at work, as garbage is collected, are not among them. Where none is of this group, the others are lent, until
-        `give_back`, and to be changed by `renumber` and by nothing else."""
-        cdef Dataset learned = Dataset(), held = Dataset(), data = self.own(), to
+        appended while this is at work, as garbage is collected, are not among them. Those of the other groups are lent, until `give_back`, and
+        to be changed by `renumber` and by nothing else."""
+        cdef Dataset learned = Dataset(), held = Dataset(), apart = Dataset(), data = self.own(), to
         cdef int64_t n_labels = self.labels.c.n, n = data.c.n_seq, s
         cdef StringTable names = self.names
         names.freeze()
         if is_there(self.groups, n, holdout):
-            learned.fill_in(data.c.u_val != NULL, data.c.seq_weight != NULL)
-            held.fill_in(data.c.u_val != NULL, data.c.seq_weight != NULL)
+            where = bytes([group == holdout for group in self.groups[:n]])
+            for to in (learned, held, apart):
+                to.fill_in(data.c.u_val != NULL, data.c.seq_weight != NULL)
             for s in range(n):
-                to = held if holdout == self.groups.data.as_ints[s] else learned
-                append_sequences(to, data, s, s + 1)
+                append_sequences(held if where[s] else learned, data, s, s + 1)
+                if where[s]:            # training may leave out attributes of those that it is given
+                    append_sequences(apart, data, s, s + 1)
+            if self.kept is data and data.c.n_seq == n and not self.lent:  # else something came meanwhile, as garbage was collected
+                self.kept, self.apart, self.where, self.lent = learned, apart, where, True
         else:
             learned, self.lent = data, True
         learned.n_u = held.n_u = <int32_t>names.c.n
@@ -117,7 +129,7 @@ cdef class Groups:
         return learned, held, names, self.groups[:n]
 
     def renumber(self, Dataset data not None, const int32_t[::1] new not None):
-        """Give the attributes of data that `divided` made other numbers, all that occur. It is done once."""
+        """Give the attributes of data that `divided` made other numbers, all that occur in those that are lent. It is done once."""
         cdef const int32_t* number = &new[0] if new.shape[0] else NULL
         cdef int64_t a
         cdef array.array old = array.clone(self.groups, largest(number, new.shape[0]) + 1, zero=False)
@@ -152,6 +164,22 @@ cdef Dataset copy_of(Dataset data):
     copy.settle()
     copy.n_u, copy.labels = data.n_u, data.labels
     return copy
+
+
+cdef Dataset together(Dataset kept, Dataset apart, bytes where):
+    """The data that were taken apart."""
+    cdef Dataset whole = Dataset(), one
+    cdef int64_t[2] taken = [0, 0]
+    cdef int64_t s
+    cdef bint is_apart
+    for one in (kept, apart, whole):
+        one.fill_in(kept.c.u_val != NULL or apart.c.u_val != NULL, kept.c.seq_weight != NULL or apart.c.seq_weight != NULL)
+    for s in range(len(where)):
+        is_apart = where[s]
+        append_sequences(whole, apart if is_apart else kept, taken[is_apart], taken[is_apart] + 1)
+        taken[is_apart] += 1
+    whole.settle()
+    return whole
 
 
 cdef void renumber_all(Dataset data, const int32_t* new) noexcept:
