@@ -68,7 +68,7 @@ def test_labels_fill_in_the_column_that_is_predicted(tmp_path):
     assert fill(missing, code=1).stderr == "crfkit: error: <stdin>:1: there is no column 'upos': the columns are id xpos form\n"
     tagged = command("tag", "c", stdin=text).stdout  # which has a column more
     advised = re.search(r"crfkit (tag --\w+)", command("tag", "c", stdin=tagged, code=1).stderr)[1].split()
-    with pytest.raises(DataError, match="found 11 columns, expected 10: .*; crfkit tag --fill replaces labels"):  # in Python, too
+    with pytest.raises(DataError, match=r"found 11 columns, expected 10: .*; crfkit tag --fill replaces labels"):  # in Python, too
         crfkit.learn(io.BytesIO(tagged.encode()), template="template", format="conllu", label="upos")
     assert command(*advised, "c", stdin=text).stdout == filled
     for option in ("-v1", "-n2", "--probability", "--separator=x"):

@@ -134,11 +134,11 @@ def renamed(rows, name, only_plain=False):
 def test_another_label_outside_of_chunks(only_plain):
     """Scores and the weights that are kept are those with O."""
     train, dev, found = sentences("chunking", limit=10), sentences("chunking", "dev", 20), {}
-    for name, given in (("O", {}), ("_", {"outside": "_"}), ("_ as a chunk", {})):
+    for name, options in (("O", {}), ("_", {"outside": "_"}), ("_ as a chunk", {})):
         records, data = [], [renamed(rows, name[0], only_plain) for rows in (train, dev)]
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
-            kept = learn(data[0], "U:%x[0,0]\nB\n", "perceptron", passes=6, average=False, dev=data[1], progress=records.append, **given)
+            kept = learn(data[0], "U:%x[0,0]\nB\n", "perceptron", passes=6, average=False, dev=data[1], progress=records.append, **options)
         found[name] = [{key: value for key, value in record.items() if key.startswith("dev_")} for record in records], list(kept.weights)
         said = "no label is 'O': if '_' is the label outside of chunks, name it with outside"
         assert (said in [str(one.message) for one in heard]) == (name == "_ as a chunk" and not only_plain)
