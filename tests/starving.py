@@ -165,7 +165,20 @@ def libraries(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
         some.train(path)
         return Path(path).read_bytes()
 
+    def hold_out(some: Any) -> Any:
+        """Trained on without a group, and appended to."""
+        some.train(path, holdout=1)
+        some.append(ITEMS, LABELS, 1)
+        return Path(path).read_bytes(), appended(some.sequences)[:5]
+
+    def with_groups() -> Any:
+        some = trainer()
+        for group in (0, 1, 0, 1, 0):
+            some.append(ITEMS, LABELS, group)
+        return some
+
     yield "append and train", lambda: partial(append, trainer(), 5)
+    yield "hold out a group", lambda: partial(hold_out, with_groups())
     yield "append during training", lambda: partial(grow, growing())
     yield "append new names", lambda: partial(append_new, trainer(), itertools.count())
     append(trainer(), 5)
