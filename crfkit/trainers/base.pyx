@@ -132,6 +132,10 @@ cdef class Trainer:
         """The options that were not given, as chosen for these data."""
         return {}
 
+    def warning(self) -> str | None:
+        """Why another trainer may suit these data better, if trials before the first pass have shown that."""
+        return None
+
     def measures(self) -> dict:
         """More fields for the log, about the current weights; called after a pass, outside its time."""
         return {}

@@ -1,5 +1,9 @@
 """Learning from the n best paths: step by step against a slow twin, against its two limits, and end to end."""
 
+import json
+import random
+import warnings
+from math import exp
 from math import log as log_of
 
 import pytest
@@ -7,12 +11,14 @@ from commands import log_lines
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from trainers.samples import accuracy, read, sentences, template
-from trainers.twins import Built, Corpus, Sample, corpora, problem, weighted
+from trainers.twins import Built, Corpus, Sample, corpora, log_sum, problem, weighted
 from trainers.twins_online import Sapo
 
 import crfkit
 from crfkit import options
+from crfkit.errors import CrfkitWarning
 from crfkit.tagging import Tagger
+from crfkit.template.parsing import Template
 from crfkit.trainers.online.perceptron import Perceptron
 from crfkit.trainers.online.sapo import Sapo as Trainer
 from crfkit.trainers.online.sgd import Sgd
@@ -108,6 +114,32 @@ def test_with_one_path_it_is_the_perceptron(corpus, passes, seed, data):
         assert sapo.weights() == perceptron.weights()  # sums of quarters: exact
 
 
+@pytest.mark.parametrize(("n", "own"), [(1, {}), (2, {}), (5, {}), (5, {"ratio": 0.6}), (5, {"search": "beam"}), (3**4, {"ratio": 0.0})])
+def test_the_share_of_candidates_in_the_trial_of_the_rate(n, own):
+    """A twin makes its four rounds, and all paths are enumerated. The sequences are alike, so their order does not matter."""
+    items = [[(0, 0.97)], [(0, 0.83)], [(0, 0.71), (1, 0.29)], [(1, 0.89)]]
+    sample = Sample([0, 2, 1, 0], items, [[] for _ in items])
+    whole, part = (Corpus([sample] * size, 3, 2, u_all={0, 1}, has_tau=False) for size in (8, 6))
+    built, chosen = Built(whole), options.Sapo(nbest=n, l2=0.0, **own)
+    trainer = Trainer(built.dataset, built.layout, chosen)
+    twin = Sapo(part, dict.fromkeys(part.features(), 0.0), 0.0, trainer.rate0, 1.0, n=n, ratio=chosen.ratio)
+    for round in range(4):
+        for k in range(6):
+            twin.rate = trainer.rate0 * (1 if round < 3 else 1 - k / 6)
+            twin.run_pass([k])
+    scores = [score for score, _ in problem(twin.weights, sample, 3).paths]
+    best = [score for score in sorted(scores)[-n:] if score >= max(scores) + log_of(chosen.ratio or 1e-9)]
+    share = sum(exp(score - log_sum(scores)) for score in best)
+    assert trainer.covered == pytest.approx(share, rel=1e-4)
+    assert share < 0.99 or n == 3**4
+
+
+def test_only_trials_know_the_share():
+    corpus = read("chunking", sentences=20)
+    assert Trainer(corpus.dataset, corpus.layout, options.Sapo(l2=1.0, rate=0.5)).covered == 1
+    assert Trainer(corpus.dataset, corpus.layout, options.Sapo(l2=1.0)).covered < 1
+
+
 # --- end to end ---------------------------------------------------------------------------------------------------
 
 
@@ -157,3 +189,29 @@ def test_to_report_the_loss_changes_nothing():
     train = sentences("chunking", limit=60)
     models = [crfkit.learn(train, template("chunking"), "sapo", passes=3, crf_loss=asked) for asked in (False, True)]
     assert models[0].weights == models[1].weights
+
+
+def ambiguous(sequences, tokens):
+    """Words, every third of which stands for another of five labels than it usually does."""
+    chance = random.Random(0)
+    labels = [chance.choices(range(5), k=tokens) for _ in range(sequences)]
+    return [[[f"w{label if chance.random() < 2 / 3 else chance.randrange(5)}", f"l{label}"] for label in own] for own in labels]
+
+
+def said(train, rules, algorithm="sapo", **chosen):
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        crfkit.learn(train, rules, algorithm, passes=1, **chosen)
+    return [str(one.message) for one in heard if issubclass(one.category, CrfkitWarning)]
+
+
+def test_training_says_where_candidates_have_little_of_the_probability():
+    """Five of 5^40; of short sequences, and of chunks, which features tell, five have enough. A little data does not show that."""
+    words = Template.parse("U:%x[0,0]\nB\n")
+    (warning,) = said(ambiguous(150, 40), words)
+    assert warning.startswith("the candidates of sapo (nbest=5) have at most 1 % of the probability on a sample") and "lbfgs" in warning
+    assert not said(ambiguous(100, 40), words)
+    assert not said(ambiguous(3000, 2), words)
+    assert not said(ambiguous(150, 40), words, "sgd")
+    assert not said(ambiguous(150, 40), words, rate=0.1)
+    assert not said(sentences("chunking"), template("chunking"))

@@ -8,6 +8,8 @@ from crfkit.trainers.stepwise cimport OnlineTrainer
 cdef class CalibratedTrainer(OnlineTrainer):
     cdef public double rate0    # the first learning rate: given, or chosen
     cdef double penalty         # l2 / updates a pass
+    cdef readonly double covered # `share` in the trial of the best rate; 1 without such a trial
+    cdef double covered_now     # in the trial that was made last
     cdef bint penalised         # there are penalties, and the initial weights are zero
     cdef double* shares         # factors of the rate, by row; NULL where all are 1
     cdef const char* known_rows # a subclass's data by row, which is prefetched, and
@@ -20,6 +22,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef double penalties(self, double scale) noexcept nogil
     cdef double scale_of(self, int64_t r) noexcept nogil
     cdef double gain_of(self, int64_t r) noexcept nogil
+    cdef double share(self, const int32_t* which, int64_t n, double scale) except? -1
     cdef int measure(self) except -1
     cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil
     cdef int learn(self, const SentenceC* sent, double gain, double of_pairs, double* loss) except -1 nogil

@@ -36,6 +36,7 @@ cdef enum:
     ROUNDS = 3              # passes over the sample, before a last one
     ENOUGH = 1000           # held-out tokens to judge a rate by
     FEW = 200               # sequences: with at most so many, the rate of a trainer that learns from the best paths is at least 1
+    SHARES = 50             # held-out sequences of a quarter for which the share of probability is computed
     BETWEEN_SIGNALS = 64    # sequences
     AHEAD = 16              # rows are prefetched so many attributes ahead
 
@@ -97,6 +98,10 @@ cdef class CalibratedTrainer(OnlineTrainer):
         """The factor on them in the gradient step."""
         return 1
 
+    cdef double share(self, const int32_t* which, int64_t n, double scale) except? -1:
+        """The share of the probability, by the weights scale * w, that those label sequences have of which a step is made: on average of n sequences."""
+        return 1
+
     # ------------------------------------------------------------------------------------------ values of attributes
 
     cdef int measure(self) except -1:
@@ -156,6 +161,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
             bint held_out
             int64_t updates = self.updates_of(self.data.c.n_seq)
         options = self.options
+        self.covered = 1
         if self.leader is not None or options.rate:
             self.rate0 = options.rate if self.leader is None else (<CalibratedTrainer>self.leader).rate0
             return 0
@@ -233,7 +239,7 @@ cdef double search(CalibratedTrainer trainer, start, double highest, bint held_o
     while rate > 1e-8:
         loss = trial_loss(trainer, start, rate, held_out) if rate <= highest else INFINITY
         if loss < best_loss:
-            best, best_loss = rate, loss
+            best, best_loss, trainer.covered = rate, loss, trainer.covered_now
         elif up and best <= first:
             up, rate = False, first         # a lower one may be better still
         elif best > 0:
@@ -249,8 +255,9 @@ cdef double trial_loss(CalibratedTrainer trainer, start, double rate, bint held_
     cdef:
         int64_t n = min(trainer.data.c.n_seq, SAMPLES if held_out else TRAINING_SAMPLES), quarter, first, last, k, judged = 0, tokens = 0
         int32_t[2 * SAMPLES] sample
-        double loss = 0, scale
+        double loss = 0, covered = 0, scale
         int rounds
+    trainer.covered_now = 1
     trainer.draw_sample(sample, n)
     try:
         if not held_out:
@@ -264,11 +271,13 @@ cdef double trial_loss(CalibratedTrainer trainer, start, double rate, bint held_
                 continue
             scale = train_at(trainer, start, sample + last, n - last + first, rate, ROUNDS, 1)
             loss += trainer.nll(trainer.w, scale, sample + first, last - first)
+            covered += (last - first) * trainer.share(sample + first, min(last - first, SHARES), scale)
             judged += last - first
             for k in range(first, last):
                 tokens += trainer.data.c.seq_ptr[sample[k] + 1] - trainer.data.c.seq_ptr[sample[k]]
             if tokens >= ENOUGH:
                 break
+        trainer.covered_now = covered / judged
         return loss / judged
     except TrainingError:
         return INFINITY

@@ -13,11 +13,12 @@ scale, and only differences of scores are multiplied by it. Thus the scores of l
 they change only where an update touches them.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 
 from crfkit.data.dataset cimport Dataset
+from crfkit.data.ordered cimport sentence_at
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_load_scores, lattice_path_score
+from crfkit.lattice.lattice cimport IMPOSSIBLE, lattice_load_scores, lattice_load_weights, lattice_path_score, lattice_sum
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport BufferC, arena_reserve
 from crfkit.decode.beam cimport search_beam
@@ -27,7 +28,12 @@ from .paths cimport Paths
 from crfkit.trainers.stepwise cimport OnlineTrainer
 from .sgd cimport ScaledTrainer
 
+from math import ceil
+
 from crfkit.errors import ImpossibleError
+
+cdef double LITTLE = 0.2    # of the probability: if candidates have less on held-out sequences, lbfgs scores higher on average (docs/trainers.md),
+cdef int64_t TOKENS = 5000  # unless there are fewer to learn from: the share on what a trial held out is small then, whatever the data
 
 
 cdef class Sapo(ScaledTrainer):
@@ -47,6 +53,12 @@ cdef class Sapo(ScaledTrainer):
         self.n, self.ratio = options.nbest, options.ratio
         self.width = options.beam if options.search == "beam" else 0
 
+    cdef int candidates(self, LatticeC* lat, double unit) except -1 nogil:
+        """Find the best paths of a scored sequence; how many there are."""
+        if self.width:
+            return search_beam(self.search, lat, self.n, self.width, self.ratio, unit)
+        return search_nbest(self.search, lat, self.n, self.ratio, unit)
+
     cdef int step(self, const SentenceC* sent, double* loss) except -1 nogil:
         cdef:
             LatticeC* lat = &self.lattice.c
@@ -58,10 +70,7 @@ cdef class Sapo(ScaledTrainer):
             lattice_load_scores(lat, &self.layout.c, self.w)
             self.pairs_known = self.leader is None      # other threads change what a worker has loaded
         K.score(&self.layout.c, self.w, 1.0, self.valued(sent, False, &own), lat)
-        if self.width:
-            found = search_beam(self.search, lat, self.n, self.width, self.ratio, self.scale)
-        else:
-            found = search_nbest(self.search, lat, self.n, self.ratio, self.scale)
+        found = self.candidates(lat, self.scale)
         if found == 0:
             raise ImpossibleError(IMPOSSIBLE)
         probability = <double*>arena_reserve(self, &self.probability, found, sizeof(double))
@@ -74,6 +83,30 @@ cdef class Sapo(ScaledTrainer):
         loss[0] += sent.weight * (K.log(total) + behind)
         gain = self.gain(sent.weight)
         self.updates += self.paths.follow(self, self.valued(sent, True, &own), self.search.labels, probability, found, gain, NULL)
+
+    cdef double share(self, const int32_t* which, int64_t n, double scale) except? -1:
+        cdef:
+            LatticeC* lat = &self.lattice.c
+            SentenceC sent
+            int64_t s
+            int k, found
+            double total = 0
+        lattice_load_weights(lat, &self.layout.c, self.w, scale)
+        for s in range(n):
+            sent = sentence_at(self.ordered, which + s)
+            self.lattice.reserve(&self.layout.c, &sent)
+            K.score(&self.layout.c, self.w, scale, &sent, lat)
+            found = self.candidates(lat, 1.0)
+            lattice_sum(lat)
+            for k in range(found):
+                total += K.exp(self.search.scores[k] - lat.logz)
+        return total / n
+
+    def warning(self):
+        if self.covered >= LITTLE or self.data.c.n_tok < TOKENS:
+            return None
+        return (f"the candidates of sapo (--nbest {self.n}) have at most {ceil(100 * self.covered)} % of the probability on a sample, and it learns "
+                "from them alone: lbfgs is likely to score higher here; a larger --nbest helps less")
 
     cdef void follow(self, OnlineTrainer leader) noexcept:
         ScaledTrainer.follow(self, leader)
