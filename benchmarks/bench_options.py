@@ -41,6 +41,7 @@ VALUES: dict[str, tuple[float | bool, ...]] = {
     "margin": (3.0, 10.0, 30.0, 100.0, 300.0),
     "depth": (0, 1, 2),
     "dropout": (0.0, 0.05, 0.1, 0.2, 0.3),
+    "window": (100, 300, 1000),
 }
 WORD, TWO, THREE_COLUMNS = "U00:%x[0,0]\nB\n", "U00:%x[0,0]\nU01:%x[0,1]\nB\n", "U00:%x[0,0]\nU01:%x[0,1]\nU02:%x[0,2]\nB\n"
 TAGS, TAGS_AND_WORD = "*00:%x[-1,1]\n*01:%x[0,1]\n*02:%x[1,1]\n", "U00:%x[-1,1]\nU01:%x[0,1]\nU02:%x[1,1]\nU03:%x[0,0]\nB\n"
@@ -227,8 +228,8 @@ def tried(one: Data, size: int, draw: int, train: Any, held_out: Any, name: str,
     usual = with_({})
     if option != "passes":
         return [usual["score"], *(with_({option: x})["score"] for x in values), usual["chosen"]]
-    if name in ("sgd", "sapo"):  # whose rate falls as far in all passes, however many
-        decay = {x: {"decay": decay_of(Sgd(passes=int(x)))} for x in values}
+    if name in ("sgd", "sapo", "adf"):  # whose rates follow from how many passes there will be: they fall as far in any number
+        decay = {x: {"decay": decay_of(Sgd(passes=int(x)))} if name != "adf" else {} for x in values}
         return [usual["score"], *(with_({"passes": int(x), **decay[x]})["score"] for x in values), usual["chosen"]]
     most = int(max(values))
     each = records.of(setting | {"options": {"up to": most}}, lambda: by_pass(one, train, held_out, name, most))["scores"]
@@ -247,7 +248,7 @@ def main() -> None:
     parser.add_argument("--values", metavar="X,X", help="of the option, in place of VALUES")
     parser.add_argument("--records", metavar="FILE", help="a line of JSON for each run")
     given = parser.parse_args()
-    kind = int if given.option in ("nbest", "depth") else float
+    kind = int if given.option in ("nbest", "depth", "window") else float
     values = [kind(x) for x in given.values.split(",")] if given.values else list(VALUES[given.option])
     behind: dict[str, list[list[float]]] = {name: [] for name in given.trainers.split(",")}
     records = Records(given.records)

@@ -11,7 +11,7 @@ for weights of pairs that are too small, so the L2 penalty has a bound there. SA
 
 SAPO stops learning from a sequence once the true path is 1 / ratio times as likely as all other candidates: with few attributes that takes large
 weights, with many a small penalty would let it stop early. CW, which ends early and has no penalty, makes more passes where attributes are rare.
-The perceptron and MIRA, which make one step for each sequence, make more passes where there are few and long ones.
+Trainers that make one step for each sequence make more passes where there are few and long ones.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ RARE = 4.0  # mean occurrences of an attribute below which CW makes more passes
 PASSES, PASSES_OF_RARE = 10, 20
 USUAL_PASSES = 20  # of perceptron and mira
 PASSES_OF_ONE = {Perceptron: 60, Mira: 40}  # where a token has one attribute
-PASSES_OF_LONG, MOST_OF_LONG = 10.0, 160  # for a sequence as long as there are sequences, in proportion; and at most
 STEPS = 100_000  # of SGD and ADF, if the largest number of passes allows
-PASSES_OF_STEPS = {Sgd: PASSES_OF_DECAY, Adf: (20, 80)}  # the usual number, and the largest
+PASSES_OF_STEPS = {Sgd: (PASSES_OF_DECAY[0], 100), Adf: (20, 80)}  # the usual number, and the largest
+# where sequences are as long as there are sequences, else in proportion; and the most
+PASSES_OF_LONG = {Sgd: (40.0, PASSES_OF_DECAY[1]), Adf: (10.0, 800), Perceptron: (10.0, 160), Mira: (10.0, 160)}
 MARGIN, LARGEST_MARGIN = 3.0, 100.0  # of lookahead: for each attribute of a token, and at most
 REASONS = {
     "l1": "by how often attributes occur, and with how many labels",
@@ -122,11 +123,12 @@ def fitting_passes(trainer: type, sequences: int, tokens: int, attributes: int, 
     sequences = max(1, sequences)
     if trainer is Cw:
         return PASSES_OF_RARE if occurrences < RARE * attributes else PASSES
+    in_proportion, most_of_long = PASSES_OF_LONG[trainer]
+    of_long = round(min(most_of_long, in_proportion * tokens / sequences**2))
     if trainer in PASSES_OF_ONE:
-        of_long = min(MOST_OF_LONG, PASSES_OF_LONG * tokens / sequences**2)
-        return max(USUAL_PASSES, round(PASSES_OF_ONE[trainer] / max(1, of_a_token)), round(of_long))
+        return max(USUAL_PASSES, round(PASSES_OF_ONE[trainer] / max(1, of_a_token)), of_long)
     usual, most = PASSES_OF_STEPS[trainer]
-    return min(most, max(usual, ceil(STEPS / sequences)))
+    return max(min(most, max(usual, ceil(STEPS / sequences))), of_long)
 
 
 def chooses_penalty(options: Any) -> bool:
@@ -138,7 +140,7 @@ def reasons(options: Any) -> dict[str, str]:
     """What the values that are chosen for a trainer follow from, by option, unless the data decide from what."""
     if type(options) in PASSES_OF_ONE:
         return {**REASONS, "passes": "by how many attributes a token has, and how long and how many the sequences are"}
-    return {**REASONS, "passes": "by the number of sequences"} if type(options) in PASSES_OF_STEPS else REASONS
+    return {**REASONS, "passes": "by how many sequences there are, and how long"} if type(options) in PASSES_OF_STEPS else REASONS
 
 
 def fitted(options: Any, corpus: Corpus, patient: bool = False) -> tuple[Any, dict[str, Any], dict[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 from crfkit.values import option
 
 DECAY = 0.85
-PASSES_OF_DECAY = (30, 100)  # its passes; in more, at most so many, the rate of SGD falls as far
+PASSES_OF_DECAY = (30, 800)  # its passes; in more, at most so many, the rate of SGD falls as far
 
 
 def decay_of(options: Sgd | Sapo) -> float:
@@ -36,7 +36,7 @@ _path = partial(
 )  # fmt: skip
 _passes = partial(
     option,
-    help="Passes over the training data. By default, sgd makes 30 and adf 20, or more until they have seen 100,000 sequences, at most 100 and 80; "
+    help="Passes over the training data. By default, sgd makes 30 and adf 20, or more until they have seen 100,000 sequences, at most 100 and 80, and up to 800 where sequences are few and long; "
     "cw makes 20 if an attribute occurs fewer than 4 times on average, else 10; perceptron and mira make 20, and more where a token has one "
     "or two attributes, or where sequences are few and long.",
     low=1, kind=int,
@@ -52,7 +52,7 @@ _rate = partial(
 _decay = partial(
     option,
     help="Factor on the learning rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t, unless --l2 is 0. By default 0.85; "
-    "with more than 30 passes of sgd, but without --patience, nearer to 1, up to 0.952 with 100, so that the rate falls as far.",
+    "with more than 30 passes of sgd, but without --patience, nearer to 1, 0.952 with 100, up to 0.994 with 800, so that the rate falls as far.",
     low=0.0, high=1.0, kind=float,
 )  # fmt: skip
 _average = partial(option, True, "Average the weights over all steps, or keep the last ones.")
@@ -156,7 +156,7 @@ class Adf:
     alpha: float = option(0.995, "Factor on the learning rate of a feature after a window without it.", above=0.0, high=1.0)
     beta: float = option(0.6, "Factor on the learning rate of a feature after a window with it in every sequence.", above=0.0, high=1.0)
     window: int | None = option(
-        None, "Number of sequences after which learning rates fall. By default a tenth of the data, and without --rate at least 100; 200 on a stream.",
+        None, "Number of sequences after which learning rates fall. By default a tenth of the data; without --rate at least 100, and more where nearly all sequences have the same features or passes are many; 200 on a stream.",
         low=1, kind=int,
     )  # fmt: skip
     batch_size: int = _batch_size()

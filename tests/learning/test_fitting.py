@@ -222,6 +222,13 @@ def test_few_sequences_take_more_passes():
     assert [fitting_passes(Adf, n, n, 1, 1, 1) for n in (1, 1250, 2000, 10**6)] == [80, 80, 50, 20]
 
 
+@pytest.mark.parametrize(("trainer", "usual", "factor"), [(Sgd, 100, 40), (Adf, 80, 10)])
+def test_few_long_sequences_take_more_passes_of_sgd_and_adf(trainer, usual, factor):
+    """In proportion to their length, and to how few there are, up to 800."""
+    for n, tokens in [(10, 2000), (10, 500), (10, 100), (50, 1000), (50, 500), (200, 2000)]:
+        assert fitting_passes(trainer, n, n * tokens, 1, 1, 3) == min(800, max(usual, factor * tokens // n))
+
+
 @pytest.mark.parametrize(("algorithm", "passes"), [("sgd", 100), ("adf", 80)])
 def test_sgd_and_adf_make_as_many_passes_as_give_steps(algorithm, passes):
     data, lines = sentences("chunking", limit=20), []
@@ -232,11 +239,11 @@ def test_sgd_and_adf_make_as_many_passes_as_give_steps(algorithm, passes):
     assert list(model.weights) == list(learn(data, rules, algorithm, passes=passes, rate=0.5).weights)
 
 
-@pytest.mark.parametrize(("passes", "decay"), [(1, 0.85), (30, 0.85), (31, 0.854), (60, 0.922), (100, 0.952), (10**9, 0.952)])
+@pytest.mark.parametrize(("passes", "decay"), [(1, 0.85), (30, 0.85), (31, 0.854), (60, 0.922), (100, 0.952), (800, 0.994), (10**9, 0.994)])
 def test_in_more_passes_than_30_the_rate_of_sgd_falls_as_far(passes, decay):
-    """Up to 100: in a million passes it would hardly fall."""
+    """Up to 800: in a million passes it would hardly fall."""
     assert decay_of(Sgd(passes=passes)) == decay and decay_of(Sgd(passes=passes, decay=0.5)) == 0.5 and decay_of(Sapo(passes=passes)) == 0.85
-    falls = decay ** min(passes, 100)
+    falls = decay ** min(passes, 800)
     assert passes < 30 or falls == pytest.approx(0.85**30, rel=0.1)
 
 
@@ -270,11 +277,11 @@ def test_few_long_sequences_take_more_passes(trainer):
     assert fitting_passes(trainer, 100, 40_000, 1, 1, 1) == max(40, {Perceptron: 60, Mira: 40}[trainer])  # not as well as those of one attribute
 
 
-@pytest.mark.parametrize("algorithm", ["perceptron", "mira"])
-def test_a_text_in_one_sequence_takes_more_passes(algorithm):
+@pytest.mark.parametrize(("algorithm", "passes"), [("perceptron", 160), ("mira", 160), ("sgd", 800), ("adf", 800)])
+def test_a_text_in_one_sequence_takes_more_passes(algorithm, passes):
     data, records = [list(chain.from_iterable(sentences("chunking", limit=10)))], []
     model = learn(data, "U0:%x[0,0]\nU1:%x[0,1]\nU2:%x[1,1]\n", algorithm, progress=records.append)
-    assert len(records) == model.header["chosen"]["passes"] == 160 and model.header["options"]["passes"] is None
+    assert len(records) == model.header["chosen"]["passes"] == passes and model.header["options"]["passes"] is None
 
 
 @pytest.mark.parametrize(("algorithm", "of_one"), [("perceptron", 60), ("mira", 40)])

@@ -114,6 +114,27 @@ def test_few_sequences_do_not_make_short_windows():
         assert min(rates) < 0.1 * first
 
 
+@pytest.mark.parametrize(("n", "passes", "common", "rare", "window"), [
+    (2000, 40, 8, 1, 3555),     # a sequence shares 8 of 9 attributes with all: 20 windows for a share of 1
+    (2000, 40, 1, 20, 400),     # 1 of 21: 200 windows
+    (2000, 10, 1, 20, 200),     # in ten passes a tenth of the data makes only 100
+    (100, 100, 1, 20, 125),     # 80 windows, fewer than sequences
+    (100, 800, 1, 20, 1000),
+    (100, 20, 1, 20, 100),      # the least
+])
+@pytest.mark.parametrize("of_pairs", [False, True])
+def test_windows_are_longer_where_rates_would_fall_to_nothing(n, passes, common, rare, window, of_pairs):
+    """The rate of an attribute that all sequences have, at each token, falls by beta in each window. Rare ones form features with labels or with pairs."""
+    common_ones, samples = [(a, 1.0) for a in range(common)], []
+    for s in range(n):
+        rare_ones = [(a, 1.0) for a in range(s * rare, (s + 1) * rare)]
+        own = [] if of_pairs else [(common + a, value) for a, value in rare_ones]
+        samples.append(Sample([s % 2, 0], [common_ones, common_ones + own], [[], rare_ones if of_pairs else []]))
+    built = Built(Corpus(samples, 2, common + n * rare * (not of_pairs), n * rare * of_pairs, has_tau=False))
+    trainer = with_passes(9, Trainer(built.dataset, built.layout, options_of("adf", passes=passes)))
+    assert rates_of(built, trainer)["U", 0, 0] / trainer.rate0 == pytest.approx(0.6 ** (9 * n // window), rel=1e-9)
+
+
 def test_to_look_at_the_weights_changes_nothing():
     corpus = read("chunking", sentences=100)
 

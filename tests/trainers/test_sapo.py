@@ -1,6 +1,5 @@
 """Learning from the n best paths: step by step against a slow twin, against its two limits, and end to end."""
 
-import json
 import random
 import warnings
 from math import exp

@@ -4,8 +4,8 @@
 
 All rates start at c (--rate, or what calibrated.pyx chooses), lower for values above 1. At the end of every window of q = |S|/10
 samples (or --window), rate_k *= alpha - u (alpha - beta), with u the fraction of the window's samples that have the feature: frequent
-features settle early. With few samples that would be too early, whatever c is. So where c is chosen, windows have at least 100 samples,
-and as a trial is short, its rates fall within its last pass, too.
+features settle early. With many windows, or where nearly all features are frequent, that would be too early, whatever c is. So where c is
+chosen, windows are longer if need be (`longer_window`), and as a trial is short, its rates fall within its last pass, too.
 
 A feature is used in a sample when its attribute occurs there, with any label and however often. So count and rate are kept for a *row*: a
 unigram attribute, a rich bigram attribute, or all plain label pairs together, whose attribute, `B`, occurs in every sequence longer than one.
@@ -32,7 +32,7 @@ from crfkit.weights.cells cimport multiply_row, pairs_row
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport arena_zeros, memset, vector
 from crfkit.loops.powers cimport shrunk
-from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
+from crfkit.loops.structs cimport DatasetC, LatticeC, LayoutC, SentenceC, weight_t
 from crfkit.loops.atomic cimport crfkit_spin_lock, crfkit_spin_unlock
 from crfkit.trainers.stepwise cimport OnlineTrainer
 from .calibrated cimport CalibratedTrainer
@@ -44,6 +44,8 @@ from crfkit.errors import ImpossibleError
 cdef enum:
     WINDOWS_A_PASS = 10
     LEAST_WINDOW = 100      # sequences, where the first rate is chosen
+    MOST_WINDOWS = 200      # there, in all passes
+    WINDOWS_OF_DENSE = 20   # the same where each sequence has each attribute
     LOCKS = 1024            # shared by all rows
     TOGETHER = 64           # at most this many windows are closed at once
 
@@ -68,7 +70,7 @@ cdef class Adf(CalibratedTrainer):
     cdef IdleC[TOGETHER + 1] idle
     cdef double alpha, beta
     cdef double part            # factor on all rates: less than 1 in the last pass of a trial whose windows are long
-    cdef bint long_window       # as long as a trial, or longer
+    cdef bint long_window       # a tenth of the data would be too short
     cdef int64_t given_window, q    # updates after which rates fall: an option, and what is in force
     cdef int32_t window
 
@@ -86,13 +88,14 @@ cdef class Adf(CalibratedTrainer):
         self.part = 1
         found = options.rate is None if found is None else found
         self.given_window = options.window or 0
-        if found and not options.window and data.c.n_seq < WINDOWS_A_PASS * LEAST_WINDOW:
-            self.given_window, self.long_window = LEAST_WINDOW, True
         self.sum_idle_windows()
         if leader is not None or self.batch > 1:
             self.stamps = <int32_t*>arena_zeros(self, n, sizeof(int32_t))
         self.rows = <AdfRowC*>arena_zeros(self, n, sizeof(AdfRowC)) if leader is None else (<Adf>leader).rows
         self.known_rows, self.row_size = <char*>self.rows, sizeof(AdfRowC)
+        if found and not options.window and leader is None:
+            self.given_window = self.longer_window(options.passes or 0)
+            self.long_window = self.given_window != 0
         if self.threads > 1:
             self.locks = <int32_t*>arena_zeros(self, LOCKS, sizeof(int32_t))
         if found and shares and leader is None:
@@ -109,6 +112,39 @@ cdef class Adf(CalibratedTrainer):
         if rates is not None:
             for k in range(n):
                 self.rows[k].rate = min(<double>rates[k], self.first_rate(k))
+
+    cdef int64_t longer_window(self, int64_t passes) noexcept:
+        """The sequences of a window, where a tenth of the data is too short: with so many passes there would be so many windows that rates fall to
+        nothing while weights still change. 0: it is not."""
+        cdef:
+            double windows = min(MOST_WINDOWS, 0.8 * self.data.c.n_seq, WINDOWS_OF_DENSE / self.density())
+            int64_t window = max(LEAST_WINDOW, <int64_t>(passes * self.data.c.n_seq / windows))
+        return window if window * WINDOWS_A_PASS > self.data.c.n_seq else 0
+
+    cdef double density(self) noexcept:
+        """The share of sequences that have an attribute, on average of all attributes of all sequences. Until training begins, rows count these."""
+        cdef:
+            const DatasetC* c = &self.data.c
+            int64_t s, r
+            double n = 0, squares = 0
+        for s in range(c.n_seq):
+            self.count_sequence(s, c.u_ptr, c.u_id, 0)
+            if c.b_ptr != NULL:
+                self.count_sequence(s, c.b_ptr, c.b_id, self.layout.c.A)
+        for r in range(pairs_row(&self.layout.c)):
+            n += self.rows[r].count
+            squares += <double>self.rows[r].count * self.rows[r].count
+        return squares / n / c.n_seq if n > 0 else 1. / c.n_seq
+
+    cdef void count_sequence(self, int64_t s, const int64_t* ptr, const int32_t* ids, int64_t first_row) noexcept:
+        cdef:
+            int64_t u
+            AdfRowC* row
+        for u in range(ptr[self.data.c.seq_ptr[s]], ptr[self.data.c.seq_ptr[s + 1]]):
+            row = &self.rows[first_row + ids[u]]
+            if row.step <= s:
+                row.step = s + 1
+                row.count += 1
 
     cdef int begin_trial(self, int64_t updates) except -1:
         cdef int64_t k
