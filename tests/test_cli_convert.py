@@ -8,7 +8,7 @@ ITEMS = "X\ta\nY\tb\nX\tc:2\n\n"
 
 
 @pytest.fixture(autouse=True)
-def models(tmp_path):
+def models():
     write(rows=ROWS, items=ITEMS, template="U:%x[0,0]\nB\n", shapes="U:%S[0,0]\nB\n")
     short = ("-q", "-a", "perceptron", "--passes", 1)
     crfkit("learn", *short, "template", "rows", "plain")

@@ -17,7 +17,7 @@ TRAIN = "a X\nb Y\nc Z\n\na ?\nb Y\n\na X|Z\nc ?\n\n"
 
 
 @pytest.fixture(autouse=True)
-def files(tmp_path):
+def files():
     write(template=TEMPLATE, train=TRAIN)
 
 

@@ -350,7 +350,7 @@ def test_the_number_of_an_error_in_an_unverified_model_is_no_error(tmp_path):
     assert python(program, cwd=tmp_path).stdout == f"{[['A']] * 3}\n"
 
 
-def test_infinite_weights_are_found_when_they_are_used(tmp_path):
+def test_infinite_weights_are_found_when_they_are_used():
     trained = model("segmentation")
     weights = trained.weights.tolist()
     rows = short("segmentation", 0)

@@ -16,7 +16,7 @@ MANY = WORDS * 20  # 120 tokens
 
 
 @pytest.fixture
-def warned(tmp_path):
+def warned():
     """What is said of a text that a model of this template labels."""
 
     def warned(text, template=BOTH, *options, data=LABELLED, **training):

@@ -218,7 +218,6 @@ def test_killed_at_random_moments(tmp_path, monkeypatch, algorithm):
         assert with_workers(monkeypatch, train, TEMPLATE, algorithm, kind=kind, **limit)[0] == one
 
 
-
 @pytest.mark.parametrize("shards", [16, 17, 18, 64, 500])
 def test_more_shards_than_bytes(monkeypatch, shards):
     Path("train").write_text("a X\nb Y\n\nc X\nd Y\n")

@@ -13,7 +13,7 @@ from crfkit.compat.wapiti.commands import cli as wapiti
 
 
 @pytest.fixture(autouse=True)
-def files(tmp_path):
+def files():
     write(template="U00:%x[0,0]\nU01:%x[-1,1]\nB\n", train="the D O\ndog N B\n\nbarks V O\nthe D O\ncat N B\n\n" * 3, test="the D\ncat N\n\n")
 
 

@@ -22,6 +22,7 @@ from crfkit.testing import said_by
 PEERS = Path(os.environ.get("CRFKIT_PEERS", "-"), "wapiti")
 peers = pytest.mark.skipif(not PEERS.is_dir(), reason="CRFKIT_PEERS does not name a folder with outputs of Wapiti")
 
+
 @pytest.fixture(autouse=True)
 def files():
     write_files()

@@ -35,7 +35,7 @@ def test_label_does_not_look_ahead():
     assert "the model chooses labels one after the other; label with `crfkit tag`" in run("label", "-m", "crfkit.model", "plain", code=1).stderr
 
 
-def test_models_that_are_read(tmp_path):
+def test_models_that_are_read():
     assert read(memoryview(b"#mdl#0#0\n#rdr#1/0/0\n1:b,\n#qrk#1\n1:X,\n#qrk#0\n")).pairs is None
 
 

@@ -50,7 +50,7 @@ def rows(tokens):
     return [list(token.items()) for token in tokens]
 
 
-def test_labels_have_the_order_of_the_peer(tmp_path):
+def test_labels_have_the_order_of_the_peer():
     model, theirs = trained("model", corpus(0, 100, 200))
     assert foreign.load(model).labels == theirs.labels()
 
