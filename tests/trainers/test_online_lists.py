@@ -38,7 +38,7 @@ def trained(name, chosen, built, start, recursions, passes=3):
     return [trainer.run_pass() for _ in range(passes)], trainer.weights()
 
 
-def as_with_matrices(found, name, chosen, built, start, passes, rel=1e-5):
+def agrees_with_matrices(found, name, chosen, built, start, passes, rel=1e-5):
     """Assert that records and weights are, up to rounding, those of the same passes with whole matrices."""
     (said, weights), (matrices, by_matrices) = found, trained(name, chosen, built, start, "dense", passes)
     assert not apart(weights, by_matrices, rel=1e-4, abs=1e-5).any()
@@ -70,7 +70,7 @@ def test_lists_are_chosen_where_labels_are_many(name, chosen):
     built = Built(many_labels())
     found = trained(name, chosen, built, None, "auto", 2)
     assert found == trained(name, chosen, built, None, "sparse", 2)
-    as_with_matrices(found, name, chosen, built, None, 2)
+    agrees_with_matrices(found, name, chosen, built, None, 2)
 
 
 @OF_PATHS
@@ -87,7 +87,7 @@ def test_places_of_matrices_are_all_that_changes(name, chosen, labels):
     built = Built(many_labels(labels, 60, labels // 5))
     rng = random.Random(1)
     start = {feature: rng.uniform(-3, 3) for feature in sorted(built.cells, key=str)}
-    as_with_matrices(trained(name, chosen, built, start, "auto", 2), name, chosen, built, start, 2)
+    agrees_with_matrices(trained(name, chosen, built, start, "auto", 2), name, chosen, built, start, 2)
 
 
 @pytest.mark.parametrize(
@@ -101,4 +101,4 @@ def test_sums_over_lists_are_chosen_for_more_pairs(name, chosen):
     assert 130 * 130 // 11 < pairs < 130 * 130 // 4
     found = trained(name, chosen, built, None, "auto", 1)
     assert found == trained(name, chosen, built, None, "sparse", 1)
-    as_with_matrices(found, name, chosen, built, None, 1, rel=1e-6)
+    agrees_with_matrices(found, name, chosen, built, None, 1, rel=1e-6)

@@ -113,12 +113,13 @@ def test_with_one_path_it_is_the_perceptron(corpus, passes, seed, data):
         assert sapo.weights() == perceptron.weights()  # sums of quarters: exact
 
 
+@pytest.mark.parametrize("pairs", [False, True])
 @pytest.mark.parametrize(("n", "own"), [(1, {}), (2, {}), (5, {}), (5, {"ratio": 0.6}), (5, {"search": "beam"}), (3**4, {"ratio": 0.0})])
-def test_the_share_of_candidates_in_the_trial_of_the_rate(n, own):
+def test_the_share_of_candidates_in_the_trial_of_the_rate(n, own, pairs):
     """A twin makes its four rounds, and all paths are enumerated. The sequences are alike, so their order does not matter."""
     items = [[(0, 0.97)], [(0, 0.83)], [(0, 0.71), (1, 0.29)], [(1, 0.89)]]
-    sample = Sample([0, 2, 1, 0], items, [[] for _ in items])
-    whole, part = (Corpus([sample] * size, 3, 2, u_all={0, 1}, has_tau=False) for size in (8, 6))
+    sample = Sample([0, 0, 1, 0] if pairs else [0, 2, 1, 0], items, [[] for _ in items])
+    whole, part = (Corpus([sample] * size, 3, 2, u_all={0, 1}, has_tau=pairs, tau_all=pairs) for size in (8, 6))
     built, chosen = Built(whole), options.Sapo(nbest=n, l2=0.0, **own)
     trainer = Trainer(built.dataset, built.layout, chosen)
     twin = Sapo(part, dict.fromkeys(part.features(), 0.0), 0.0, trainer.rate0, 1.0, n=n, ratio=chosen.ratio)
