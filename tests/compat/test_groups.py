@@ -187,8 +187,8 @@ def test_sequences_are_divided_by_their_groups(given, numbers, holdout):
         check_division(groups, holdout, division)
 
 
-def with_garbage(kept, meanwhile, work, *given):
-    """What work gives, if something else happens when garbage is collected: once twenty objects were made, these among them."""
+def with_garbage(kept, meanwhile, work, *given, often=20):
+    """What work gives, if something else happens when garbage is collected: once so many objects were made, these among them."""
 
     def tell(phase, _):
         if phase == "start":
@@ -197,7 +197,7 @@ def with_garbage(kept, meanwhile, work, *given):
     before = gc.get_threshold()
     gc.collect()
     gc.callbacks.append(tell)
-    gc.set_threshold(20)
+    gc.set_threshold(often)
     try:
         objects = [[] for _ in range(kept)]
         return work(*given, *objects[:0])
@@ -228,6 +228,26 @@ def test_sequences_that_are_appended_as_garbage_is_collected():
     for kind, (labels, tokens) in zip(kinds, sequences, strict=True):
         number = labels[1].decode().removeprefix(kind)
         assert tokens == [[(b"all", 1.0)], [(f"{kind} {number}".encode(), 1.0)]]
+
+
+@pytest.mark.parametrize("holdout", [-1, 1])
+def test_what_is_trained_as_garbage_is_collected_does_not_change_a_division(holdout):
+    """Training gives attributes other numbers, in place: here each time that garbage is collected in turn."""
+    given, collections = [[["a"], ["b", "c"]], [["d", "e"], ["a"]], [["f"]]], 30
+    expected = unordered(appended(add_all(Groups(), given)))
+    for last in range(collections):
+        groups, seen = add_all(Groups(), given), iter(range(collections))
+
+        def train(groups=groups, seen=seen, last=last):
+            if next(seen, None) == last:
+                learned, _, names, _ = groups.divided(-1)
+                groups.renumber(learned, array.array("i", reversed(range(len(names)))))
+                groups.give_back(learned)
+
+        learned, held, names, _ = with_garbage(0, train, groups.divided, holdout, often=1)
+        parts = [unordered(decoded(part, list(groups.labels), list(names))) for part in (learned, held)]
+        assert parts == [[one for k, one in enumerate(expected) if (int(k % 3 == 1) == holdout) == part] for part in (False, True)]
+        assert unordered(appended(groups)) == expected
 
 
 def test_sequences_that_are_appended_while_a_division_is_made(monkeypatch):

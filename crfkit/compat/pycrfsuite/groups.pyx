@@ -52,18 +52,19 @@ cdef class Groups:
     cdef Dataset own(self):
         """The data, to be changed: what is lent stays with the training, and a copy takes its place."""
         cdef Dataset data, copy
-        while self.lent:
-            data, copy = self.kept, copy_of(self.kept)
-            if self.kept is data:       # else it was done meanwhile, as garbage was collected
-                self.kept, self.lent = copy, False
-        if self.names_of is not None:
-            renumber_all(self.kept, <const int32_t*>self.names_of.data.as_ints)
-            self.names_of = None
-        while self.apart is not None:
+        while self.lent or self.names_of is not None or self.apart is not None:
             data = self.kept
-            copy = together(data, self.apart, self.where)
-            if self.kept is data:
-                self.kept, self.apart = copy, None
+            if self.lent:
+                copy = copy_of(data)
+                if self.kept is data:   # else it was done meanwhile, as garbage was collected
+                    self.kept, self.lent = copy, False
+            elif self.names_of is not None:
+                renumber_all(data, <const int32_t*>self.names_of.data.as_ints)
+                self.names_of = None
+            else:
+                copy = together(data, self.apart, self.where)
+                if self.kept is data:
+                    self.kept, self.apart = copy, None
         return self.kept
 
     def add(self, sentence, labels, int group):
@@ -110,23 +111,25 @@ cdef class Groups:
         cdef int64_t n_labels = self.labels.c.n, n = data.c.n_seq, s
         cdef StringTable names = self.names
         names.freeze()
-        if is_there(self.groups, n, holdout):
-            where = bytes([group == holdout for group in self.groups[:n]])
+        self.lent = True                # from here on nobody else changes the data
+        groups = self.groups[:n]
+        if holdout >= 0 and holdout in groups:
+            where = bytes([group == holdout for group in groups])
             for to in (learned, held, apart):
                 to.fill_in(data.c.u_val != NULL, data.c.seq_weight != NULL)
             for s in range(n):
                 append_sequences(held if where[s] else learned, data, s, s + 1)
                 if where[s]:            # training may leave out attributes of those that it is given
                     append_sequences(apart, data, s, s + 1)
-            if self.kept is data and data.c.n_seq == n and not self.lent:  # else something came meanwhile, as garbage was collected
-                self.kept, self.apart, self.where, self.lent = learned, apart, where, True
+            if self.kept is data:       # else a copy took their place, as garbage was collected
+                self.kept, self.apart, self.where = learned, apart, where
         else:
-            learned, self.lent = data, True
+            learned = data
         learned.n_u = held.n_u = <int32_t>names.c.n
         learned.drop_ones()
         held.drop_ones()
         learned.labels = held.labels = [as_text(self.labels[label]) for label in range(n_labels)]
-        return learned, held, names, self.groups[:n]
+        return learned, held, names, groups
 
     def renumber(self, Dataset data not None, const int32_t[::1] new not None):
         """Give the attributes of data that `divided` made other numbers, all that occur in those that are lent. It is done once."""
@@ -184,15 +187,6 @@ cdef Dataset together(Dataset kept, Dataset apart, bytes where):
 
 cdef void renumber_all(Dataset data, const int32_t* new) noexcept:
     renumber_rows(data.c.n_tok, <int64_t*>data.u_ptr.data, <int32_t*>data.u_id.data, <float*>data.u_val.data, new)
-
-
-cdef bint is_there(array.array groups, int64_t n, int group) noexcept:
-    """Whether one of the first n groups is this one, which is not below 0."""
-    cdef int64_t s
-    for s in range(n if group >= 0 else 0):
-        if groups.data.as_ints[s] == group:
-            return True
-    return False
 
 
 cdef list checked(Rows rows, int64_t s, labels, int64_t number):
