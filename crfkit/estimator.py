@@ -89,7 +89,7 @@ class Estimator:
         if not isinstance(metric, str) or metric not in METRICS:
             raise OptionError(f"metric: expected one of {', '.join(METRICS)}, found {shown(metric)}")
         scheme = "none" if metric.endswith("accuracy") else "auto"
-        outside = getattr(self, "outside", "O") if outside is None else outside
+        outside = outside or getattr(self, "outside", None) or "O"
         scores = evaluate(self._scored(y, metric), self._scored(self.predict(X), metric), scheme, outside=outside)
         return float(getattr(scores, metric))
 

@@ -43,3 +43,4 @@ def test_scores_with_another_label_outside_of_chunks():
         of_items = [["O" if label == "_" else label for label in labels] for labels in items.predict(ITEMS)]
         assert items.score(ITEMS, named, metric, outside="_") == getattr(crfkit.evaluate(LABELS, of_items), metric)
     assert plain.score(ROWS, named, "f1") != plain.score(ROWS, named, "f1", outside="_")
+    assert plain.set_params(outside=None).score(ROWS, LABELS, "f1") == plain.score(ROWS, LABELS, "f1", outside="O")

@@ -171,6 +171,7 @@ def _doubt(scores: Scores, options: dict[str, Any]) -> str | None:
         return f"no gold label is {options['outside']}: if {plain} is the label outside of chunks, give --outside {shlex.quote(plain)}"
     return None
 
+
 def _as_json(all_scores: Sequence[Any], comparisons: Sequence[Comparison] = ()) -> str:
     files = [scores.as_dict() for scores in all_scores]
     result = {"files": files, **({"comparisons": [comparison.as_dict() for comparison in comparisons]} if comparisons else {})}

@@ -67,9 +67,14 @@ class DevSet:
         self._compared(tagger, gold, predicted)
         known = set(self.header["labels"])
         missing = [label for labels in gold for label in labels if label not in known]
+        return [unknown_warning("label", missing), self._outside_warning()]
+
+    def _outside_warning(self) -> str | None:
+        """A warning if another label seems to be outside of chunks."""
         plain = None if self.scheme == "none" else outside_among(self.labels)
-        doubt = f"no label is {shown(self.outside)}: if {shown(plain)} is the label outside of chunks, name it with --outside"
-        return [unknown_warning("label", missing), None if plain is None else doubt]
+        if plain is None:
+            return None
+        return f"no label is {shown(self.outside)}: if {shown(plain)} is the label outside of chunks, name it with --outside"
 
     def contents(self) -> Iterator[bytes]:
         """All of it as bytes."""
