@@ -183,7 +183,6 @@ cdef int check_strings(StringTable table) except -1:
     """Refuse a mapped table that is not exactly what `pack` writes for its strings."""
     cdef const StringTableC* t = &table.c
     cdef int64_t i, used = 0
-    cdef uint64_t h
     if t.offset[0] != 0 or t.offset[t.n] != t.n_bytes:
         raise ModelFileError("string table: the offsets do not cover the strings")
     for i in range(t.n):
@@ -194,6 +193,5 @@ cdef int check_strings(StringTable table) except -1:
     if used != t.n:
         raise ModelFileError(f"string table: {used} slots in use for {t.n} strings")
     for i in range(t.n):
-        h = string_hash(t.arena + t.offset[i], t.offset[i + 1] - t.offset[i])
         if strings_find(t, t.arena + t.offset[i], t.offset[i + 1] - t.offset[i]) != i:
             raise ModelFileError(f"string table: string {i} is not found where its hash says")
