@@ -76,6 +76,7 @@ def test_attribute_lines(tmp_path):
     ("a X|?\nb X\n\n", "train: the label 'X|?' lists ? among others: expected labels with | between, or ? for any"),
     ("a ?\nb ?\n\n", "train: no token has a label: all of them are ?"),
     ("a ?\nb X\n\n", "train: only one label, 'X': there is nothing to learn"),
+    ("".join(f"a L{k}|M{k}\n" for k in range(32768)) + "\n", "train: 65536 labels; at most 65535 are supported"),
 ])
 def test_faults_in_choices(tmp_path, text, said):
     (tmp_path / "train").write_text(text)

@@ -16,6 +16,7 @@ from crfkit.template.regex_syntax import misread
 from crfkit.text.block import NO_ATTRIBUTE
 from crfkit.text.sources import label_column, listed, parsed_blocks
 from crfkit.values import as_bytes, shown
+from crfkit.weights.layout import MAX_LABELS
 
 from .progress import Progress
 
@@ -170,6 +171,8 @@ def _divide(dataset: Any, unknown: Sequence[str], path: str | None) -> None:
     every = sorted({name for names in listed if names is not None for name in names}, key=as_bytes)
     if not every:
         raise DataError("no token has a label: all of them are ?", path)
+    if len(every) > MAX_LABELS:
+        raise DataError(f"{len(every)} labels; at most {MAX_LABELS} are supported", path)
     number = {name: place for place, name in enumerate(every)}
     dataset.divide([None if names is None else tuple(sorted({number[name] for name in names})) for names in listed], every)
 
