@@ -11,7 +11,7 @@ for weights of pairs that are too small, so the L2 penalty has a bound there. SA
 
 SAPO stops learning from a sequence once the true path is 1 / ratio times as likely as all other candidates: with few attributes that takes large
 weights, with many a small penalty would let it stop early. CW, which ends early and has no penalty, makes more passes where attributes are rare.
-Trainers that make one step for each sequence make more passes where there are few and long ones.
+SGD, the perceptron and MIRA, which make one step for each sequence, make more passes where there are few and long ones.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ PASSES_OF_ONE = {Perceptron: 60, Mira: 40}  # where a token has one attribute
 STEPS = 100_000  # of SGD and ADF, if the largest number of passes allows
 PASSES_OF_STEPS = {Sgd: (PASSES_OF_DECAY[0], 100), Adf: (20, 80)}  # the usual number, and the largest
 # where sequences are as long as there are sequences, else in proportion; and the most
-PASSES_OF_LONG = {Sgd: (40.0, PASSES_OF_DECAY[1]), Adf: (10.0, 800), Perceptron: (10.0, 160), Mira: (10.0, 160)}
+PASSES_OF_LONG = {Sgd: (40.0, PASSES_OF_DECAY[1]), Perceptron: (10.0, 160), Mira: (10.0, 160)}
 MARGIN, LARGEST_MARGIN = 3.0, 100.0  # of lookahead: for each attribute of a token, and at most
 REASONS = {
     "l1": "by how often attributes occur, and with how many labels",
@@ -123,7 +123,7 @@ def fitting_passes(trainer: type, sequences: int, tokens: int, attributes: int, 
     sequences = max(1, sequences)
     if trainer is Cw:
         return PASSES_OF_RARE if occurrences < RARE * attributes else PASSES
-    in_proportion, most_of_long = PASSES_OF_LONG[trainer]
+    in_proportion, most_of_long = PASSES_OF_LONG.get(trainer, (0.0, 0))
     of_long = round(min(most_of_long, in_proportion * tokens / sequences**2))
     if trainer in PASSES_OF_ONE:
         return max(USUAL_PASSES, round(PASSES_OF_ONE[trainer] / max(1, of_a_token)), of_long)
@@ -140,7 +140,9 @@ def reasons(options: Any) -> dict[str, str]:
     """What the values that are chosen for a trainer follow from, by option, unless the data decide from what."""
     if type(options) in PASSES_OF_ONE:
         return {**REASONS, "passes": "by how many attributes a token has, and how long and how many the sequences are"}
-    return {**REASONS, "passes": "by how many sequences there are, and how long"} if type(options) in PASSES_OF_STEPS else REASONS
+    if type(options) in PASSES_OF_LONG:
+        return {**REASONS, "passes": "by how long and how many the sequences are"}
+    return {**REASONS, "passes": "by the number of sequences"} if type(options) in PASSES_OF_STEPS else REASONS
 
 
 def fitted(options: Any, corpus: Corpus, patient: bool = False) -> tuple[Any, dict[str, Any], dict[str, str]]:

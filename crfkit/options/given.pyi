@@ -105,13 +105,13 @@ class OfEstimator(TypedDict, total=False):
     'Loops over label pairs. sparse: over pairs with a weight; dense: over all pairs; auto: the faster one.'
 
     passes: int | None
-    'Passes over the training data. By default, sgd makes 30 and adf 20, or more until they have seen 100,000 sequences, at most 100 and 80; cw makes 20 if an attribute occurs fewer than 4 times on average, else 10; perceptron and mira make 20, and more where a token has one or two attributes, or where sequences are few and long.'
+    'Passes over the training data. By default, sgd makes 30 and adf 20, or more until they have seen 100,000 sequences, at most 100 and 80, and sgd up to 800 where sequences are few and long; cw makes 20 if an attribute occurs fewer than 4 times on average, else 10; perceptron and mira make 20, and more where a token has one or two attributes, or where sequences are few and long.'
 
     rate: float | None
     'First learning rate. By default the best of several that are tried on a sample of the data.'
 
     decay: float | None
-    'Factor on the learning rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t, unless l2 is 0. By default 0.85; with more than 30 passes of sgd, but without patience, nearer to 1, up to 0.952 with 100, so that the rate falls as far.'
+    'Factor on the learning rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t, unless l2 is 0. By default 0.85; with more than 30 passes of sgd, but without patience, nearer to 1, 0.952 with 100, up to 0.994 with 800, so that the rate falls as far.'
 
     batch_size: int | None
     'Sequences per update. Their gradients, at the same weights, are added.'
@@ -129,7 +129,7 @@ class OfEstimator(TypedDict, total=False):
     'Factor on the learning rate of a feature after a window with it in every sequence.'
 
     window: int | None
-    'Number of sequences after which learning rates fall. By default a tenth of the data, and without rate at least 100; 200 on a stream.'
+    'Number of sequences after which learning rates fall. By default a tenth of the data; without rate at least 100, and more where nearly all sequences have the same features or passes are many; 200 on a stream.'
 
     nbest: int | None
     'Candidates, the best paths, to learn from at each step.'

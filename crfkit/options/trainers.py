@@ -36,7 +36,7 @@ _path = partial(
 )  # fmt: skip
 _passes = partial(
     option,
-    help="Passes over the training data. By default, sgd makes 30 and adf 20, or more until they have seen 100,000 sequences, at most 100 and 80, and up to 800 where sequences are few and long; "
+    help="Passes over the training data. By default, sgd makes 30 and adf 20, or more until they have seen 100,000 sequences, at most 100 and 80, and sgd up to 800 where sequences are few and long; "
     "cw makes 20 if an attribute occurs fewer than 4 times on average, else 10; perceptron and mira make 20, and more where a token has one "
     "or two attributes, or where sequences are few and long.",
     low=1, kind=int,

@@ -117,7 +117,7 @@ cdef class Adf(CalibratedTrainer):
         """The sequences of a window, where a tenth of the data is too short: with so many passes there would be so many windows that rates fall to
         nothing while weights still change. 0: it is not."""
         cdef:
-            double windows = min(MOST_WINDOWS, 0.8 * self.data.c.n_seq, WINDOWS_OF_DENSE / self.density())
+            double windows = min(MOST_WINDOWS, WINDOWS_OF_DENSE / self.density())
             int64_t window = max(LEAST_WINDOW, <int64_t>(passes * self.data.c.n_seq / windows))
         return window if window * WINDOWS_A_PASS > self.data.c.n_seq else 0
 
