@@ -20,11 +20,6 @@ cdef cut(values, int64_t n):
     return values if len(values) == n else values[:n]
 
 
-cdef inline int64_t cell_of(const LayoutC* layout, bint bigram, int32_t a, int64_t f) noexcept:
-    """The cell of feature f, one of attribute a."""
-    return layout.rich0 + f if bigram else feature_cell(layout, a, f)
-
-
 def pruned(Layout layout not None, const float[::1] w):
     """A layout without the features of weight zero: (layout, weights, new ids of the attributes, of the bigram ones).
 
@@ -33,7 +28,7 @@ def pruned(Layout layout not None, const float[::1] w):
         const LayoutC* old = &layout.c
         Layout new
         int64_t f, n, n_pairs = 0
-        int32_t hot = 0, none = 0, n_u, n_b
+        int32_t hot = 0, n_u, n_b
     if w.shape[0] != old.n_cells:
         raise ValueError("weights of another layout")
     layout.verify()
@@ -41,8 +36,8 @@ def pruned(Layout layout not None, const float[::1] w):
     u_ptr, b_ptr = zeros("q", old.A + 1), zeros("q", old.B + 1)
     u_label, b_label = zeros("H", old.u_ptr[old.A]), zeros("H", old.b_ptr[old.B])
     b_prev, b_prev2 = b_label[:], b_label[:] if "b_prev2" in layout.sections else None
-    n_u = keep(old, w, False, u_ids, u_ptr, u_label, None, None, &hot)
-    n_b = keep(old, w, True, b_ids, b_ptr, b_label, b_prev, b_prev2, &none)
+    n_u = keep_unigrams(old, w, u_ids, u_ptr, u_label, &hot)
+    n_b = keep_bigrams(old, w, b_ids, b_ptr, b_label, b_prev, b_prev2)
     n = b_ptr[n_b]
     for f in range(<int64_t>old.L * old.P if old.has_tau else 0):
         n_pairs += w[old.tau0 + f] != 0
@@ -54,36 +49,51 @@ def pruned(Layout layout not None, const float[::1] w):
     return new, carried(old, w, &new.c, u_ids), u_ids, b_ids
 
 
-cdef int32_t keep(const LayoutC* old, const float[::1] w, bint bigram, int32_t[::1] new_id, int64_t[::1] ptr, uint16_t[::1] label,
-                  uint16_t[::1] previous, uint16_t[::1] before, int32_t* hot) except -1:
-    """Number the attributes of one kind that have features left, those of dense rows first, and list their labels. Returns how many there are,
-    and how many have dense rows in `hot`."""
+cdef int32_t keep_unigrams(const LayoutC* old, const float[::1] w, int32_t[::1] new_id, int64_t[::1] ptr, uint16_t[::1] label,
+                           int32_t* hot) except -1:
+    """Number the unigram attributes that have features left, those of dense rows first, and list their labels. Returns how many there
+    are, and how many have dense rows in `hot`."""
     cdef:
-        const int64_t* row = old.b_ptr if bigram else old.u_ptr
         int64_t f, k = 0
-        int32_t a, attributes = old.B if bigram else old.A, n = 0
+        int32_t a, n = 0
         int dense
-        int32_t[::1] size = zeros("i", attributes)
-    for a in range(attributes):
+        int32_t[::1] size = zeros("i", old.A)
+    for a in range(old.A):
         new_id[a] = -1
-        for f in range(row[a], row[a + 1]):
-            size[a] += w[cell_of(old, bigram, a, f)] != 0
+        for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
+            size[a] += w[feature_cell(old, a, f)] != 0
     for dense in range(1, -1, -1):
-        for a in range(attributes):
-            if size[a] and (not bigram and size[a] >= least_hot(old.P)) == dense:
-                for f in range(row[a], row[a + 1]):
-                    if w[cell_of(old, bigram, a, f)] != 0:
-                        label[k] = old.b_label[f] if bigram else old.u_label[f]
-                        if bigram:
-                            previous[k] = old.b_prev[f]
-                        if before is not None:
-                            before[k] = old.b_prev2[f]
+        for a in range(old.A):
+            if size[a] and (size[a] >= least_hot(old.P)) == dense:
+                for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
+                    if w[feature_cell(old, a, f)] != 0:
+                        label[k] = old.u_label[f]
                         k += 1
                 new_id[a] = n
                 n += 1
                 ptr[n] = k
         if dense:
             hot[0] = n
+    return n
+
+
+cdef int32_t keep_bigrams(const LayoutC* old, const float[::1] w, int32_t[::1] new_id, int64_t[::1] ptr, uint16_t[::1] label,
+                          uint16_t[::1] previous, uint16_t[::1] before) except -1:
+    """Number the bigram attributes that have features left, and list their labels. Returns how many there are."""
+    cdef:
+        int64_t f, k = 0
+        int32_t b, n = 0
+    for b in range(old.B):
+        for f in range(old.b_ptr[b], old.b_ptr[b + 1]):
+            if w[old.rich0 + f] != 0:
+                label[k], previous[k] = old.b_label[f], old.b_prev[f]
+                if old.b_prev2 != NULL:
+                    before[k] = old.b_prev2[f]
+                k += 1
+        new_id[b] = n if k > ptr[n] else -1
+        if k > ptr[n]:
+            n += 1
+            ptr[n] = k
     return n
 
 
