@@ -232,7 +232,9 @@ cdef int follow_rows(TableBuilder builder, int32_t number, bint bigram, dict giv
     if row.shape[0] != rows * node.n_slots:
         raise ValueError("rows that are not those of the grams")
     for slot in range(node.n_slots):
-        for g in range(rows if node.slot[slot].bigram == bigram else 0):
+        if node.slot[slot].bigram != bigram:
+            continue
+        for g in range(rows):
             a = row[g * node.n_slots + slot]
             if a < 0:
                 continue
