@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from trainers.samples import accuracy, read, sentences, template
 from trainers.twins import Built, Corpus, Sample, corpora, log_sum, problem, weighted
-from trainers.twins_online import Sapo
+from trainers.twins_online import Sapo, shares
 
 import crfkit
 from crfkit import options
@@ -113,16 +113,19 @@ def test_with_one_path_it_is_the_perceptron(corpus, passes, seed, data):
         assert sapo.weights() == perceptron.weights()  # sums of quarters: exact
 
 
-@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize(("pairs", "scale"), [(False, 1), (True, 1), (False, 3)])
 @pytest.mark.parametrize(("n", "own"), [(1, {}), (2, {}), (5, {}), (5, {"ratio": 0.6}), (5, {"search": "beam"}), (3**4, {"ratio": 0.0})])
-def test_the_share_of_candidates_in_the_trial_of_the_rate(n, own, pairs):
-    """A twin makes its four rounds, and all paths are enumerated. The sequences are alike, so their order does not matter."""
-    items = [[(0, 0.97)], [(0, 0.83)], [(0, 0.71), (1, 0.29)], [(1, 0.89)]]
+def test_the_share_of_candidates_in_the_trial_of_the_rate(n, own, pairs, scale):
+    """A twin makes its four rounds, and all paths are enumerated. The sequences are alike, so their order does not matter. Of larger values, one
+    rate for all attributes is tried last, and not kept."""
+    items = [[(0, 0.97 * scale)], [(0, 0.83 * scale)], [(0, 0.71 * scale), (1, 0.29 * scale)], [(1, 0.89 * scale)]]
     sample = Sample([0, 0, 1, 0] if pairs else [0, 2, 1, 0], items, [[] for _ in items])
     whole, part = (Corpus([sample] * size, 3, 2, u_all={0, 1}, has_tau=pairs, tau_all=pairs) for size in (8, 6))
     built, chosen = Built(whole), options.Sapo(nbest=n, l2=0.0, **own)
     trainer = Trainer(built.dataset, built.layout, chosen)
     twin = Sapo(part, dict.fromkeys(part.features(), 0.0), 0.0, trainer.rate0, 1.0, n=n, ratio=chosen.ratio)
+    twin.shares = shares(part)
+    assert trainer.has_shares
     for round in range(4):
         for k in range(6):
             twin.rate = trainer.rate0 * (1 if round < 3 else 1 - k / 6)

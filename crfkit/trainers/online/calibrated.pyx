@@ -217,6 +217,7 @@ cdef double best_rate(CalibratedTrainer trainer, start, double highest, bint hel
     cdef:
         bint others = trainer.data.c.n_seq > 1
         double rate = search(trainer, start, highest, held_out), one_rate, loss
+        double covered = trainer.covered
         double* shares = trainer.shares
     if shares != NULL:
         loss = trial_loss(trainer, start, rate, others)
@@ -224,7 +225,7 @@ cdef double best_rate(CalibratedTrainer trainer, start, double highest, bint hel
         one_rate = search(trainer, start, highest, held_out)
         if trial_loss(trainer, start, one_rate, others) < loss:
             return one_rate
-        trainer.shares = shares
+        trainer.shares, trainer.covered = shares, covered
     return rate
 
 
