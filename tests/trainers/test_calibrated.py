@@ -13,6 +13,7 @@ from trainers.twins_online import Adf, Sgd, shares
 
 import crfkit
 from crfkit import options
+from crfkit.errors import CrfkitWarning
 from crfkit.tagging import Tagger
 from crfkit.trainers.online import adf, sgd
 
@@ -156,6 +157,17 @@ def test_with_values_above_1_few_sequences_may_have_a_low_rate():
         return crfkit.learn(data, None, "sapo", l2=1.0, format="crfsuite").header["chosen"]["rate"]
 
     assert rate(1.0) == 1 and rate(3.0) < 1
+
+
+def test_few_sequences_do_not_raise_the_rate_of_sapo_to_one_that_diverges():
+    """Attributes with small values have a rate so much higher that a penalty of 1 is too large for it."""
+    chance, data = random.Random(1), []
+    for _ in range(30):
+        quarters = [(chance.choice((-1, 1)), chance.choice((-1, 1))) for _ in range(10)]
+        data.append([({"x": 0.03 * chance.gauss(x, 0.4), "y": 0.03 * chance.gauss(y, 0.4)}, f"{x} {y}") for x, y in quarters])
+    with pytest.warns(CrfkitWarning, match=r"below 0\.1"):
+        model = crfkit.learn(data, None, "sapo", l2=1.0, format="crfsuite")
+    assert 0 < model.header["chosen"]["rate"] < 1
 
 
 def test_where_nothing_can_be_foreseen_the_training_objective_decides():

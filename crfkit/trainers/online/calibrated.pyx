@@ -175,7 +175,8 @@ cdef class CalibratedTrainer(OnlineTrainer):
         if rate == 0 and held_out:
             rate = search(self, start, highest, False)
         elif held_out and self.looks_for_paths and self.penalised and self.data.c.n_seq <= FEW and self.data.largest_value <= 1:
-            rate = max(rate, min(1, highest))
+            if rate < min(1, highest) and trial_loss(self, start, min(1, highest), True) < INFINITY:
+                rate = min(1, highest)
         return self.start_trial(start, rate or min(1e-3, highest), updates)
 
     cdef int start_trial(self, start, double rate, int64_t n) except -1:
