@@ -36,7 +36,7 @@ cdef enum:
     ROUNDS = 3              # passes over the sample, before a last one
     ENOUGH = 1000           # held-out tokens to judge a rate by
     FEW = 200               # sequences: with at most so many, the rate of a trainer that learns from the best paths is at least 1
-    SHARES = 50             # held-out sequences of a quarter for which the share of probability is computed
+    SHARES = 50             # held-out sequences of the first quarter for which the share of probability is computed
     BETWEEN_SIGNALS = 64    # sequences
     AHEAD = 16              # rows are prefetched so many attributes ahead
 
@@ -257,7 +257,7 @@ cdef double trial_loss(CalibratedTrainer trainer, start, double rate, bint held_
     cdef:
         int64_t n = min(trainer.data.c.n_seq, SAMPLES if held_out else TRAINING_SAMPLES), quarter, first, last, k, judged = 0, tokens = 0
         int32_t[2 * SAMPLES] sample
-        double loss = 0, covered = 0, scale
+        double loss = 0, scale
         int rounds
     trainer.covered_now = 1
     trainer.draw_sample(sample, n)
@@ -273,13 +273,13 @@ cdef double trial_loss(CalibratedTrainer trainer, start, double rate, bint held_
                 continue
             scale = train_at(trainer, start, sample + last, n - last + first, rate, ROUNDS, 1)
             loss += trainer.nll(trainer.w, scale, sample + first, last - first)
-            covered += (last - first) * trainer.share(sample + first, min(last - first, SHARES), scale)
+            if judged == 0:
+                trainer.covered_now = trainer.share(sample + first, min(last - first, SHARES), scale)
             judged += last - first
             for k in range(first, last):
                 tokens += trainer.data.c.seq_ptr[sample[k] + 1] - trainer.data.c.seq_ptr[sample[k]]
             if tokens >= ENOUGH:
                 break
-        trainer.covered_now = covered / judged
         return loss / judged
     except TrainingError:
         return INFINITY
