@@ -10,6 +10,7 @@ scores after 14, 20 and 30 are from it.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -43,12 +44,18 @@ class Data(NamedTuple):
         return "dev_accuracy" if self.scheme == "none" else "dev_f1"
 
 
-def reviews(kind: str) -> list[Any]:
-    """Documents of one item, shuffled: (attributes, label)."""
+def counted(kind: str) -> list[tuple[Counter[str], str]]:
+    """The reviews: how often each word is there, and the label."""
     folder = common.corpora("sentiment")
     assert folder is not None
-    lines = [line.split() for line in (folder / f"{kind}.train.txt").read_text(encoding="utf-8", errors="replace").splitlines()]
-    made = [[([cell.rpartition(":")[0] for cell in cells[:-1]], cells[-1].rpartition(":")[2])] for cells in lines]
+    lines = (folder / f"{kind}.train.txt").read_text(encoding="utf-8", errors="replace").splitlines()
+    cells = [[cell.rpartition(":")[::2] for cell in line.split()] for line in lines]
+    return [(Counter({word: int(n) for word, n in pairs}), label) for *pairs, (_, label) in cells]
+
+
+def reviews(kind: str) -> list[Any]:
+    """Documents of one item, shuffled: (attributes, label)."""
+    made = [[(list(counts), label)] for counts, label in counted(kind)]
     random.Random(1).shuffle(made)
     return made
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import common
 from bench_options import run
-from bench_passes import Data
+from bench_passes import Data, counted
 
 FACTORS = (10.0, 3.0, 1.0, 1 / 3, 0.1)  # on the penalty that is chosen
 NAMES = ("sgd", "adf", "sapo")  # which find their rate
@@ -47,12 +47,7 @@ def weighted(documents: Documents) -> list[Any]:
 
 
 def reviews(chance: random.Random) -> list[Any]:
-    folder = common.corpora("sentiment")
-    assert folder is not None
-    documents = []
-    for line in (folder / "books.train.txt").read_text(encoding="utf-8", errors="replace").splitlines():
-        *pairs, label = (cell.rpartition(":")[::2] for cell in line.split())
-        documents.append((Counter({word: int(n) for word, n in pairs}), label[1]))
+    documents = counted("books")
     chance.shuffle(documents)
     return weighted(documents)
 
