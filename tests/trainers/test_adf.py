@@ -134,6 +134,12 @@ def test_windows_are_longer_where_rates_would_fall_to_nothing(n, passes, common,
     assert rates_of(built, trainer)["U", 0, 0] / trainer.rate0 == pytest.approx(0.6 ** (9 * n // window), rel=1e-9)
 
 
+def test_values_above_one_make_no_longer_windows():
+    built = Built(Corpus([Sample([s % 2], [[(0, 1.0), (1, 1.5)]], [[]]) for s in range(100)], 2, 2, has_tau=False))
+    trainer = with_passes(9, Trainer(built.dataset, built.layout, options_of("adf", passes=800)))
+    assert rates_of(built, trainer)["U", 0, 0] / trainer.rate0 == pytest.approx(0.6**9, rel=1e-9)
+
+
 def test_to_look_at_the_weights_changes_nothing():
     corpus = read("chunking", sentences=100)
 

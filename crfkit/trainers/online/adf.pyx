@@ -115,10 +115,10 @@ cdef class Adf(CalibratedTrainer):
 
     cdef int64_t longer_window(self, int64_t passes) noexcept:
         """The sequences of a window, where a tenth of the data is too short: with so many passes there would be so many windows that rates fall to
-        nothing while weights still change. 0: it is not."""
-        cdef:
-            double windows = min(MOST_WINDOWS, WINDOWS_OF_DENSE / self.density())
-            int64_t window = max(LEAST_WINDOW, <int64_t>(passes * self.data.c.n_seq / windows))
+        nothing while weights still change. 0: it is not. Of values above 1, a rate that is too high for what they have in common must fall soon."""
+        cdef int64_t window = LEAST_WINDOW
+        if self.data.largest_value <= 1:
+            window = max(window, <int64_t>(passes * self.data.c.n_seq / min(MOST_WINDOWS, WINDOWS_OF_DENSE / self.density())))
         return window if window * WINDOWS_A_PASS > self.data.c.n_seq else 0
 
     cdef double density(self) noexcept:
