@@ -222,8 +222,8 @@ def _few_steps_warning(algorithm: str, sequences: int, tokens: int) -> str | Non
     if sequences >= 10 or tokens < 1000 * sequences or algorithm == "lookahead" or not hasattr(TRAINERS[algorithm], "passes"):
         return None
     return (
-        f"{algorithm} makes one step for each sequence, and there are {sequences} of {tokens // sequences:,} tokens: it will learn little; "
-        "put an empty line after each sentence, or use lbfgs or lookahead"
+        f"{algorithm} makes one step for each sequence, and there are {sequences} of {tokens // sequences:,} tokens: "
+        "put an empty line after each sentence, or use lbfgs or lookahead, which learn more from so few"
     )
 
 
