@@ -168,7 +168,7 @@ def test_five_seeds_and_their_deviation():
     assert [record["seed"] for record in records if record["kind"] == "test" and record["algorithm"] == "sgd"] == [1, 2, 3, 4, 5]
     assert [record["seed"] for record in records if record["kind"] == "test" and record["algorithm"] == "lbfgs"] == [1]
     assert "| sgd | 90.00 | 90.30 ± 0.16 | 2 |" in text and "| lbfgs | 70.00 | 90.10 | 1 |" in text
-    assert "* Reproduced: sgd is better than lbfgs (90.30 ± 0.16 and 90.10, p = 0.010)." in text
+    assert "*Reproduced* are 1 of 1 verdicts, *tie* 0, *contradicted* 0." in text and "\n| sgd is better than lbfgs | yes |\n" in text
     assert Path("out/protocol.md").read_text(encoding="utf-8").startswith("# How the results")
 
 
@@ -180,7 +180,7 @@ def test_what_is_no_claim_of_the_paper_is_not_counted():
     assert [row[0] for row in report.rows([(table, found)], runs)] == ["sgd is better than lbfgs"]
     report.write([(study.Paper("made", "Made", "", [table]), [(table, found, lacking)])], runs, Path("out"))
     text = Path("out/made.md").read_text(encoding="utf-8")
-    assert "* Contradicted: ours, no claim of the paper: lbfgs is better than sgd" in text and "| sgd | 90.30 ± 0.16 | 90.30 / 90.30 |" in text
+    assert "Beside the claims of the paper:\n\n* Contradicted: lbfgs is better than sgd (90.10 and 90.30 ± 0.16, p = 0.010).\n\n" in text and "| lbfgs is better than sgd | " not in text and "| sgd | 90.30 ± 0.16 | 90.30 / 90.30 |" in text
 
 
 def test_the_costs_of_two_rows():

@@ -98,9 +98,8 @@ TEN = {"batch_size": 10}
 IN_TENS = tuple(Row(f"{name}, batches of 10", name, TEN, like=name, tried=True) for name in ("sgd", "adf"))
 BATCH_CLAIM = steadier(("adf", "adf, batches of 10"), ("sgd", "sgd, batches of 10"), "adf is less sensitive than sgd to batches of 10")
 NOTE = """\
-The paper compares with CW and AROW in figure 3 only. There they have no rich edges, and `adf` is shown with and without them. Here all three use the features of the table. The tables of
-noun phrases without rich edges (the next one), of segmentation without them and of biomedical names without parts of speech have all three without them. The paper's t-tests find that `adf` is not significantly better than `lbfgs` and `sgd` on this task. A tie agrees with that.
-Table 5 of the paper quotes other systems, so there is nothing to repeat.
+In the paper CW and AROW have no rich edges (figure 3), and `adf` is shown with and without them. Here all three use the features of the table; none of them has rich edges in the tables of
+noun phrases and segmentation without them and of biomedical names without parts of speech. The paper's own t-tests find that `adf` is not significantly better than `lbfgs` and `sgd` on this task. A tie agrees with that.
 
 Memory: the paper says that `lbfgs` needs about m times as much as `adf`, where m is the number of stored gradients (6 or 10). In crfkit `adf` needs 14 bytes per weight and 32 per attribute.
 `lbfgs` needs 16 + 8 m bytes per weight. That is at most 4.6 times as much for m = 6, and at most 6.9 times for m = 10.

@@ -68,8 +68,8 @@ by more than two standard errors over seeds; *contradicted*: the other way round
 
 **One commit.** All runs of a page use one commit of the package. Every number comes from a line of `docs/results/raw/TASK.jsonl`.
 
-**What had been seen before.** The test parts of all corpora here, except CoNLL-2003 as F1, had been scored in earlier rounds of this project, with other options, grids and rates.
-The defaults and the shipped templates date from that time. Where features or a rule were chosen after a test score was known, the page says so and reports both.
+**What had been seen before.** The test parts of all corpora here, except CoNLL-2003 as F1, had been scored in one to four earlier rounds of this project, with other options, grids and rates.
+The defaults and the shipped templates date from that time. Where features or a rule were chosen after a test score was known, the page says so under *Seen before*, and reports both.
 
 ## Tables and pictures
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -22,16 +23,22 @@ HEADS = {
 }  # fmt: skip
 _DIGITS = {"cpu": 1, "cpu_a_pass": 3, "tag": 3, "paper_seconds": 0, "paper_tag": 0}
 METHOD = """\
-## How these numbers were made
+## Options
 
-[The protocol](protocol.md) defines how options are chosen, what is measured, what a verdict means, and [what stands in the tables](protocol.md#tables-and-pictures). `benchmarks/papers/{script}.py` wrote this page from
-`docs/results/raw/`; `make results` runs what is missing there, and `make results ONLY=pages` writes the pages again.
-
-Commit of the package: {commits}. Kind of machine: {machines}.
+`benchmarks/papers/{script}.py` wrote this page ([how to repeat it](index.md#how-to-repeat-these-runs)). Commit of the package: {commits}. Kind of machine: {machines}.
 
 | table | row | chosen options | trials | |
 |---|---|---|--:|---|
 """
+VERDICTS = """\
+## What holds
+
+{counts}. Each number behind them is [on the page of all claims](index.md#{section}). [The protocol](protocol.md) says how options are chosen and what a verdict means, and
+[what stands in the tables](protocol.md#tables-and-pictures) below. [Choosing a trainer](../trainers.md#what-the-comparisons-say) draws the conclusions.
+*Yes*: reproduced; *no*: contradicted; *tie*: the difference may be chance, or is too small to count.
+"""
+WORDS = {protocol.REPRODUCED: "yes", protocol.TIE: "tie", protocol.CONTRADICTED: "**no**", MISSING: MISSING}
+"""Verdicts in a table of claims and tasks."""
 
 
 def spread(scores: list[float]) -> str:
@@ -57,9 +64,11 @@ def write(pages: list[tuple[Any, list[Any]]], runs: Any, folder: Path) -> list[P
         lines = [f"# {paper.title}", "", paper.about.strip(), ""]
         if runs.quick:
             lines += ["**A few sentences of the synthetic corpora: these numbers mean nothing.**", ""]
+        lines += _verdicts(paper, [(table, outcomes) for table, outcomes, _ in found if outcomes], runs)
+        told: dict[str, str] = {}
         for table, outcomes, lacking in found:
             if outcomes:
-                lines += _section(paper, table, outcomes, lacking, runs, folder)
+                lines += _section(paper, table, outcomes, lacking, runs, folder, told)
         if absent := [f"{table.task.title} (`{table.task.name}`)" for table, outcomes, _ in found if not outcomes]:
             lines += ["## Not measured yet", "", f"The script has these tables, too: {'; '.join(absent)}.", ""]
         text = "\n".join([*lines, *_method(paper, found)])
@@ -82,9 +91,9 @@ def index(sections: list[tuple[str, str, list[list[str]]]], beside: list[str], f
     """One page, claim by claim; a section is its title, the name of its page, and rows. `beside` goes before them."""
     names = (protocol.REPRODUCED, protocol.TIE, protocol.CONTRADICTED, MISSING)
     counts = [(title, Counter(row[-1] for row in found)) for title, _, found in sections]
-    lines = ["# What holds, claim by claim", "", INDEX.strip(), ""]
-    lines += markdown(["", *names], [[title, *(str(count[name]) for name in names)] for title, count in counts])
-    lines += ["", *beside, ""]
+    lines = ["# What holds, claim by claim", "", "Each claim of the papers has one verdict on each task:", ""]
+    lines += markdown(["", *names], [[f"[{title}](#{section(title)})", *(str(count[name]) for name in names)] for title, count in counts])
+    lines += ["", INDEX, ROWS, *beside, ""]
     for title, name, found in sections:
         lines += [f"## {title}", "", f"[Tables, options, pictures]({name}.md)", ""]
         if measured := [row for row in found if row[-1] != MISSING]:
@@ -92,6 +101,7 @@ def index(sections: list[tuple[str, str, list[list[str]]]], beside: list[str], f
             lines += [*(f"| {' | '.join(row[:-1])} | **{row[-1]}** |" for row in by_claim(measured)), ""]
         if absent := Counter(row[1] for row in found if row[-1] == MISSING):
             lines += [f"Not measured yet: {'; '.join(f'{n} of the claims on {task}' for task, n in absent.items())}.", ""]
+    lines.append(REPEAT)
     path = folder / "index.md"
     path.write_text("\n".join(lines), encoding="utf-8")
     return path
@@ -113,24 +123,28 @@ def by_claim(rows: list[list[str]]) -> Iterator[list[str]]:
 RULE = "; reproduced: "
 """What a rule begins with, behind the numbers of a verdict."""
 INDEX = """\
-Each claim of the papers has one verdict on each task:
-
 * *Reproduced*: the difference has the sign that the paper reports, and p < 0.05.
 * *Contradicted*: the difference has the opposite sign, and p < 0.05.
 * *Tie*: anything else. If there is a difference, the test part is too small to show it.
 
 Each verdict stands for itself. [Taken together](#all-tests-together), a few would be ties. [A protocol](protocol.md) defines the rules, also those for costs and weights. It was fixed before the test scores
-were computed, and marks what was changed or added later. The pages on sparse CRFs, parsing and networks state their own rules.
-
+were computed, and marks what was changed or added later. The pages on sparse CRFs, parsing and networks state their own rules. On simulated data the study itself is counted, not
+[its controls](simulated.md), which use more data and contradict one claim.
+"""
+ROWS = """\
 * A row without a claim belongs to the claim above it.
 * *here*: the mean over five seeds and its standard deviation. Deterministic trainers and sparse CRFs have one run, networks as many seeds as the verdict says.
   Weights and losses over 50 passes, and seconds of a pass, are of one seed.
 * *paper* is empty if the paper has no number or does not have the task.
-* On simulated data the study itself is counted, not [its controls](simulated.md), which use more data and contradict one claim.
+"""
+REPEAT = """\
+## How to repeat these runs
 
-`make results` runs what is missing in the raw results, from corpora in the folder that
-`CRFKIT_CORPORA` names, and writes the pages; stopped, it goes on where it was. Only four more seeds of `sgd` for the page on sparse CRFs are missing now, so it takes minutes. All runs together took 27 hours of one processor: the networks 9, parsing 4, the
-pages on `adf`, `sapo`, `dbl-crf` and `lookahead` 14. To repeat one table of these: `python benchmarks/papers/results.py --only runs --tasks conll2003 --out FOLDER` (`--help` has the names) writes new lines to `FOLDER/raw`, to be compared with those here. That
+All numbers come from the lines of `docs/results/raw/` and of the `*.jsonl` beside it. `make results` runs what is missing there, from corpora in the folder that
+`CRFKIT_CORPORA` names, and writes the pages; stopped, it goes on where it was. Nearly all of them are there, so it takes minutes. `make results ONLY=pages` only writes the pages. All runs together took 27 hours of one processor: the networks 9, parsing 4, the
+pages on `adf`, `sapo`, `dbl-crf` and `lookahead` 14.
+
+To repeat one table of these four: `python benchmarks/papers/results.py --only runs --tasks conll2003 --out FOLDER` (`--help` has the names) writes new lines to `FOLDER/raw`, to be compared with those here. That
 takes 8 minutes for `conll2003` and 3 hours for `cws-sxu`. With the package of the commit that the page names, 32 runs that were repeated so had the same scores and weights to the last bit.
 """
 
@@ -181,8 +195,32 @@ These are the defaults of the commit of these runs. Some are others today ([how 
 * `sgd` and `adf` made 30 and 20 passes. Today [they make more](../defaults.md#passes) over fewer than 3,334 and 5,000 sequences."""
 
 
-def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str], runs: Any, folder: Path) -> list[str]:
-    lines = [f"## {table.task.title}", "", table.task.source, ""]
+def section(title: str) -> str:
+    """The anchor of a heading."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def _verdicts(paper: Any, found: list[tuple[Any, dict[str, Any]]], runs: Any) -> list[str]:
+    """The claims of a paper, and whether they hold on each task."""
+    tasks = list(dict.fromkeys(table.task for table, _ in found if not all(claim.own for claim in table.claims)))
+    claims: dict[str, dict[str, str]] = {}
+    for claim, task, _, _, verdict in rows(found, runs):
+        claims.setdefault(claim, {})[task] = verdict
+    if not claims:
+        return []
+    count = Counter(verdict for of_tasks in claims.values() for verdict in of_tasks.values())
+    judged = (protocol.REPRODUCED, protocol.TIE, protocol.CONTRADICTED)
+    counts = f"*Reproduced* are {count[judged[0]]} of {sum(count[word] for word in judged)} verdicts, *tie* {count[judged[1]]}, *contradicted* {count[judged[2]]}"
+    heads = ["claim", *(f"[{task.short}](#{section(task.title)})" for task in tasks)]
+    table = markdown(heads, ([claim, *(WORDS.get(of_tasks.get(task.short, ""), "") for task in tasks)] for claim, of_tasks in claims.items()))
+    return [VERDICTS.format(counts=counts, section=section(paper.title)), table[0], "|---" * len(heads) + "|", *table[2:], ""]
+
+
+def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str], runs: Any, folder: Path, told: dict[str, str]) -> list[str]:
+    """A task, with what its trainers reached. `told`: the heading under which the page describes a corpus."""
+    first = told.setdefault(table.task.data, table.task.title)
+    data = table.task.data if first == table.task.title else f"Data as in [{first}](#{section(first)})."
+    lines = [f"## {table.task.title}", "", f"{data} {table.task.source}".strip(), ""]
     if table.task.seen:
         lines += [f"**Seen before:** {table.task.seen}", ""]
     heads = ["trainer", *(HEADS.get(name, f"test {table.task.metric}") for name in table.columns)]
@@ -192,11 +230,9 @@ def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str
         lines += [f"Not measured yet: {', '.join(lacking)}.", ""]
     if table.note:
         lines += [table.note.strip(), ""]
-    judged = [(f"ours, no claim of the paper: {claim.text}" if claim.own else claim.text, *claim.verdict(outcomes, runs)) for claim in table.claims]
-    lines += [f"* {verdict.capitalize()}: {text} ({numbers})." for text, verdict, numbers in judged if verdict != MISSING]
-    if absent := [text for text, verdict, _ in judged if verdict == MISSING]:
-        lines.append(f"* Not measured yet: {'; '.join(absent)}.")
-    lines += [""] * bool(judged)
+    own = [(claim.text, *claim.verdict(outcomes, runs)) for claim in table.claims if claim.own]
+    if own:
+        lines += ["Beside the claims of the paper:", "", *(f"* {verdict.capitalize()}: {text}{f' ({numbers})' if numbers else ''}." for text, verdict, numbers in own), ""]
     for kind in table.plots:
         name = f"{paper.name}-{table.task.name}-{kind}.png"
         if plot(outcomes, kind, folder / name):
@@ -220,10 +256,10 @@ def _method(paper: Any, found: list[Any]) -> list[str]:
     machines, commits = ("; ".join(sorted({record[name] for record in records})) for name in ("machine", "commit"))
     lines = [METHOD.format(script=paper.name.replace("-", "_"), machines=machines, commits=commits).rstrip("\n")]
     for table, outcomes, _ in found:
-        for outcome in outcomes.values():
+        for k, outcome in enumerate(outcomes.values()):
             options = " ".join(flags(outcome.options))
             origin = f"as {outcome.row.like}" if outcome.row.like else f"{outcome.trials}"
-            lines.append(f"| {table.task.name} | {outcome.row.name} | `-a {outcome.row.algorithm} {options}` | {origin} | {'' if outcome.enclosed else 'edge'} |")
+            lines.append(f"| {table.task.name if k == 0 else ''} | {outcome.row.name} | `-a {outcome.row.algorithm} {options}` | {origin} | {'' if outcome.enclosed else 'edge'} |")
     return [*lines, ""]
 
 

@@ -63,12 +63,12 @@ PAPER = Paper(
 X. Sun, S. Ma, Y. Zhang, X. Ren: Towards Easier and Faster Sequence Labeling for Natural Language Processing: A
 Search-based Probabilistic Online Learning Framework (SAPO). Information Sciences. The gradient of a CRF sums over all
 label sequences. SAPO sums over the n best only. Is that enough? The paper finds SAPO more accurate than CRFs and almost as fast to
-train as perceptrons. It also finds that SAPO converges, while the weights of perceptrons and MIRA keep growing.
+train as perceptrons. It also finds that SAPO converges, while the weights of perceptrons and MIRA keep growing. It gives its numbers in figures only, and `sapo` uses the options that were chosen for `sgd`.
 
-The paper gives its numbers in figures only. In the papers `sapo` uses the options that were chosen for `sgd`. A perceptron predicts the same labels when all its weights are multiplied by one number, so the
-size of its weights alone says little. Its weights stop growing when nothing is left to learn. After 50 passes the naive perceptron still makes 71 to 104 errors on the training data of noun phrases,
-chunks and parts of speech, and 8,738 on the training data of biomedical names. The claims on the weights and the later scores of the naive 5-best MIRA were added after those on the other two had been seen,
-and before its own curves were. On noun phrases with rich edges `sapo` at a constant rate scores five points below `sapo`, so its weights, which do not grow there, say little.
+**Weights.** A perceptron predicts the same labels when all its weights are multiplied by one number, so their size alone says little. They stop growing when nothing is left to learn:
+after 50 passes the naive perceptron still makes 71 to 104 errors on the training data of noun phrases, chunks and parts of speech, and 8,738 on the training data of biomedical names.
+On noun phrases with rich edges `sapo` at a constant rate scores five points below `sapo`, so its weights, which do not grow there, say little.
+The claims on the weights and the later scores of the naive 5-best MIRA were added after those on the other two had been seen, and before its own curves were.
 """,
     [table(task) for task in (tasks.NP_PLAIN, tasks.WSJ, tasks.NP_RICH, tasks.JNLPBA, tasks.CHUNKS)],
 )
