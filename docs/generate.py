@@ -45,7 +45,7 @@ _CRFKIT_COMPLETE=fish_source crfkit | source
 ```
 
 [Messages](errors.md) explains errors. [Logs, JSON and configuration](files.md) describes the files that commands write and read.
-The rest of this page is what `crfkit COMMAND --help` prints; `make docs` writes it.
+The rest of this page is what `crfkit COMMAND --help` prints.
 """
 
 
@@ -69,7 +69,7 @@ def command_line() -> str:
 PYTHON = """# Python
 
 [learn](#learn) trains, [with options](#options); [load](#load) opens a model; a [Tagger](#tagger) labels; [evaluate](#evaluate) scores;
-[CRF](#crf) is for scikit-learn. `make docs` writes this page from the docstrings.
+[CRF](#crf) is for scikit-learn.
 
 ```python
 import crfkit

@@ -82,7 +82,7 @@ class Scores:
 
     @property
     def inside_accuracy(self) -> float:
-        """The accuracy on tokens whose gold label is not O."""
+        """The accuracy on tokens whose gold label is not in `outside`."""
         inside = [count for label, count in self.labels.items() if label not in self.outside]
         return Count(sum(c.gold for c in inside), 0, sum(c.correct for c in inside)).recall
 

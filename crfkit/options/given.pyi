@@ -90,7 +90,7 @@ class OfEstimator(TypedDict, total=False):
     'In each pass, report the share of right labels, and of sentences without an error, on the training data.'
 
     warm_up: int | None
-    'Maximum number of passes of dual coordinate ascent before the first iteration. They save many iterations. 0: none. With l2=0 or init: none. With owlqn: maximum number of passes of dual coordinate ascent for each value of l1. They find the optimum many times as fast. 0: none. With fewer than 30000 tokens, l1=0 or init: none.'
+    'Maximum number of passes of dual coordinate ascent before the first iteration, which save many iterations. 0: none. With l2=0 or init: none. With owlqn: maximum number of these passes for each value of l1. 0: none. With fewer than 30000 tokens, l1=0 or init: none.'
 
     l1: float | None
     'Weight of the L1 penalty: l1 |w|_1 is added to the objective; many weights become zero. By default one that fits the data, from 0.1 (attributes with one label each) to 0.4; less where values are below 1.'
@@ -105,7 +105,7 @@ class OfEstimator(TypedDict, total=False):
     'Loops over label pairs. sparse: over pairs with a weight; dense: over all pairs; auto: the faster one.'
 
     passes: int | None
-    'Passes over the training data. By default, sgd makes 30 and adf 20, or more until they have seen 100,000 sequences, at most 100 and 80, and sgd up to 800 where sequences are few and long; cw makes 20 if an attribute occurs fewer than 4 times on average, else 10; perceptron and mira make 20, and more where a token has one or two attributes, or where sequences are few and long.'
+    'Passes over the training data. By default sgd makes 30 to 100 and adf 20 to 80, until they have seen 100,000 sequences; cw makes 20 if an attribute occurs fewer than 4 times on average, else 10; perceptron and mira make 20, and more where a token has one or two attributes. Where sequences are few and long, sgd makes up to 800, perceptron and mira up to 160.'
 
     rate: float | None
     'First learning rate. By default the best of several that are tried on a sample of the data.'

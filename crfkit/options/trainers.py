@@ -36,9 +36,9 @@ _path = partial(
 )  # fmt: skip
 _passes = partial(
     option,
-    help="Passes over the training data. By default, sgd makes 30 and adf 20, or more until they have seen 100,000 sequences, at most 100 and 80, and sgd up to 800 where sequences are few and long; "
+    help="Passes over the training data. By default sgd makes 30 to 100 and adf 20 to 80, until they have seen 100,000 sequences; "
     "cw makes 20 if an attribute occurs fewer than 4 times on average, else 10; perceptron and mira make 20, and more where a token has one "
-    "or two attributes, or where sequences are few and long.",
+    "or two attributes. Where sequences are few and long, sgd makes up to 800, perceptron and mira up to 160.",
     low=1, kind=int,
 )  # fmt: skip
 _batch_size = partial(option, 1, "Sequences per update. Their gradients, at the same weights, are added.", low=1)
@@ -95,7 +95,7 @@ class Lbfgs(_QuasiNewton):
 
     warm_up: int = option(
         100,
-        "Maximum number of passes of dual coordinate ascent before the first iteration. They save many iterations. 0: none. With --l2 0 or --init: none.",
+        "Maximum number of passes of dual coordinate ascent before the first iteration, which save many iterations. 0: none. With --l2 0 or --init: none.",
         low=0,
     )  # fmt: skip
 
@@ -110,7 +110,7 @@ class Owlqn(_QuasiNewton):
     path: tuple[float, ...] | None = _path()
     warm_up: int = option(
         400,
-        "Maximum number of passes of dual coordinate ascent for each value of --l1. They find the optimum many times as fast. 0: none. With fewer than 30000 tokens, --l1 0 or --init: none.",
+        "Maximum number of these passes for each value of --l1. 0: none. With fewer than 30000 tokens, --l1 0 or --init: none.",
         low=0,
     )  # fmt: skip
 

@@ -107,7 +107,7 @@ def read_text(path: str, loose: bool = False) -> str:
 
 @dataclass(frozen=True)
 class Template:
-    """A parsed template. Immutable; `resolve` and `parse` make new ones."""
+    """A parsed template, which does not change."""
 
     lines: tuple[Line, ...]
     text: str
