@@ -16,7 +16,7 @@ def sections_of(index):
         if page := re.search(r"^\[Tables, options, pictures\]\((\S+)\.md\)$", text, re.M):
             rows: list[list[str]] = []
             for claim, task, paper, here, verdict in ([cell.strip() for cell in line[1:-1].split(" | ")] for line in text.splitlines() if line.endswith("** |")):
-                rows.append([re.sub(r" \(reproduced: .*\)$", "", claim) or rows[-1][0], task, paper, here, verdict.strip("*")])
+                rows.append([re.sub(r" \((?:reproduced: |from pass).*\)$", "", claim) or rows[-1][0], task, paper, here, verdict.strip("*")])
             found.append((text.splitlines()[0], page[1], rows))
     return found
 
@@ -39,6 +39,10 @@ def test_the_index_names_a_claim_once():
         ["b wins", "x", "", "p = 0.2", "tie"],
         ["", "z", "", f"6{rule}", "tie"],
     ]
+    rows = [["a grows", task, "", f"from pass 1 to 5 it rises by {n}%; in proportion it would be 9%", "tie"] for task, n in (("x", 3), ("y", 4))]
+    told = "from pass 1 to 5 it rises by …; in proportion it would be 9%"
+    assert list(report.by_claim(rows)) == [[f"a grows ({told})", "x", "", "3%", "tie"], ["", "y", "", "4%", "tie"]]
+    assert list(report.by_claim([["some are", "x", "", "9%; of 3", "tie"]])) == [["some are", "x", "", "9%; of 3", "tie"]]
 
 
 def test_a_claim_counts_where_page_claim_and_task_fit():

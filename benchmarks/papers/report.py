@@ -108,20 +108,24 @@ def index(sections: list[tuple[str, str, list[list[str]]]], beside: list[str], f
 
 
 def by_claim(rows: list[list[str]]) -> Iterator[list[str]]:
-    """Rows of the index, claim after claim. The first row of a claim names it, with the rule of its verdicts where all have the same."""
+    """Rows of the index, claim after claim. The first row of a claim names it, with what the numbers of all its rows begin and end with: what they are,
+    and the rule of the verdicts."""
     claims: dict[str, list[list[str]]] = {}
     for row in rows:
         claims.setdefault(row[0], []).append(row)
     for claim, found in claims.items():
-        rules = {row[3].partition(RULE)[2] for row in found}
-        rule = rules.pop() if len(rules) == 1 else ""
-        name = f"{claim} ({RULE.lstrip('; ')}{rule})" if rule else claim
-        for k, (_, task, paper, here, verdict) in enumerate(found):
-            yield [name if k == 0 else "", task, paper, here.partition(RULE)[0] if rule else here, verdict]
+        parts = [NUMBERS.fullmatch(row[3]).groups(default="") for row in found]
+        lead, tail = ({part[k] for part in parts} for k in (0, 2))
+        leads, tails = (len(same) == 1 and (len(found) > 1 or RULE in next(iter(same))) for same in (lead, tail))
+        about = "; ".join(text for text in (f"{parts[0][0]}…" * leads * bool(parts[0][0]), parts[0][2].removeprefix("; ") * tails) if text)
+        for k, ((_, task, paper, _, verdict), (before, numbers, after)) in enumerate(zip(found, parts, strict=True)):
+            yield [f"{claim} ({about})" if about and k == 0 else claim * (k == 0), task, paper, f"{before * (not leads)}{numbers}{after * (not tails)}", verdict]
 
 
 RULE = "; reproduced: "
 """What a rule begins with, behind the numbers of a verdict."""
+NUMBERS = re.compile(r"(from pass.*? by )?(.*?)(; .*)?")
+"""What the numbers of a verdict are, where it is told; they themselves; what follows."""
 INDEX = """\
 * *Reproduced*: the difference has the sign that the paper reports, and p < 0.05.
 * *Contradicted*: the difference has the opposite sign, and p < 0.05.
