@@ -44,7 +44,6 @@ class Outcome:
     task: Task
     options: Record
     enclosed: bool
-    trials: int
     trial: Record | None
     """The one that was chosen."""
     default: float | None

@@ -27,8 +27,10 @@ METHOD = """\
 
 `benchmarks/papers/{script}.py` wrote this page ([how to repeat it](index.md#how-to-repeat-these-runs)). Commit of the package: {commits}. Kind of machine: {machines}.
 
-| table | row | chosen options | trials | |
-|---|---|---|--:|---|
+The options that were chosen by ten trials each, or taken over from another row. *Edge*: the best trial was not enclosed by others.
+
+| table | row | options | |
+|---|---|---|---|
 """
 VERDICTS = """\
 ## What holds
@@ -262,8 +264,8 @@ def _method(paper: Any, found: list[Any]) -> list[str]:
     for table, outcomes, _ in found:
         for k, outcome in enumerate(outcomes.values()):
             options = " ".join(flags(outcome.options))
-            origin = f"as {outcome.row.like}" if outcome.row.like else f"{outcome.trials}"
-            lines.append(f"| {table.task.name if k == 0 else ''} | {outcome.row.name} | `-a {outcome.row.algorithm} {options}` | {origin} | {'' if outcome.enclosed else 'edge'} |")
+            notes = [f"as {outcome.row.like}"] * bool(outcome.row.like) + ["edge"] * (not outcome.enclosed)
+            lines.append(f"| {table.task.name if k == 0 else ''} | {outcome.row.name} | `-a {outcome.row.algorithm} {options}` | {', '.join(notes)} |")
     return [*lines, ""]
 
 

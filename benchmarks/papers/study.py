@@ -49,12 +49,11 @@ def outcome(runs: Runs, table: Table, row: Row, like: Outcome | None) -> Outcome
     task = table.task if row.template is None else table.task.with_template(str(row.template))
     batch = row.algorithm in BATCH
     if like is not None:
-        options, trials, enclosed = {**like.options, **row.fixed}, 0, like.enclosed
+        options, enclosed = {**like.options, **row.fixed}, like.enclosed
         trial = runs.trial(task, row.algorithm, {name: value for name, value in options.items() if name != "passes"}) if row.tried else like.trial
         one = {**options, "passes": 1}
     else:
         tried, enclosed = _tried(runs, task, row)
-        trials = len(tried)
         trial = max(tried, key=lambda record: choice(record)[0])
         options = dict(trial["options"]) if batch else {**trial["options"], "passes": choice(trial)[1]}
         one = {**max(tried, key=lambda record: choice(record)[2])["options"], "passes": 1}
@@ -68,7 +67,7 @@ def outcome(runs: Runs, table: Table, row: Row, like: Outcome | None) -> Outcome
         first = [runs.test(task, row.algorithm, one, seed) for seed in seeds]
     curve = runs.curve(task, row.algorithm, options) if row.curve else None
     tag = runs.tagging(task, tests[0]) if "tag" in table.columns and not batch else None
-    return Outcome(row, task, options, enclosed, trials, trial, default, tests, first, curve, tag)
+    return Outcome(row, task, options, enclosed, trial, default, tests, first, curve, tag)
 
 
 def _tried(runs: Runs, task: Task, row: Row) -> tuple[list[Record], bool]:
