@@ -29,7 +29,7 @@ import numpy as np
 import tasks
 from judging import Journal, Verdict, chance, counted, packed, score
 from protocol import CONTRADICTED, LONG, REPRODUCED, SIGNIFICANT, TIE, fall, on_falls
-from report import markdown, mean, picture, spread
+from report import holding, markdown, mean, picture, spread
 from runs import commit, machine
 from study import RESULTS, default_work
 from tasks import Task, prepare
@@ -224,7 +224,7 @@ def section(task: Task, found: Runs, folder: Path) -> list[str]:
             MODELS[name].title, str(len(runs)), spread(tests), f"{fmean(bests):.2f}", f"{fmean(1 + run['dev'].index(max(run['dev'])) for run in runs):.1f}",
             f"{fmean(run['cpu'] / len(run['dev']) for run in runs):.1f}", f"{fmean(run['cpu'] for run in runs):.0f}",
         ])  # fmt: skip
-    lines += [*markdown(heads, table), "", *(verdict.line for verdict in verdicts(found)), *(beside(found))]
+    lines += [*markdown(heads, table), "", *(beside(found))]
     lacking = [model.title for name, model in MODELS.items() if name not in found]
     lines += ["", f"Not measured yet: {'; '.join(lacking)}."] if lacking else []
     for lasting, kind, until in ((False, "score", ""), (True, "long", ", to the fiftieth")):
@@ -294,10 +294,12 @@ def index_rows(folder: Path) -> list[list[str]]:
 
 
 ABOUT = """\
-`benchmarks/papers/neural.py` wrote this page (extra `neural`: jax on the CPU). The numbers behind it are in
-[neural.jsonl](neural.jsonl), a line for each run. The papers on [SAPO](sapo.md) and [decode-based learning](dbl-crf.md) compare with a Bi-LSTM and a Bi-LSTM-CRF trained with Adam. They say that
+The papers on [SAPO](sapo.md) and [decode-based learning](dbl-crf.md) compare with a Bi-LSTM and a Bi-LSTM-CRF trained with Adam. They say that
 SAPO is better than both on all three tasks, and several times faster. They also say that SAPO can be combined with a Bi-LSTM, but do not try it. This page tries it: the
 network's outputs are the potentials, and the top layer is updated as in SAPO, over the five best label sequences.
+"""
+METHOD = """\
+## How it was done
 
 * **The same data for all**: every model trains on nine tenths of the training part. The last tenth decides when it stops: after three passes without a
   better score, or after 30 passes. So scores are a little below the other pages, which train on everything. The model of the best pass tags the test part once.
@@ -316,6 +318,7 @@ network's outputs are the potentials, and the top layer is updated as in SAPO, o
 * **Long runs**: the paper shows passes long after the best one, and says that networks diverge there. So other runs make 50 passes, and are judged by the protocol's rule on *scores that get worse with more passes*:
   the mean of passes 6 to 10 beside that of passes 46 to 50. Only their scores on development data count. The seconds of the tables are without them.
 * Times are processor seconds on a shared machine, with compilation, scoring and tagging. A pass of a network mostly waits for small matrix products. A graphics card would be faster.
+* `benchmarks/papers/neural.py` wrote this page (extra `neural`: jax on the CPU), from [neural.jsonl](neural.jsonl), a line for each run.
 """
 
 
@@ -342,7 +345,10 @@ def main() -> None:
         _finish(chosen, journal, given)
     shown = [one for one in journal.known.values() if one["batch"] == batch_of(one["model"], given.batch)]
     lines = ["# Networks beside linear models", "", *(["**A few sentences of the synthetic corpora: these numbers mean nothing.**", ""] if given.quick else [])]
-    lines += [ABOUT.format(batch=given.batch).strip(), "", *(line for task in TASKS.values() for line in section(task, of_task(task, shown), out))]
+    found = {task: of_task(task, shown) for task in TASKS.values()}
+    rows = [verdict.row(task.title) for task, runs in found.items() for verdict in verdicts(runs)]
+    lines += [ABOUT.strip(), "", *holding(rows, {row[1]: row[1] for row in rows}, "Networks beside linear models"), METHOD.format(batch=given.batch).strip(), ""]
+    lines += [line for task, runs in found.items() for line in section(task, runs, out)]
     path = out / "neural.md"
     path.write_text("\n".join(lines), encoding="utf-8")
     print(path)

@@ -35,10 +35,12 @@ The options that were chosen by ten trials each, or taken over from another row.
 VERDICTS = """\
 ## What holds
 
-{counts}. Each number behind them is [on the page of all claims](index.md#{section}). [The protocol](protocol.md) says how options are chosen and what a verdict means, and
-[what stands in the tables](protocol.md#tables-and-pictures) below. [Choosing a trainer](../trainers.md#what-the-comparisons-say) draws the conclusions.
+{counts}. Each number behind them is [on the page of all claims](index.md#{section}).{rules}
 *Yes*: reproduced; *no*: contradicted; *tie*: the difference may be chance, or is too small to count.
 """
+RULES = """\
+ [The protocol](protocol.md) says how options are chosen and what a verdict means, and
+[what stands in the tables](protocol.md#tables-and-pictures) below. [Choosing a trainer](../trainers.md#what-the-comparisons-say) draws the conclusions."""
 WORDS = {protocol.REPRODUCED: "yes", protocol.TIE: "tie", protocol.CONTRADICTED: "**no**", MISSING: MISSING}
 """Verdicts in a table of claims and tasks."""
 
@@ -66,7 +68,8 @@ def write(pages: list[tuple[Any, list[Any]]], runs: Any, folder: Path) -> list[P
         lines = [f"# {paper.title}", "", paper.about.strip(), ""]
         if runs.quick:
             lines += ["**A few sentences of the synthetic corpora: these numbers mean nothing.**", ""]
-        lines += _verdicts(paper, [(table, outcomes) for table, outcomes, _ in found if outcomes], runs)
+        judged = [(table, outcomes) for table, outcomes, _ in found if outcomes]
+        lines += holding(rows(judged, runs), {table.task.short: table.task.title for table, _ in judged if not all(claim.own for claim in table.claims)}, paper.title, RULES)
         told: dict[str, str] = {}
         for table, outcomes, lacking in found:
             if outcomes:
@@ -206,20 +209,20 @@ def section(title: str) -> str:
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
-def _verdicts(paper: Any, found: list[tuple[Any, dict[str, Any]]], runs: Any) -> list[str]:
-    """The claims of a paper, and whether they hold on each task."""
-    tasks = list(dict.fromkeys(table.task for table, _ in found if not all(claim.own for claim in table.claims)))
+def holding(rows: list[list[str]], headings: dict[str, str], title: str, rules: str = "") -> list[str]:
+    """A section: which claims hold on each task. `rows`: those of the index; `headings`: the heading of each of their tasks on the page; `title`:
+    the section of the index that has the numbers."""
     claims: dict[str, dict[str, str]] = {}
-    for claim, task, _, _, verdict in rows(found, runs):
-        claims.setdefault(claim, {})[task] = verdict
+    for claim, task, _, _, verdict in rows:
+        claims.setdefault(claim, {})[task] = WORDS[verdict]
     if not claims:
         return []
-    count = Counter(verdict for of_tasks in claims.values() for verdict in of_tasks.values())
-    judged = (protocol.REPRODUCED, protocol.TIE, protocol.CONTRADICTED)
-    counts = f"*Reproduced* are {count[judged[0]]} of {sum(count[word] for word in judged)} verdicts, *tie* {count[judged[1]]}, *contradicted* {count[judged[2]]}"
-    heads = ["claim", *(f"[{task.short}](#{section(task.title)})" for task in tasks)]
-    table = markdown(heads, ([claim, *(WORDS.get(of_tasks.get(task.short, ""), "") for task in tasks)] for claim, of_tasks in claims.items()))
-    return [VERDICTS.format(counts=counts, section=section(paper.title)), table[0], "|---" * len(heads) + "|", *table[2:], ""]
+    count = Counter(row[-1] for row in rows)
+    told = [protocol.REPRODUCED, protocol.TIE, protocol.CONTRADICTED]
+    counts = f"*Reproduced* are {count[told[0]]} of {sum(map(count.__getitem__, told))} verdicts, *tie* {count[told[1]]}, *contradicted* {count[told[2]]}"
+    heads = ["claim", *(f"[{task}](#{section(heading)})" for task, heading in headings.items())]
+    table = markdown(heads, ([claim, *(of_tasks.get(task, "") for task in headings)] for claim, of_tasks in claims.items()))
+    return [VERDICTS.format(counts=counts, section=section(title), rules=rules), table[0], "|---" * len(heads) + "|", *table[2:], ""]
 
 
 def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str], runs: Any, folder: Path, told: dict[str, str]) -> list[str]:
