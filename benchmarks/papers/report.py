@@ -209,6 +209,13 @@ def section(title: str) -> str:
     return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
+def counted(verdicts: Iterable[str]) -> str:
+    """How many verdicts there are of each kind."""
+    count = Counter(verdicts)
+    told = [protocol.REPRODUCED, protocol.TIE, protocol.CONTRADICTED]
+    return f"*Reproduced* are {count[told[0]]} of {sum(map(count.__getitem__, told))} verdicts, *tie* {count[told[1]]}, *contradicted* {count[told[2]]}"
+
+
 def holding(rows: list[list[str]], headings: dict[str, str], title: str, rules: str = "") -> list[str]:
     """A section: which claims hold on each task. `rows`: those of the index; `headings`: the heading of each of their tasks on the page; `title`:
     the section of the index that has the numbers."""
@@ -217,12 +224,9 @@ def holding(rows: list[list[str]], headings: dict[str, str], title: str, rules: 
         claims.setdefault(claim, {})[task] = WORDS[verdict]
     if not claims:
         return []
-    count = Counter(row[-1] for row in rows)
-    told = [protocol.REPRODUCED, protocol.TIE, protocol.CONTRADICTED]
-    counts = f"*Reproduced* are {count[told[0]]} of {sum(map(count.__getitem__, told))} verdicts, *tie* {count[told[1]]}, *contradicted* {count[told[2]]}"
     heads = ["claim", *(f"[{task}](#{section(heading)})" for task, heading in headings.items())]
     table = markdown(heads, ([claim, *(of_tasks.get(task, "") for task in headings)] for claim, of_tasks in claims.items()))
-    return [VERDICTS.format(counts=counts, section=section(title), rules=rules), table[0], "|---" * len(heads) + "|", *table[2:], ""]
+    return [VERDICTS.format(counts=counted(row[-1] for row in rows), section=section(title), rules=rules), table[0], "|---" * len(heads) + "|", *table[2:], ""]
 
 
 def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str], runs: Any, folder: Path, told: dict[str, str]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from judging import Verdict, chance, holds, unmeasured
 from protocol import CONTRADICTED, REPRODUCED, SIGNIFICANT, TIE
-from report import markdown, picture, spread
+from report import counted, markdown, picture, spread
 from sbcd_weights import PICTURE, drawn, section
 
 Run = dict[str, Any]
@@ -22,9 +22,11 @@ PAPER_GRAMS = {"pseudo-3": (0.236, 8.98, 12.5, 8.67, 10.9), "pseudo-5": (0.399, 
 
 
 def write(found: Found, folder: Path, quick: bool) -> Path:
-    lines = ["# Sparse CRFs", "", *(["**A few words of the synthetic corpora: these numbers mean nothing.**", ""] if quick else []), *ABOUT.strip().splitlines(), ""]
+    parts = {title: part(found) for title, part in PARTS.items()}
+    counts = counted(verdict.word for _, verdicts, _ in parts.values() for verdict in verdicts)
+    lines = ["# Sparse CRFs", "", *(["**A few words of the synthetic corpora: these numbers mean nothing.**", ""] if quick else []), ABOUT.format(counts=counts).strip(), ""]
     for title, part in PARTS.items():
-        table, verdicts, picture = part(found)
+        table, verdicts, picture = parts[title]
         lines += [f"## {title}", "", *(table or ["Not measured yet."]), "", *(verdict.line for verdict in verdicts), *[""] * bool(verdicts)]
         if part is _weights and drawn(part_of(found, "weights"), folder / PICTURE):
             lines += [f"![sizes of the weights of each letter and phoneme]({PICTURE})", ""]
@@ -331,8 +333,8 @@ Sequence Labelling. IEEE Journal of Selected Topics in Signal Processing 4(6), 2
 with L1 and L2 penalties block by block (all weights of one observation at a time), with recursions that skip pairs of
 labels whose weight is zero. Are its sparse models as good as dense ones? The paper says that a few per cent of the weights are enough.
 
-This page repeats the paper's experiments on real data. Another page has the [simulated data](simulated.md): figures 2 and 3 and table 1.
-A verdict is *reproduced*, *tie* or *contradicted*. Where two errors are compared, p comes from approximate randomisation over test sentences, and
+{counts}; each stands below its table. This page repeats the paper's experiments on real data. Another page has the [simulated data](simulated.md): figures 2 and 3 and table 1.
+Where two errors are compared, p comes from approximate randomisation over test sentences, and
 p of 0.05 or more is a *tie*. "As accurate" was fixed beforehand as an error at most 0.3 points higher, the paper's own measure of no difference.
 """
 METHOD = """\

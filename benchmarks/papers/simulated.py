@@ -306,16 +306,15 @@ def _updates(descents: list[dict[str, Any]]) -> tuple[list[str], list[Verdict]]:
 
 
 ABOUT = """\
-`benchmarks/papers/simulated.py` wrote this page. It repeats section 6.1 of the [paper](sbcd.md): models M1 to M8 on {draws}
-draws from a hidden Markov model. The numbers behind it are in [simulated.jsonl](simulated.jsonl), a line for each draw.
+Section 6.1 of the [paper](sbcd.md), repeated: models M1 to M8 on {draws} draws from a hidden Markov model. `benchmarks/papers/simulated.py` wrote this page
+from [simulated.jsonl](simulated.jsonl), a line for each draw.
 
 The paper describes its model, but its numbers are not legible in our copy. Our model follows the description: six labels, five
 symbols, sequences of five, transitions uniform except for two pairs of labels (probability 0.9), one dominant symbol for
 each label (0.98), and two labels that share their dominant symbol. The least possible error is {bayes:.2f} %, computed exactly; it
 had to be below 17.9 %, the paper's best test error. The number of training sequences is not legible either. The text asks for about as many tokens as weights,
 30 to 210. So the study has 10 sequences (50 tokens). The other sizes are a control. All this was fixed before any model
-was trained. (The corpus `hmm-sim`, which an earlier version of this page used, is the sample that Wapiti ships. Its labels
-follow their neighbours in a band, so it is not the paper's model.)
+was trained.
 
 Test errors are exact: each of the 3,125 possible inputs is weighted by its probability. Active weights are the
 non-zero ones. Weights of pairs with the start of the sequence count as pairs. L2 penalties of M1 to M3 are chosen by
