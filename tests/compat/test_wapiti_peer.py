@@ -156,13 +156,13 @@ def test_single_lines():
     assert run("label", "-m", "model", "--force", "-l", "me").stdout.split() == list("ABABBB")
 
 
-def test_the_page_shows_what_wapiti_prints():
-    """docs/wapiti.md; that crfkit-wapiti prints the same is for tests/test_docs.py."""
+def test_wapiti_prints_what_the_page_shows():
+    """docs/wapiti.md: that crfkit-wapiti prints it is for tests/test_docs.py."""
     page = (Path(__file__).parents[2] / "docs" / "wapiti.md").read_text(encoding="utf-8")
     for name, content in re.findall(r"^\$ cat (\S+)\n((?:(?!\$).*\n)*?)(?=\$ )", page, re.M):
         Path(name).write_text(content, encoding="utf-8")
-    shown = re.search(r"^```text\n(.*?)^```$", page, re.M | re.S)[1]
-    commands = re.findall(r"^\$ wapiti (.*)\n((?:[^$].*\n|\n)*)", shown, re.M)
+    shown = re.search(r"^```console\n(.*?)^```$", page, re.M | re.S)[1]
+    commands = re.findall(r"^\$ crfkit-wapiti (.*)\n((?:[^$].*\n|\n)*)", shown, re.M)
     assert len(commands) > 1
     for command, printed in commands:
         out, log = wapiti(*command.partition(" 2> ")[0].split())
