@@ -142,7 +142,7 @@ NETTALK = """\
 NETtalk dictionary, 18,000 training and 2,007 test words by a split of our own, 51 phonemes (53 in the paper). Features: the letter with each phoneme and with each
 pair of phonemes, seen or not: 1,326 and 67,626. One phoneme is written `#`; it counts as any other. Iterations are the paper's: none of these is at its optimum.
 The paper's seven rows of SBCD stand beside ours in the order of their penalties, which are not legible. Its data have other words, another alignment or other phonemes: compare within a column.
-*Chosen*: the largest `--l1` of the seven within 0.2 points of the best on a tenth of the first 6,000 training words. L-BFGS and SGD share the L2 penalty that is best for SGD there, of seven.
+*Chosen*: the largest `--l1` of the seven within 0.2 points of the best on a tenth of the first 6,000 training words. L-BFGS and SGD share the L2 penalty that is best for SGD there, of seven: 0.01. The smallest, 0.003, is as good.
 """
 
 
@@ -194,7 +194,7 @@ def _grams(found: Found) -> Section:
     table = []
     for name, run in rows.items():
         millions, at20, k20, at30, k30 = PAPER_GRAMS[name]
-        told = {"20": f"{at20} ({k20})", "30": f"{at30} ({k30})"} | ({"9": "6.56 (27.3)"} if name == "ngrams-5" else {})
+        told = {"20": f"{at20:.2f} ({k20})", "30": f"{at30:.2f} ({k30})"} | ({"9": "6.56 (27.3)"} if name == "ngrams-5" else {})
         for mark, one in run["marks"].items():
             table.append([name, f"{run['features'] / 1e6:.3f}", f"{millions}", mark, f"{error(one):.2f} ({weights(one) / 1000:.1f})", told.get(mark, ""), f"{one['cpu']:.0f}", f"{run['memory']:,}"])
     heads = ["features", "millions", "paper", "iterations", "test error (thousand weights)", "paper", "CPU s", "memory, MB"]
@@ -271,7 +271,7 @@ def _names(found: Found) -> Section:
             most = max(fewer, key=weights)
             claim = f"thresholds give no good sparse model: L1 is better with {weights(most):,} weights than {name.replace(',', '')} with {weights(sparsest):,}"
             said.append(better(claim, [most], [sparsest]))
-    for name, run in groups["sbcd"].items():
+    for name, run in sorted(groups["sbcd"].items(), key=lambda one: abs(weights(one[1]) - 6656))[:1]:     # the paper's model has so many
         if twin := groups["owlqn"].get(name.replace("sbcd", "owlqn")):
             numbers = f"{run['cpu']:.0f} s and {twin['cpu']:.0f} s"
             said.append(holds(run["cpu"] > twin["cpu"], f"SBCD is slower than OWL-QN here, l1 {name.split()[-1]}", numbers, "42 and 5 minutes"))
@@ -298,7 +298,7 @@ def _matched(groups: dict[str, Found]) -> list[Verdict]:
 
 NAMES = """\
 CoNLL-2003 English: 14,041 training and 3,453 test sentences, 8 labels in IOB1 as distributed. Features: word, part of speech and chunk, each with labels and with pairs of labels
-(`benchmarks/papers/templates/conll2003.txt`), observed ones. The paper counts errors of tokens; F1 stands beside. The L2 penalty of all dense models is SGD's best of seven on the official
+(`benchmarks/papers/templates/conll2003.txt`), observed ones: 52,673, where the paper has over nine million. It counts errors of tokens; F1 stands beside. The L2 penalty of all dense models is SGD's best of seven on the official
 development part: 0.003, the smallest of the seven. Thresholds of 1.2 and 2 were added when the others had been tested: none of these had made a sparse model; the claim on thresholds was worded for them afterwards. `sbcd` and `owlqn` ended when ten passes had improved the objective by less than a thousandth. Mutual information chooses as many attributes as the cut-off of the same number leaves.
 """
 
@@ -341,6 +341,6 @@ METHOD = """\
 ## How these numbers were made
 
 `benchmarks/papers/sbcd.py` wrote this page from [sbcd.jsonl](sbcd.jsonl), a line for each training. Times are processor seconds of one thread on a shared machine, with reading and saving: not exact.
-Options were fixed, or chosen on development data, before the test part was tagged. (The letters and names had been tested in an earlier version of this page, with other numbers of iterations.)
+Options were fixed, or chosen on development data, before the test part was tagged. (The letters and names had been tested in an earlier version of this page, with other numbers of iterations.) Seeds 1 to 4 of SGD, and SBCD with an l1 of 10 in figure 6, were run last, on a faster machine.
 Kind of machine: {machines}. Commits: {commits}.
 """
