@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import protocol
@@ -12,7 +13,7 @@ import tasks
 import together
 from claims import better, costs, fewer
 from commands import log_lines
-from outcome import Row
+from outcome import Outcome, Row
 from protocol import CONTRADICTED, MISSING, REPRODUCED, TIE, Search
 from runs import Raw, Runs, choice, words
 
@@ -47,6 +48,7 @@ def test_a_best_value_on_the_edge_is_told():
 
 def test_only_the_end_of_an_option_is_no_edge():
     assert searched({"batch_size": (1, 2, 4)}, lambda size: -size).enclosed
+    assert not searched({"batch_size": (1, 2, 4)}, lambda size: size).enclosed
     smallest = searched({"l2": (0.04, 0.25, 1)}, lambda l2: -l2)
     assert smallest.best == (protocol.LADDERS["l2"][0],) and not smallest.enclosed
     assert searched({}, lambda: 0.0).tried == {(): 0.0}
@@ -190,6 +192,16 @@ def test_the_costs_of_two_rows():
     assert fewer("sgd", "lbfgs").verdict(found, runs) == (TIE, f"1 and 1: 1 times; {rule}")
     assert costs("sgd", "lbfgs", 0.9, 1.1, "", in_all=True).verdict(found, runs) == (TIE, f"1 s and 1 s: 1 times; {rule}")
     assert report.short(1237.8) == "1,238" and report.short(0.37133) == "0.371"
+
+
+def test_passes_over_separate_parts_are_those_of_one_part():
+    """Tests of four data sets have the passes of all four, one after the other; those of warm-ups, too."""
+    record = {"warm_up": 160, "pass_cpu": [0.1] * 80}
+    four = Outcome(Row("lbfgs", "lbfgs"), tasks.SENTIMENT, {}, True, 1, None, None, [record], [], None, None)
+    one = replace(four, task=tasks.NP_PLAIN)
+    assert (four.passes, four.all_passes) == ("40 + 20", 60) and (one.passes, one.all_passes) == ("160 + 80", 240)
+    trained = replace(four, options={"passes": 20}, tests=[{**record, "warm_up": 0}])
+    assert (trained.passes, trained.all_passes) == ("20", 20)
 
 
 def test_each_number_is_that_of_a_line():

@@ -102,7 +102,7 @@ In the paper CW and AROW have no rich edges (figure 3), and `adf` is shown with 
 noun phrases and segmentation without them and of biomedical names without parts of speech. The paper's own t-tests find that `adf` is not significantly better than `lbfgs` and `sgd` on this task. A tie agrees with that.
 
 Memory: the paper says that `lbfgs` needs about m times as much as `adf`, where m is the number of stored gradients (6 or 10). In crfkit `adf` needs 14 bytes per weight and 32 per attribute.
-`lbfgs` needs 16 + 8 m bytes per weight. That is at most 4.6 times as much for m = 6, and at most 6.9 times for m = 10.
+`lbfgs` needs 16 + 8 m bytes per weight. That is at most 4.6 times as much for m = 6, and at most 6.9 times for m = 10. In these tables m is 4, the default.
 """
 WITHOUT_WARM_UP = "In the trials `lbfgs` started with a warm-up. On all training data it had none, and it stopped at its limit of 1,000 passes."
 FIGURE_3, FIGURE_5 = "figure 3, without rich edges", "figure 5"

@@ -79,14 +79,18 @@ class Outcome:
     @property
     def passes(self) -> str:
         """Of batch trainers those of the warm-up, too."""
-        record = self.tests[0]
-        number = self.options.get("passes", len(record["pass_cpu"]))
-        return f"{record['warm_up']} + {number}" if record["warm_up"] else str(number)
+        warm_up, number = self._passes
+        return f"{warm_up:.0f} + {number:.0f}" if warm_up else str(self.options.get("passes", round(number)))
 
     @property
     def all_passes(self) -> int:
-        record = self.tests[0]
-        return int(record["warm_up"] + len(record["pass_cpu"]) / len(self.task.parts))
+        return round(sum(self._passes))
+
+    @property
+    def _passes(self) -> tuple[float, float]:
+        """Of the warm-up, and those after it: the mean over the parts of the data."""
+        record, parts = self.tests[0], len(self.task.parts)
+        return record["warm_up"] / parts, len(record["pass_cpu"]) / parts
 
     @property
     def pr(self) -> str:

@@ -25,6 +25,7 @@ says so. The protocol is the same for all tables of the pages on `adf`, `sapo`, 
 * A trial is scored by F1 of chunks, or by token accuracy where the table has accuracy or F1 of words. Its score is the mean over the folds.
 * Passes: at most 100. A fold ends after five passes without a better score. The score of the best pass counts. The final model
   is trained for the median of the folds' best passes. Batch trainers (`lbfgs`) stop by their own criterion, and their last score counts.
+  The paper on ADF counts passes in another way: until five scores in a row differ by less than 0.01; for naive perceptrons, which do not come so far, 200.
 * Models of one pass (`--passes 1`) choose among the same trials by the score after the first pass.
 
 **Final models.** Trained on all training data with the chosen options and passes, one thread. Stochastic trainers are trained five times, with seeds 1 to 5. The table gives the mean
@@ -110,8 +111,8 @@ LADDERS: dict[str, tuple[float, ...]] = {
     "margin": (0.1, 0.3, 1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 1000),
 }
 """The values of each option that a search can come to."""
-NATURAL = {"batch_size", "confidence"}
-"""The ends of these ladders are those of the option."""
+NATURAL = {"batch_size": (1,), "confidence": (0.5001, 0.999)}
+"""The ends of ladders that are those of the option."""
 
 Point = tuple[float, ...]
 
@@ -137,7 +138,7 @@ class Search:
     @property
     def enclosed(self) -> bool:
         """Whether there are trials beyond the best one on both sides of each option, or the option has no values there."""
-        ends = any(value in (LADDERS[name][0], LADDERS[name][-1]) for name, value in zip(self.names, self.best, strict=True) if name not in NATURAL)
+        ends = any(value in (LADDERS[name][0], LADDERS[name][-1]) and value not in NATURAL.get(name, ()) for name, value in zip(self.names, self.best, strict=True))
         return not ends and next(self._open(self.best), None) is None
 
     def _next(self) -> Point | None:

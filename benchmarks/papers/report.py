@@ -138,11 +138,12 @@ INDEX = """\
 
 Each verdict stands for itself. [Taken together](#all-tests-together), a few would be ties. [A protocol](protocol.md) defines the rules, also those for costs and weights. It was fixed before the test scores
 were computed, and marks what was changed or added later. The pages on sparse CRFs, parsing and networks state their own rules. On simulated data the study itself is counted, not
-[its controls](simulated.md), which use more data and contradict one claim.
+[its controls](simulated.md), which use more data and contradict one claim. What the trainers compute
+[differs from the papers](../trainers.md#where-they-differ-from-the-papers) in some points.
 """
 ROWS = """\
 * A row without a claim belongs to the claim above it.
-* *here*: the mean over five seeds and its standard deviation. Deterministic trainers and sparse CRFs have one run, networks as many seeds as the verdict says.
+* *here*: the mean over five seeds and its standard deviation. Deterministic trainers have one run, sparse CRFs no deviations, networks as many seeds as the verdict says.
   Weights and losses over 50 passes, and seconds of a pass, are of one seed.
 * *paper* is empty if the paper has no number or does not have the task.
 """
@@ -150,7 +151,7 @@ REPEAT = """\
 ## How to repeat these runs
 
 All numbers come from the lines of `docs/results/raw/` and of the `*.jsonl` beside it. `make results` runs what is missing there, from corpora in the folder that
-`CRFKIT_CORPORA` names, and writes the pages; stopped, it goes on where it was. Nearly all of them are there, so it takes minutes. `make results ONLY=pages` only writes the pages. All runs together took 27 hours of one processor: the networks 9, parsing 4, the
+`CRFKIT_CORPORA` names, and writes the pages; stopped, it goes on where it was. All of them are there, so it takes minutes. `make results ONLY=pages` only writes the pages. All runs together took 27 hours of one processor: the networks 9, parsing 4, the
 pages on `adf`, `sapo`, `dbl-crf` and `lookahead` 14.
 
 To repeat one table of these four: `python benchmarks/papers/results.py --only runs --tasks conll2003 --out FOLDER` (`--help` has the names) writes new lines to `FOLDER/raw`, to be compared with those here. That
@@ -356,7 +357,7 @@ def _lines(axes: Any, outcomes: dict[str, Any], kind: str) -> None:
         shown += values[2:] or values
     if kind in ("score", "seconds") and shown:
         axes.set_ylim(max(min(shown), max(shown) - 4), max(shown) + 0.2)
-    if kind == "loss":
+    if kind in ("weight", "loss"):      # weights of perceptrons are a hundred times as large as those of others
         axes.set_yscale("log")
     if kind in ("score", "seconds"):  # `lbfgs` makes up to a thousand passes, others a dozen
         axes.set_xscale("log")

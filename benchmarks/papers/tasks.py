@@ -220,7 +220,7 @@ NP_PAPER = Task(
     "conll2000-np-paper", "Base noun phrases, the paper's features", "conll2000", OWN / "chunking-sun.txt", "chunking", columns=base_np,
     folds=4, sample=3000,
     data=_NP,
-    source="Features: those of table 3 of the paper on ADF, `benchmarks/papers/templates/chunking-sun.txt`.",
+    source="Features: those of table 3 of the paper on ADF, and pairs of labels by themselves (`benchmarks/papers/templates/chunking-sun.txt`).",
 )  # fmt: skip
 NP_PLAIN = Task(
     "conll2000-np-plain", "Base noun phrases, without rich edges", "conll2000", SHIPPED / "chunking.txt", "chunking", columns=base_np,
@@ -262,7 +262,7 @@ JNLPBA_RICH = Task(
     "jnlpba-rich", "Biomedical names, the paper's rich edges", "jnlpba", OWN / "bio-names-rich.txt", "ner", columns=word_and_label,
     tags_of="wsj-sample-pos", sample=5000,
     data=_JNLPBA,
-    source=_TAGS + " Features: those of table 2 of the paper on ADF, each with labels and with pairs of labels (`benchmarks/papers/templates/bio-names-rich.txt`), "
+    source=_TAGS + " Features: those of table 2 of the paper on ADF, each with labels and with pairs of labels, and these pairs by themselves (`benchmarks/papers/templates/bio-names-rich.txt`), "
     "observed ones. The paper does not define orthography; here it is the shape of the word with runs collapsed.",
 )  # fmt: skip
 CONLL2003 = Task(
@@ -289,7 +289,7 @@ CWS = Task(
     "paper's), which is public for research, but whose training part was not available.",
     source="Features: those of the paper, with label pairs, too "
     "(`benchmarks/papers/templates/segmentation-sun.txt`). Of several known pairs of words at one place only the longest "
-    "counts; the paper takes all. In the training part only pairs of other sentences count as known.",
+    "counts, and both words may have six characters; the paper takes all, with at most five on one side. In the training part only pairs of other sentences count as known.",
     seen="two earlier rounds. In the first, the defaults of `adf` were better than the options that were chosen, so grids and passes were enlarged.",
 )  # fmt: skip
 CWS_PLAIN = replace(
