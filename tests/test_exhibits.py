@@ -30,6 +30,18 @@ def test_every_pattern_finds_its_claims():
     assert "\n".join(exhibits.lines(sections)) in index
 
 
+def test_a_claim_that_names_a_figure_is_counted_there():
+    named = [(page, row) for _, page, rows in sections_of(INDEX.read_text(encoding="utf-8")) for row in rows if re.fullmatch(r"figure \d", row[2])]
+    exhibited = [one for found in exhibits.EXHIBITS.values() for one in found if one.claims]
+
+    def is_counted(page, row):
+        """On the tasks of the paper; its figure may have fewer than there are here."""
+        names = (one for one in exhibited if one.name.startswith("figure") and row[2][-1] in re.findall(r"\d", one.name))
+        return any(page in one.pages and re.search(one.claims, row[0]) for one in names)
+
+    assert len(named) > 50 and not [(page, row) for page, row in named if not is_counted(page, row)]
+
+
 def test_the_index_names_a_claim_once():
     rule = "; reproduced: at most 0.9, contradicted: at least 1.1"
     rows = [["a wins", "x", "", f"1 and 2{rule}", "tie"], ["b wins", "x", "", "p = 0.2", "tie"], ["a wins", "y", "3", f"4 and 5{rule}", "tie"], ["b wins", "z", "", f"6{rule}", "tie"]]

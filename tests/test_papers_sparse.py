@@ -28,6 +28,11 @@ def test_simulated_data():
     assert Path("out/simulated.jsonl").read_bytes() == raw  # all of it was finished
 
 
+def test_penalties_at_an_end_of_the_grid_are_counted():
+    draws = [{"M1": {"l2": a}, "M2": {"l2": b}} for a, b in ((0.003, 1.0), (30.0, 0.3), (3.0, 30.0))]
+    assert simulated._at_ends(draws) == "for M1 in 2 of 3 draws and for M2 in 1 of 3 draws"
+
+
 @pytest.mark.long
 def test_real_data():
     paper("sbcd", "--quick")
