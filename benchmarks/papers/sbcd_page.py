@@ -235,7 +235,7 @@ Features of the paper: letter n-grams centred on the letter (1 and 3; 1, 3 and 5
 labels, and biases of both. L1 0.3 for all, the default of the trainer then, L2 0.001. The paper's cells are its error and its active weights in thousands. Memory is the
 process's peak; here that has a copy of the weights more, which is looked at after each pass.
 
-The calculation of the largest space: 50,300 n-grams times 51 labels and 51 times 51 pairs are 133 million features (the paper: 121 million). A weight takes 4 bytes, the
+The calculation of the largest space: 52,744 n-grams times 51 labels, and those 50,249 that occur behind a first letter times 51 times 51 pairs, are 133 million features (the paper: 121 million). A weight takes 4 bytes, the
 weights after the blocks of two passes 8, an observed count 8, the mark of what is awake 1, the two labels of a pair 4: 25 bytes a feature, 3.3 GB in all. With reading, recursions and the
 model at the end, `crfkit learn --max-memory` estimates 3.9 GB. The same space takes `owlqn` 8.7 GB and `lbfgs` 7.7 GB by that estimate.
 """
