@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from crfkit.tagging import Tagger
     from crfkit.text.block import Block
 
-FEWEST = 50  # tokens that tell whether cells are new because their column is another one
+FEWEST = 50  # tokens that tell whether cells are new because their column is another one, or labels because the text was labelled
 FEWEST_OF_SPARSE = 500  # the same for a model that may lack frequent cells
 FEWEST_KNOWN = 50  # cells of a column that such a model must know: of flags, it may have dropped what most tokens have
 MOST = 1000  # that are looked at
@@ -71,8 +71,8 @@ class Unseen(ABC):
 
 
 class Cells(Unseen):
-    """Columns of whose cells none occurred in training, though these cells are features of the model; and text with a sentence in each line, whose
-    first words look like tokens with more columns than in training."""
+    """Columns of whose cells none occurred in training, though these cells are features of the model; text with a sentence in each line, whose
+    first words look like tokens with more columns than in training; and text that was labelled before."""
 
     def __init__(self, tagger: Tagger):
         super().__init__(tagger.header["format"])
@@ -88,6 +88,8 @@ class Cells(Unseen):
         self._words: Any = next(iter(index.columns), None)
         # Whether all sentences may be lines of text, and whether the second cell of one is known, unlike the first.
         self._plain, self._worded = tagger.header["format"] == "columns" and tagger.header["has_tau"] and bool(index.columns), False
+        # Whether labels stand both in the last column and before it.
+        self._labels, self._labelled = {as_bytes(label) for label in tagger.labels}, tagger.header["format"] == "columns"
 
     def _look(self, sentence: list[list[bytes]], block: Block) -> None:
         places = self._key(block.columns.n_cols, block.columns) or self._used
@@ -96,11 +98,12 @@ class Cells(Unseen):
         if self._plain:
             first, second, *_ = sentence[0]
             self._worded = self._worded or (first != second and self._words.find(second) >= 0)
+        self._labelled = self._labelled and self._found > self._expected and all(self._labels.issuperset(row[-2:]) for row in sentence)
         for row in sentence:
             cells = [row[place] for place in places]
             self._first = self._first or cells
             self._unseen = {place: table for place, table in self._unseen.items() if table.find(cells[place]) < 0}
-        self._asks = bool(self._unseen) or self._plain
+        self._asks = bool(self._unseen) or self._plain or self._labelled
 
     @property
     def warning(self) -> str | None:
@@ -108,6 +111,8 @@ class Cells(Unseen):
         if self._plain and self._worded:
             columns = f"{self._found} columns, where the training data had {self._expected}"
             return f"each sentence is one line with {columns}: if this is plain text, write one word per line"
+        if self._tokens >= FEWEST and self._labelled:
+            return "the last two columns hold labels: if the text was labelled before, eval compares these labels with the new ones, not the gold labels"
         if self._tokens < self._fewest or not self._unseen:
             return None
         place = min(self._unseen)

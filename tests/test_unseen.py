@@ -127,6 +127,23 @@ def test_plain_text(warned):
     assert warned("the old dog sleeps\n", "B\n") == ""  # the model knows no words
 
 
+def test_text_that_was_labelled_before(warned, tmp_path):
+    """`eval` would compare the old labels with the new ones."""
+    said = "crfkit: warning: the last two columns hold labels: if the text was labelled before, "
+    for named in ("", "# columns = word tag label\n"):
+        (tmp_path / "train").write_text(named + text_of(LABELLED * 20))
+        crfkit.learn(tmp_path / "train", BOTH).save("m")
+        again = command("tag", "m", "train").stdout
+        assert command("tag", "m", stdin=again).stderr.startswith(said)
+        assert command("tag", "-q", "m", stdin=again).stderr == ""
+        few = again.split("\n\n")
+        assert [bool(command("tag", "m", stdin="\n\n".join(few[:n])).stderr) for n in (16, 17)] == [False, True]
+        other = again.replace(" D D\n", " D x\n")  # a column of the user's own, or labels of another model
+        assert command("tag", "m", stdin=other).stderr == ""
+    predicted = [[(*row, row[-1]) for row in rows] for rows in LABELLED * 20]  # features as well as labels
+    assert warned(text_of(predicted), BOTH + "U2:%x[0,2]\n", data=predicted) == ""
+
+
 def test_columns_of_conllu(monkeypatch):
     """Of a sentence that is cut, the part before the cut."""
     monkeypatch.setattr(unseen, "PIECE", 1400)
