@@ -59,7 +59,7 @@ class DevSet:
 
     def check(self) -> list[str | None]:
         """Raise an error for unsuitable data before the first pass: they are labelled once, with weights of zero. Warnings about labels
-        that training data lack, and about one that seems to be outside of chunks."""
+        that training data lack, and about the one outside of chunks."""
         tagger = self._tagger(array.array("f", [0.0]) * self.corpus.layout.n_cells)
         gold, predicted = self._labelled(tagger)
         if self.header["options"].get("partial"):
@@ -67,14 +67,16 @@ class DevSet:
         self._compared(tagger, gold, predicted)
         known = set(self.header["labels"])
         missing = [label for labels in gold for label in labels if label not in known]
-        return [unknown_warning("label", missing), self._outside_warning()]
+        return [unknown_warning("label", missing), self._outside_warning(known.union(missing))]
 
-    def _outside_warning(self) -> str | None:
-        """A warning if another label seems to be outside of chunks."""
+    def _outside_warning(self, labels: set[str]) -> str | None:
+        """A warning if another label seems to be outside of chunks, or no label is the one that was given."""
         plain = None if self.scheme == "none" else outside_among(self.labels)
-        if plain is None:
-            return None
-        return f"no label is {shown(self.outside)}: if {shown(plain)} is the label outside of chunks, name it with --outside"
+        if plain is not None:
+            return f"no label is {shown(self.outside)}: if {shown(plain)} is the label outside of chunks, name it with --outside"
+        if self.outside not in ("O", *labels):
+            return f"no label is {shown(self.outside)}, which --outside names"
+        return None
 
     def contents(self) -> Iterator[bytes]:
         """All of it as bytes."""

@@ -146,6 +146,15 @@ def test_another_label_outside_of_chunks(only_plain):
     assert found["_ as a chunk"][0] != found["O"][0]
 
 
+@pytest.mark.parametrize(("outside", "told"), [("N", 0), ("X", 0), ("O", 0), ("o", 1)])
+def test_a_label_outside_of_chunks_that_does_not_occur(outside, told):
+    """Neither in training data nor in development data."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        scores([[["the", "D"], ["cat", "X"]]], outside=outside)
+    assert [str(one.message) for one in heard].count(f"no label is {outside!r}, which outside names") == told
+
+
 @pytest.mark.parametrize("patience", [1, 2, 5])
 def test_passes_without_a_better_score(patience):
     """The first pass labels everything right."""
