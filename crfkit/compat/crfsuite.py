@@ -14,8 +14,9 @@ import click
 
 from crfkit.cli.common import HELP_FLAGS, ErrorsAsLines, standard_output
 from crfkit.decode.scratch import gold_labels
-from crfkit.errors import FileError, OptionError, UnsupportedError, refuse
+from crfkit.errors import DataError, FileError, OptionError, UnsupportedError, refuse
 from crfkit.replacing import check_writable, refuse_overwriting, write_all
+from crfkit.text.opening import path_of
 from crfkit.text.reading import Source
 from crfkit.text.sources import parsed_blocks
 from crfkit.values import as_bytes, named
@@ -160,6 +161,8 @@ def _list_parameters(trainer: Any) -> None:
 
 def _read_groups(trainer: Any, data: tuple[str, ...], split: int, say: Callable[..., None]) -> int:
     """Append the sequences of all files and return the number of groups."""
+    from crfkit.weights.layout import MAX_LABELS
+
     say(f"CRFSuite's learn, by crfkit {__version__}\n")
     say(f"Start time of the training: {_now()}\n")
     say("Reading the data set(s)")
@@ -172,6 +175,8 @@ def _read_groups(trainer: Any, data: tuple[str, ...], split: int, say: Callable[
                 sequences.append(rows, place, None, group)
                 names.update(labels)
                 n_items += len(labels)
+        if len(names) > MAX_LABELS:
+            raise DataError(f"more than {MAX_LABELS} different labels; is another column the label?", path_of(name))
         say("....".join(map(str, range(11))))
         say(f"Number of instances: {len(sequences.groups) - before}\nSeconds required: {time.perf_counter() - begun:.3f}")
     sequences.drawn = 0

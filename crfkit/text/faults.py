@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Set
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crfkit.errors import DataError
@@ -19,6 +19,17 @@ def is_container(value: Any) -> bool:
     """Whether it is a list, set or mapping of attributes. Not in Cython, whose isinstance with several classes swallows an exception
     that the object raises."""
     return isinstance(value, (list, tuple, Mapping, Set))
+
+
+@contextmanager
+def placed_in(path: str | None) -> Iterator[None]:
+    """DataErrors that name no file name this one, if there is one."""
+    try:
+        yield
+    except DataError as error:
+        if path is None or error.path is not None:
+            raise
+        raise DataError(error.reason, path) from None
 
 
 class Found(NamedTuple):

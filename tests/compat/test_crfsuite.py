@@ -225,6 +225,11 @@ def test_errors_are_one_line(arguments, message):
     assert error.startswith("crfkit: error: ") and message in error and error.count("\n") == 1
 
 
+def test_too_many_labels_name_the_file():
+    write(many="".join(f"L{label}\ta\n" for label in range(65536)))
+    assert run("learn", "train", "many", code=1).stderr == "crfkit: error: many: more than 65535 different labels; is another column the label?\n"
+
+
 @pytest.mark.parametrize("arguments", [("tag", "-m", "model", "one", "two"), ("dump", "one", "two")])
 def test_no_file_is_ignored(arguments):
     assert "unexpected extra argument (two)" in run(*arguments, code=2).stderr

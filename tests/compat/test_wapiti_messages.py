@@ -39,12 +39,16 @@ def files():
     ("update patch", "--model: update needs a model"),
     ("train --me -m good lines model", "good: a model of sequences: train it without --me"),
     ("train --me bare model", "bare:2: expected features, and the label last"),
+    ("train --me empty model", "empty: no lines: expected features, and the label last, in each line"),
+    ("train --me -d empty pair model", "empty: no lines: expected features, and the label last, in each line"),
+    ("train --me lines model", "lines: only one label, 'X': there is nothing to learn"),
+    ("train --me zero model", "zero: sentence 2, token 1: found 'Y\\x00', expected a label without zero bytes"),
     ("update -m good patch", "patch:2: the model has no observation 'zz', and an update cannot add any"),
 ])
 def test_messages_of_wapiti(words, message):
     write(
         bad="u:%x[0,0]\n\nu:%z[0,0]\n", far="u:%x[0,7]\n", empty="\n", theirs="#state#0#5#2\n0 0x1.6p-4\n1 0x0p+0\n",
-        notes="# a\nthe D O\n", patch="\nzz\t#\tB\t1\n", bare="a b X\nY\n", lines="a b X\n",
+        notes="# a\nthe D O\n", patch="\nzz\t#\tB\t1\n", bare="a b X\nY\n", lines="a b X\n", pair="a X\nb Y\n", zero="a X\nb Y\0\n",
     )
     if "good" in words:
         trained("-i", "1", name="good")

@@ -9,8 +9,9 @@ import numpy
 
 from crfkit.errors import DataError
 from crfkit.tagging import Tagger
+from crfkit.text.faults import placed_in
 from crfkit.text.items import fill_rows
-from crfkit.text.opening import input_file, texts
+from crfkit.text.opening import input_file, path_of, texts
 from crfkit.text.reading import BLOCK_SIZE, BYTE_ORDER_MARK, whole
 from crfkit.text.rows import Rows
 from crfkit.text.sources import LAST
@@ -41,7 +42,10 @@ def sequences(source: Any) -> list[Rows]:
     """Labelled lines as sequences for crfkit."""
     rows = Rows("crfsuite", LAST)
     rows.loose = True
-    fill_rows(rows, ([(observations, label)] for block in blocks(source, True) for _, observations, label in block), labelled=True)
+    with placed_in(path_of(source)):
+        fill_rows(rows, ([(observations, label)] for block in blocks(source, True) for _, observations, label in block), labelled=True)
+        if not rows.n_tokens:
+            raise DataError("no lines: expected features, and the label last, in each line")
     return [rows]
 
 

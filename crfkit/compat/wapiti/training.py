@@ -29,7 +29,8 @@ from crfkit.model import build, ready
 from crfkit.options import Run
 from crfkit.replacing import check_writable, replacing
 from crfkit.template import dialects
-from crfkit.text.opening import contents
+from crfkit.text.faults import placed_in
+from crfkit.text.opening import contents, path_of
 from crfkit.values import as_text
 
 from ..wording import rewording
@@ -78,7 +79,8 @@ def _trained(given: dict[str, Any], source: Any, algorithm: str, made: Any, log:
     checkpoint = None if run.checkpoint is None else Checkpoint(run, algorithm, made, given["rstate"])
     log.step("Load training data")
     known = None if old is None else Known(old.labels, old.places.keys())
-    corpus = read_corpus(Reader(sequences(source) if given["me"] else source, template, run, log, as_seen=True), known=known)
+    with placed_in(path_of(source)):
+        corpus = read_corpus(Reader(sequences(source) if given["me"] else source, template, run, log, as_seen=True), known=known)
     header = {**corpus.header, "algorithm": algorithm if template is not None else wapiti.NAME, "options": asdict(made), "by_string": template is not None}
     dev, held = None, 0
     if given["devel"]:
