@@ -34,6 +34,7 @@ cdef struct BufferC:
     int64_t capacity    # bytes from data on
     const char* folder  # where its file is, or NULL: in memory
     int file            # descriptor, if there is a folder and a block
+    bint mapped         # the block is a mapping without a file
     bint unnamed        # it stands in memory of its own
     bint owned          # by an arena, and
     BufferC* next       # the next one of its list
@@ -72,6 +73,7 @@ cdef inline void* arena_reserve(Arena arena, BufferC* b, int64_t n, int64_t size
 
 cdef void* data_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) except NULL nogil
 cdef void* arena_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil
+cdef void* arena_mostly_unused(Arena arena, int64_t n, int64_t size) except NULL nogil
 cdef void* data_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil
 
 

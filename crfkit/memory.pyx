@@ -49,6 +49,18 @@ cdef extern from *:
         return found == MAP_FAILED ? NULL : found;
     }
 
+    /* Zeros for which the system promises no memory: it has to have as much as is touched, not more than that. */
+    static void *crfkit_map_zeros(size_t n)
+    {
+    #ifdef MAP_NORESERVE
+        const int promised = MAP_NORESERVE;
+    #else
+        const int promised = 0;
+    #endif
+        void *found = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | promised, -1, 0);
+        return found == MAP_FAILED ? NULL : found;
+    }
+
     static int crfkit_transfer(int file, int writing, char *data, long long n, long long at)
     {
         while (n > 0) {
@@ -70,6 +82,7 @@ cdef extern from *:
     """
     int crfkit_take_room(int file, long long first, long long last) nogil
     void* crfkit_map_file(int file, size_t n) nogil
+    void* crfkit_map_zeros(size_t n) nogil
     int crfkit_transfer(int file, int writing, char* data, long long n, long long at) nogil
     void crfkit_bring(int file, long long at, long long n) nogil
     int munmap(void* data, size_t n) nogil
@@ -100,7 +113,7 @@ cdef class Arena:
 
 
 cdef BufferC empty_buffer() noexcept nogil:
-    return BufferC(NULL, NULL, 0, NULL, 0, False, False, NULL)
+    return BufferC(NULL, NULL, 0, NULL, 0, False, False, False, NULL)
 
 
 cdef int buffer_grow(BufferC* b, int64_t n, int64_t size) except -1 nogil:
@@ -115,8 +128,12 @@ cdef int buffer_grow(BufferC* b, int64_t n, int64_t size) except -1 nogil:
         return file_grow(b, wanted)
     wanted = max(wanted, b.capacity + (b.capacity >> 1), 256)
     old = b.data - b.block if b.data != NULL else 0
-    # calloc leaves alone what the system gives as zeros: memory that nobody uses yet is not taken
-    block = <char*>(calloc(1, <size_t>wanted + 64) if b.unnamed else realloc(b.block, <size_t>wanted + 64))
+    if b.mapped:
+        block = <char*>crfkit_map_zeros(<size_t>wanted + 64)
+    elif b.unnamed:     # calloc leaves alone what the system gives as zeros: memory that nobody uses yet is not taken
+        block = <char*>calloc(1, <size_t>wanted + 64)
+    else:
+        block = <char*>realloc(b.block, <size_t>wanted + 64)
     if block == NULL:
         raise MemoryError(f"no memory for a table of {wanted} bytes")
     data = <char*>((<uintptr_t>block + 63) & ~<uintptr_t>63)
@@ -129,7 +146,10 @@ cdef int buffer_grow(BufferC* b, int64_t n, int64_t size) except -1 nogil:
 
 cdef void buffer_free(BufferC* b) noexcept nogil:
     """Give the memory back at once; the buffer is empty and usable again, owned or not."""
-    if b.folder == NULL:
+    if b.mapped:
+        if b.block != NULL:
+            munmap(b.block, <size_t>b.capacity + 64)
+    elif b.folder == NULL:
         free(b.block)
     elif b.block != NULL:
         munmap(b.block, <size_t>b.capacity)
@@ -145,18 +165,23 @@ cdef void buffer_swap(BufferC* a, BufferC* b) noexcept nogil:
     a.folder, b.folder, a.file, b.file = b.folder, a.folder, b.file, a.file
 
 
-cdef void* unnamed(Arena arena, int64_t n, int64_t size, const char* folder) except NULL nogil:
+cdef void* unnamed(Arena arena, int64_t n, int64_t size, const char* folder, bint mapped=False) except NULL nogil:
     cdef BufferC* b = <BufferC*>calloc(1, sizeof(BufferC))
     if b == NULL:
         with gil:
             raise MemoryError("no memory for a table")
-    b.unnamed, b.folder = True, folder
+    b.unnamed, b.folder, b.mapped = True, folder, mapped
     return arena_reserve(arena, b, n, size)     # a new file has zeros, too
 
 
 cdef void* arena_zeros(Arena arena, int64_t n, int64_t size) except NULL nogil:
     """A table of n items of `size` bytes, and one more, all zero, that is freed with the object `arena`."""
     return unnamed(arena, n, size, NULL)
+
+
+cdef void* arena_mostly_unused(Arena arena, int64_t n, int64_t size) except NULL nogil:
+    """arena_zeros for a table of which little will be touched: it may be larger than the memory of the system."""
+    return unnamed(arena, n, size, NULL, mapped=True)
 
 
 cdef void* data_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) except NULL nogil:

@@ -30,9 +30,13 @@ cdef class Scratch:
     the index; None: as in training."""
 
     def __cinit__(self, Decoder decoder not None, places=None, *_, **__):
-        self.extractor, self.lattice, self.search = Extractor(decoder.index, places), Lattice(decoder.layout.c.L), NBest()
+        # With many labels, matrices of nothing but zeros would take far more time and memory than all else.
+        cdef bint unpaired = decoder.layout.c.n_pairs == 0 and not decoder.constrained and decoder.rest == NULL and decoder.depth < 0
+        self.extractor, self.lattice, self.search = Extractor(decoder.index, places), Lattice(decoder.layout.c.L, listing=unpaired), NBest()
+        if unpaired:
+            self.lattice.list_features(&decoder.layout.c, decoder.recursions, False)
         lattice_load_weights(&self.lattice.c, &decoder.layout.c, decoder.w, 1.0)
-        if not all_numbers(self.lattice.c.shared.score, decoder.layout.c.L, &self.lattice.c):
+        if not unpaired and not all_numbers(self.lattice.c.shared.score, decoder.layout.c.L, &self.lattice.c):
             raise ModelFileError("the model is damaged: the weight of a pair of labels is not a finite number")
         if decoder.rest != NULL:
             self.rest = Lattice(decoder.layout.c.L)

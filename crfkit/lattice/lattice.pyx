@@ -7,7 +7,7 @@ label pairs, or a list of those with a weight. Paths are the same with either, t
 
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
-from crfkit.memory cimport arena_reserve, arena_zeros, memchr, memset
+from crfkit.memory cimport arena_mostly_unused, arena_reserve, arena_zeros, memchr, memset
 from crfkit.weights.cells cimport padded, rich_features
 from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport (
@@ -188,37 +188,25 @@ cdef class Lattice:
 
     def __cinit__(self, int32_t labels, bint listing=False):
         """`listing`: `list_features` comes next."""
-        cdef int64_t matrix, n
-        cdef LatticeC* lat = &self.c
         if not 1 <= labels <= 65535:
             raise ValueError(f"a lattice needs 1 to 65,535 labels, not {labels}")
-        lat.L = lat.shared.L = labels
-        lat.P = lat.shared.P = padded(labels)
-        matrix = <int64_t>lat.L * lat.P
-        # one block: with lists most of it is never touched, and so large a block comes untouched from the system
-        n = 5 * matrix + lat.P + <int64_t>lat.L * max(lat.P, 64)
-        try:
-            lat.shared.score = <double*>arena_zeros(self, n, sizeof(double))
-        except MemoryError as error:
-            raise MemoryError(f"{error}, for all pairs of {labels:,} labels") from None
-        lat.shared.E = lat.shared.score + matrix
-        lat.shared.ET = lat.shared.E + matrix
-        lat.outer = lat.shared.ET + matrix
-        lat.pair = lat.outer + matrix
-        lat.tops = lat.pair + matrix
-        lat.unfolded = lat.tops + lat.P
-        if not listing:     # which knows whether single scores are needed at all
-            pad_scores(lat)
+        self.c.L = self.c.shared.L = labels
+        self.c.P = self.c.shared.P = padded(labels)
         self.most = -1
+        if not listing:
+            take_tables(self)
+            pad_scores(&self.c)
 
     cdef int list_pairs(self, str recursions) except -1:
-        """After lattice_load_weights, or lattice_forbid: make steps lists of the pairs with a weight, if these are few."""
-        self.most = most_pairs(self.c.L, recursions_of(recursions))
-        reserve_lists(self, max(self.most, 0))
-        if K.list_pairs(&self.c.shared, NULL, self.most, <PairC*>self.pairs.data, <int32_t*>self.index.data) > self.most:
-            self.most = -1
-        else:
-            list_sums(self)
+        """After lattice_load_weights, or lattice_forbid: make steps lists of the pairs with a weight, if these are few. After list_features
+        these may be lists already."""
+        if not self.c.counted:
+            self.most = most_pairs(self.c.L, recursions_of(recursions))
+            reserve_lists(self, max(self.most, 0))
+            if K.list_pairs(&self.c.shared, NULL, self.most, <PairC*>self.pairs.data, <int32_t*>self.index.data) > self.most:
+                self.most = -1
+            else:
+                list_sums(self)
         choose_rows(&self.c)
 
     cdef int list_features(self, const LayoutC* layout, str recursions, bint summed) except -1:
@@ -228,10 +216,13 @@ cdef class Lattice:
         cdef int64_t n = layout.n_pairs
         cdef Recursions form = recursions_of(recursions)
         self.c.counted = is_listed(layout, form, summed)
+        take_tables(self)
         if self.c.counted:
             self.most = most_pairs(layout.L, form)
             reserve_lists(self, n)
-            K.list_pairs(shared, layout.tau_mask if layout.has_tau else NULL, n, <PairC*>self.pairs.data, <int32_t*>self.index.data)
+            # without features nothing is looked at, neither a mask nor all scores
+            K.list_pairs(shared, layout.tau_mask if layout.has_tau else <const uint8_t*>shared.score, n,
+                         <PairC*>self.pairs.data, <int32_t*>self.index.data)
             list_sums(self)
             self.c.counts = <double*>arena_reserve(self, &self.counts, crfkit_most_places(layout.L, n), sizeof(double))
             if summed and layout.B == 0:    # single scores, which lie far apart in a matrix, are never needed
@@ -272,6 +263,22 @@ cdef class Lattice:
         lat.T, lat.n_own = T, 0
         for t in range(1, T):
             lat.edge[t] = &lat.shared
+
+
+cdef int take_tables(Lattice lattice) except -1:
+    """The tables of all pairs of labels, as one block. Of lists most of it is never touched."""
+    cdef LatticeC* lat = &lattice.c
+    cdef int64_t matrix = <int64_t>lat.L * lat.P, n = 5 * matrix + lat.P + <int64_t>lat.L * max(lat.P, 64)
+    try:
+        lat.shared.score = <double*>(arena_mostly_unused if lat.counted else arena_zeros)(lattice, n, sizeof(double))
+    except MemoryError as error:
+        raise MemoryError(f"{error}, for all pairs of {lat.L:,} labels") from None
+    lat.shared.E = lat.shared.score + matrix
+    lat.shared.ET = lat.shared.E + matrix
+    lat.outer = lat.shared.ET + matrix
+    lat.pair = lat.outer + matrix
+    lat.tops = lat.pair + matrix
+    lat.unfolded = lat.tops + lat.P
 
 
 cdef void pad_scores(LatticeC* lat) noexcept nogil:

@@ -100,7 +100,8 @@ def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, 
     if in_files and not hasattr(options, "max_iter"):  # what is in memory of them, twice while it is put in order
         own += 2 * min(WINDOW_BYTES, corpus.dataset.n_incidences[0] * 8 + corpus.dataset.n_tokens * 16)
     tables = bytes_of_tables(corpus.layout, not trainer_class(algorithm).looks_for_paths)
-    of_taggers = 3 * DOUBLE * len(corpus.dataset.labels) ** 2  # scores of all pairs, and their potentials in rows and in columns
+    # scores of all pairs, and their potentials in rows and in columns
+    of_taggers = 3 * DOUBLE * len(corpus.dataset.labels) ** 2 if corpus.layout.has_tau else bytes_of_tables(corpus.layout, False)
     return max(peak, now + own + (threads + taggers) * lattice_bytes(corpus) + threads * tables + taggers * of_taggers)
 
 

@@ -199,8 +199,11 @@ def _label_some(Dataset data, Layout layout, const float[::1] weights, uint16_t[
         weight_t none = 0
         const weight_t* w = &weights[0] if weights.shape[0] else &none     # nothing is read of it without features
         int64_t s
-        Lattice lattice = Lattice(layout.c.L)
+        bint unpaired = layout.c.n_pairs == 0
+        Lattice lattice = Lattice(layout.c.L, listing=unpaired)
         SentenceC sent
+    if unpaired:
+        lattice.list_features(&layout.c, "auto", False)
     lattice_load_weights(&lattice.c, &layout.c, w, 1.0)
     lattice.list_pairs("auto")
     with nogil:

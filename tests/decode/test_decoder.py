@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy
 import pytest
+from commands import memory_told, plain_build
 from hypothesis import given
 from hypothesis import strategies as st
 from inputs import filled
@@ -21,8 +22,11 @@ from crfkit.decode.printing import Printer
 from crfkit.decode.scratch import gold_labels
 from crfkit.decode.sentence import OneSentence
 from crfkit.errors import DataError, ModelFileError
+from crfkit.features.indexing import IndexBuilder
+from crfkit.learning.memory import in_use
 from crfkit.template.parsing import Template
 from crfkit.text.rows import Rows
+from crfkit.weights.layout import Layout
 
 
 def decoder(name="segmentation", **options):
@@ -80,6 +84,21 @@ def test_weights_anywhere_in_memory():
         moved[:] = array.array("f", trained.weights.tolist())
         other = Decoder(trained.index, trained.layout, moved, trained.labels)
         assert OneSentence(other).labels_of(rows, 0, len(rows)) == expected
+
+
+@plain_build
+@memory_told
+def test_tens_of_thousands_of_labels_without_pairs():
+    """Tables of all pairs would take a hundred gigabytes; even where the system gave them, none of it is touched. 46,336 labels need no padding."""
+    n = 46_336
+    layout = Layout(n, False, 0, array.array("q", [0]), array.array("H"), array.array("q", [0]), array.array("H"), array.array("H"))
+    bias = array.array("d", [label in (7, 9) for label in range(n)])
+    before, _ = in_use()
+    scratch = OneSentence(Decoder(IndexBuilder(None, crfsuite=True), layout, array.array("f"), [str(label) for label in range(n)], bias=bias))
+    scratch.read([["a"], ["b"]])
+    assert scratch.best_labels() == ["7", "7"]
+    assert scratch.log_z() == pytest.approx(2 * log(n - 2 + 2 * exp(1)))
+    assert in_use()[0] - before < 50_000_000
 
 
 def test_ranges_of_sentences():
@@ -214,14 +233,16 @@ def test_layouts_that_exclude_each_other():
 # --- label pairs as lists -----------------------------------------------------------------------------------------
 
 RICH = "U:%x[0,0]\nB\nB1:%x[0,0]\nB2:%x[-1,0]\n"
+UNPAIRED = RICH.replace("B\n", "")  # label pairs alone are no features
+ALONE = "U:%x[0,0]\n"
 
 
 @cache
-def with_all_features(labels):
+def with_all_features(labels, template=RICH):
     """A model of that many labels, every feature of which has a weight."""
     names = [f"l{k:02d}" for k in range(labels)]
     rows = [[[letter, name] for letter, name in zip("abba", (one, other, other, one), strict=True)] for one in names[:5] for other in names]
-    return learn(rows, Template.parse(RICH), "sgd", features="all", passes=1, rate=0.1)
+    return learn(rows, Template.parse(template), "sgd", features="all", passes=1, rate=0.1)
 
 
 def scratches(trained, weights, **chosen):
@@ -257,7 +278,7 @@ def everything(scratch, rows, length, mask=None, n=5):
 @given(st.data())
 def test_lists_say_what_matrices_and_enumeration_say(data):
     labels = data.draw(st.integers(2, 4))
-    trained = with_all_features(labels)
+    trained = with_all_features(labels, data.draw(st.sampled_from([RICH, UNPAIRED, ALONE])))
     weight = st.one_of(*[st.just(0.0)] * 3, data.draw(st.sampled_from([st.integers(-2, 2), st.floats(-5, 5, width=32), st.sampled_from([-300, -20, 9, 400])])))
     weights = array.array("f", [data.draw(weight) if w else 0.0 for w in trained.weights])
     letters = data.draw(st.lists(st.sampled_from("abz"), min_size=1, max_size=5))
@@ -291,11 +312,12 @@ def test_lists_say_what_matrices_and_enumeration_say(data):
         assert p == pytest.approx(fsum(share for path, share in shares.items() if path[t] == j), abs=1e-9)
 
 
+@pytest.mark.parametrize("template", [RICH, UNPAIRED, ALONE])
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5])
-def test_many_labels_as_lists(share):
+def test_many_labels_as_lists(share, template):
     """By itself a decoder chooses for each position; nothing tells that."""
-    trained, rng = with_all_features(60), Random(1)
-    weights = array.array("f", [rng.gauss(0, 3) if w and rng.random() < (share if k >= trained.layout.pair_cell(0, 0) else 1) else 0.0
+    trained, rng = with_all_features(60, template), Random(1)
+    weights = array.array("f", [rng.gauss(0, 3) if w and rng.random() < (share if k >= 64 * trained.layout.n_attributes[0] else 1) else 0.0
                                 for k, w in enumerate(trained.weights)])  # fmt: skip
     lists, matrices = scratches(trained, weights)
     chosen = OneSentence(Decoder(trained.index, trained.layout, weights, trained.labels))

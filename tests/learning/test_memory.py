@@ -24,6 +24,7 @@ from crfkit.learning.memory import check_memory, in_use
 from crfkit.learning.reader import Reader
 from crfkit.trainers import trainer_class
 from crfkit.values import size
+from crfkit.template.parsing import Template
 from crfkit.weights.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -175,6 +176,18 @@ def test_weights_are_scored_while_the_best_are_kept(algorithm, copies, monkeypat
     chosen = options.make(algorithm, {"l2": 1.0} if algorithm in BATCH else {})
     before, after = (memory.expected_memory(corpus, algorithm, chosen, 1, taggers) for taggers in (0, 1))
     assert 0 <= after - before - copies * 4 * corpus.layout.n_cells < 4096 < corpus.layout.n_cells
+
+
+def test_taggers_without_label_pairs_have_no_tables_of_all_pairs(monkeypatch):
+    rows = [[[f"w{n % 7}", f"l{n % 1000}"]] for n in range(1000)]
+    monkeypatch.setattr(memory, "in_use", lambda: (1 << 20, 0))
+    more = []
+    for template in ("U:%x[0,0]\n", "U:%x[0,0]\nB\n"):
+        corpus = read_corpus(Reader(rows, Template.parse(template), options.Run()))
+        chosen = options.make("perceptron", {})
+        before, after = (memory.expected_memory(corpus, "perceptron", chosen, 1, taggers) for taggers in (0, 1))
+        more.append(after - before)
+    assert more[0] < 1_000_000 < 3 * 8 * 1000**2 < more[1]
 
 
 def test_sizes_have_binary_units():

@@ -267,8 +267,8 @@ typedef struct {
     void (*load_places)(const LayoutC *, const weight_t *w, double scale, LatticeC *);
     /* both at once if only features are counted: scores and potentials of the pairs on the shared list */
     void (*load_listed)(const LayoutC *, const weight_t *w, double scale, LatticeC *);
-    /* a matrix of scores as a list of its nonzero pairs, or of the features if these are given; needs room for `most` pairs and for
-     * 2 (L + 1) + `most` numbers. Returns how many there are; changes nothing if that is more */
+    /* a matrix of scores as a list of its nonzero pairs, or of the features if these are given, which are `most`; needs room for `most`
+     * pairs and for 2 (L + 1) + `most` numbers. Returns how many there are; changes nothing if that is more */
     int64_t (*list_pairs)(EdgeC *, const uint8_t *features, int64_t most, PairC *, int32_t *index);
     /* the sums of a list, in room of crfkit_sums_bytes */
     void (*list_sums)(EdgeC *, char *room);
