@@ -41,6 +41,8 @@ from .progress import Progress, StopRequest
 from .reader import Reader
 
 _MANY = 200_000  # attributes of all tokens: sbcd takes ten seconds or more
+_MANY_PAIRS = 30_000_000_000  # of labels, looked at: so does lookahead
+_MANY_LABELS = 200  # trainers that follow only pairs that are features are many times as fast
 _IN_HEADER = ("features", "min_freq", "partial", "prune", "seed", "select")
 
 
@@ -122,7 +124,7 @@ class Training:
         progress.warn(_labels_warning(corpus, run))
         progress.warn(_blanks_warning(corpus.dataset.labels))
         progress.warn(_unknown_warning(corpus, run))
-        progress.warn(_slow_warning(self.algorithm, corpus, run))
+        progress.warn(_slow_warning(self.algorithm, options, corpus, run))
         progress.warn(_few_steps_warning(self.algorithm, corpus.summary["sequences"], corpus.summary["tokens"]))
         check_memory(expected, options, run, lambda: place.savings(corpus, counting))
         progress.chosen(chosen, why)
@@ -203,10 +205,24 @@ def _unknown_warning(corpus: Corpus, run: Run) -> str | None:
     return "many tokens have the label '?', which is learned like any other: with --partial it means that the label is unknown"
 
 
-def _slow_warning(algorithm: str, corpus: Corpus, run: Run) -> str | None:
-    """A warning if another trainer has the same optimum much sooner (docs/trainers.md, "When sbcd pays"), unless the data are small."""
-    if algorithm != "sbcd":
+def _slow_warning(algorithm: str, options: Any, corpus: Corpus, run: Run) -> str | None:
+    """A warning if other trainers take a fraction of the time, unless the data are small."""
+    if algorithm == "sbcd":
+        return _slow_sbcd_warning(corpus, run)
+    if algorithm != "lookahead":
         return None
+    labels = len(corpus.dataset.labels)
+    pairs = options.passes * corpus.summary["tokens"] * options.depth * labels**2
+    if labels < _MANY_LABELS or run.features == "all" or pairs < _MANY_PAIRS:
+        return None
+    return (
+        f"lookahead takes many times as long here as cw or perceptron: for each token it goes through all pairs of {labels:,} labels; "
+        "with --depth 0 it does not"
+    )
+
+
+def _slow_sbcd_warning(corpus: Corpus, run: Run) -> str | None:
+    """A warning if another trainer has the same optimum much sooner (docs/trainers.md, "When sbcd pays")."""
     labels, attributes = len(corpus.dataset.labels), sum(corpus.dataset.n_incidences)
     few = attributes <= 5 * corpus.summary["tokens"]
     if attributes < _MANY or (labels >= 50 and run.features == "all") or (labels >= 100 and few):

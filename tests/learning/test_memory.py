@@ -22,9 +22,9 @@ from crfkit.learning import memory
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.memory import check_memory, in_use
 from crfkit.learning.reader import Reader
+from crfkit.template.parsing import Template
 from crfkit.trainers import trainer_class
 from crfkit.values import size
-from crfkit.template.parsing import Template
 from crfkit.weights.layout import Layout
 
 ROOT = Path(__file__).resolve().parents[2]
