@@ -4,7 +4,7 @@
 
 The 28 tasks of docs/defaults.md without reviews, whose sequences have one token each (without corpora, those on data/): sentences drawn from the training part without
 its end, scored on that end. A line for each: tokens of a sequence; the share of the probability that the five best label sequences of a held-out one have
-on average by the model of `lbfgs`; the share that `sapo` finds itself in the trial of its rate, and whether it warns; how many points `sapo`, `sapo -n 20` and `mira` are above
+on average by the model of `lbfgs`; the share that `sapo` finds itself in the trial of its rate (1 with fewer than 5,000 tokens), and whether it warns; how many points `sapo`, `sapo -n 20` and `mira` are above
 `lbfgs`, all with default options. In the end their means by the first share, and by whether `sapo` warns.
 """
 

@@ -113,6 +113,12 @@ def test_with_one_path_it_is_the_perceptron(corpus, passes, seed, data):
         assert sapo.weights() == perceptron.weights()  # sums of quarters: exact
 
 
+class OfAnySize(Trainer):
+    """Tells the share of candidates of a little data, too."""
+
+    fewest_tokens = 0
+
+
 @pytest.mark.parametrize(("pairs", "scale"), [(False, 1), (True, 1), (False, 3)])
 @pytest.mark.parametrize(("n", "own"), [(1, {}), (2, {}), (5, {}), (5, {"ratio": 0.6}), (5, {"search": "beam"}), (3**4, {"ratio": 0.0})])
 def test_the_share_of_candidates_in_the_trial_of_the_rate(n, own, pairs, scale):
@@ -122,7 +128,7 @@ def test_the_share_of_candidates_in_the_trial_of_the_rate(n, own, pairs, scale):
     sample = Sample([0, 0, 1, 0] if pairs else [0, 2, 1, 0], items, [[] for _ in items])
     whole, part = (Corpus([sample] * size, 3, 2, u_all={0, 1}, has_tau=pairs, tau_all=pairs) for size in (8, 6))
     built, chosen = Built(whole), options.Sapo(nbest=n, l2=0.0, **own)
-    trainer = Trainer(built.dataset, built.layout, chosen)
+    trainer = OfAnySize(built.dataset, built.layout, chosen)
     twin = Sapo(part, dict.fromkeys(part.features(), 0.0), 0.0, trainer.rate0, 1.0, n=n, ratio=chosen.ratio)
     twin.shares = shares(part)
     assert trainer.has_shares
@@ -137,10 +143,11 @@ def test_the_share_of_candidates_in_the_trial_of_the_rate(n, own, pairs, scale):
     assert share < 0.99 or n == 3**4
 
 
-def test_only_trials_know_the_share():
+def test_only_trials_on_enough_data_know_the_share():
     corpus = read("chunking", sentences=20)
-    assert Trainer(corpus.dataset, corpus.layout, options.Sapo(l2=1.0, rate=0.5)).covered == 1
-    assert Trainer(corpus.dataset, corpus.layout, options.Sapo(l2=1.0)).covered < 1
+    for kind, rate, known in ((OfAnySize, 0.5, False), (OfAnySize, None, True), (Trainer, None, False)):
+        trainer = kind(corpus.dataset, corpus.layout, options.Sapo(l2=1.0, rate=rate))
+        assert (trainer.covered < 1) == known
 
 
 # --- end to end ---------------------------------------------------------------------------------------------------

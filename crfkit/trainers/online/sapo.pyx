@@ -32,8 +32,7 @@ from math import ceil
 
 from crfkit.errors import ImpossibleError
 
-cdef double LITTLE = 0.2    # of the probability: if candidates have less on held-out sequences, lbfgs scores higher on average (docs/trainers.md),
-cdef int64_t TOKENS = 5000  # unless there are fewer to learn from: the share on what a trial held out is small then, whatever the data
+cdef double LITTLE = 0.2    # of the probability: if candidates have less on held-out sequences, lbfgs scores higher on average (docs/trainers.md)
 
 
 cdef class Sapo(ScaledTrainer):
@@ -47,6 +46,7 @@ cdef class Sapo(ScaledTrainer):
     cdef int64_t updates
 
     looks_for_paths = True
+    fewest_tokens = 5000        # that tell the share of candidates: with fewer it is small on what a trial held out, whatever the data
 
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
         self.search, self.paths = NBest(), Paths(layout)
@@ -91,6 +91,8 @@ cdef class Sapo(ScaledTrainer):
             int64_t s
             int k, found
             double total = 0
+        if self.data.c.n_tok < self.fewest_tokens:
+            return 1
         lattice_load_weights(lat, &self.layout.c, self.w, scale)
         for s in range(n):
             sent = sentence_at(self.ordered, which + s)
@@ -103,7 +105,7 @@ cdef class Sapo(ScaledTrainer):
         return total / n
 
     def warning(self):
-        if self.covered >= LITTLE or self.data.c.n_tok < TOKENS:
+        if self.covered >= LITTLE:
             return None
         return (f"the candidates of sapo (--nbest {self.n}) have at most {ceil(100 * self.covered)} % of the probability on a sample, and it learns "
                 "from them alone: lbfgs is likely to score higher here; a larger --nbest helps less")
