@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from commands import invoked, python, text_of, write
+from commands import invoked, plain_build, python, text_of, write
 
 from crfkit.compat.wapiti import Model
 from crfkit.compat.wapiti.commands import cli
@@ -213,6 +213,7 @@ print(json.dumps(found + [opened.label_sequence(text).decode() for text in asked
 """
 
 
+@plain_build
 @pytest.mark.skipif(importlib.util.find_spec("libwapiti") is None, reason="libwapiti is not installed")
 def test_programs_find_the_same():
     model()

@@ -8,7 +8,7 @@ from itertools import islice, product
 from pathlib import Path
 
 import pytest
-from commands import python
+from commands import plain_build, python
 from foreign.hostile import WAPITI, use
 from inputs import filled
 
@@ -56,6 +56,7 @@ def trained(patterns, data, **options):
     return Path("model").read_bytes(), lambda rows: model.label_sequence("\n".join(" ".join(row[:2]) for row in rows)).decode().split()
 
 
+@plain_build
 @pytest.mark.parametrize("seed", range(8))
 def test_labels_are_those_of_wapiti(seed):
     rng = random.Random(seed)
@@ -84,6 +85,7 @@ def test_patterns_say_what_wapiti_says():
     assert said == set(foreign.read(model).places)
 
 
+@plain_build
 @pytest.mark.parametrize("algo", ["sgd-l1", "bcd", "rprop"])
 def test_labels_are_those_of_wapiti_for_every_algorithm(algo):
     model, label = trained(["u:%x[0,0]", "u1:%x[0,1]", "b"], sentences(3, 30), algo=algo)
@@ -98,6 +100,7 @@ def test_memm_is_refused():
         foreign.load(model)
 
 
+@plain_build
 def test_maxent_is_a_crf_without_pairs():
     model, label = trained(["u:%x[0,0]", "*1:%x[0,1]", "b2:%x[0,0]", "b"], sentences(5, 30), type="maxent")
     assert model.startswith(b"#mdl#0#")
@@ -109,6 +112,7 @@ def test_maxent_is_a_crf_without_pairs():
     assert crfkit.load("text").model.template.text == "U:%x[0,0]\nU1:%x[0,1]\n"
 
 
+@plain_build
 @pytest.mark.parametrize("kind", [0, 3, -7, 9404684])
 @pytest.mark.parametrize("pattern", ["b", "b2:%x[0,0]", "*1:%x[0,1]"])
 def test_a_model_with_weights_of_pairs_is_a_crf_whatever_number_stands_for_its_type(kind, pattern):
@@ -161,6 +165,7 @@ def learned(template):
     return crfkit.learn(data, template=Template.parse(template), l2=0.1)
 
 
+@plain_build
 def test_crfkit_s_models_for_wapiti():
     """The cell _B-1 also occurs in the data."""
     wapiti = pytest.importorskip("wapiti")
@@ -175,6 +180,7 @@ def test_crfkit_s_models_for_wapiti():
         assert model.label_sequence("\n".join(" ".join(row) for row in rows)).decode().split() == expected
 
 
+@plain_build
 def test_a_model_without_weights_for_wapiti():
     """Wapiti ends the program where it opens a model without observations."""
     pytest.importorskip("wapiti")
