@@ -31,7 +31,7 @@ def mapping(rows: list[list[str]], t: int) -> dict[str, Any]:
     found: dict[str, Any] = {
         "bias": 1.0, "w": word, "lower": word.lower(), "end3": word[-3:], "end2": word[-2:], "upper": word.isupper(),
         "title": word.istitle(), "digit": word.isdigit(), "tag": tag, "tag2": tag[:2],
-    }  # fmt: skip
+    }
     for place, name in ((t - 1, "before"), (t + 1, "after")):
         if 0 <= place < len(rows):
             word, tag = rows[place][:2]

@@ -71,7 +71,7 @@ def main() -> None:
             first, *others = [fmean(column) for column in zip(*rows, strict=True)]
             found.append((fmean(shares), 2 * sum(warned) > len(warned), [other - first for other in others]))
             print(f"{one.name} | {size} | {fmean(map(len, held_out)):.0f} | {found[-1][0]:.2f} | {fmean(trials):.2f}{' warns' * found[-1][1]} | {first:.2f} | "
-                  + " ".join(f"{x:+.2f}" for x in found[-1][2]), flush=True)  # fmt: skip
+                  + " ".join(f"{x:+.2f}" for x in found[-1][2]), flush=True)
     print(f"\n{parser.description}\n{common.machine()}")
     groups = {f"{a:g} to {b:g}": [x for part, _, x in found if a <= part < b or part == b == 1] for a, b in zip((0.0, *STEPS), STEPS, strict=False)}
     groups |= {name: [x for _, warns, x in found if warns == kind] for name, kind in (("sapo warns", True), ("it does not", False))}

@@ -163,7 +163,7 @@ def main() -> None:
                 f"{outside.a_pass / inside.a_pass:.2f}", f"{outside.peak / 2**20:,.0f} MB",
             )
             for name, inside, outside in of_corpus(corpus, given.size, given.limit, given.part, given.only)
-        ]  # fmt: skip
+        ]
     common.table(("trainer", "reading, in memory", "in files", "a pass, in memory", "in files", "ratio", "peak"), rows)
 
 

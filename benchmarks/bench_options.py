@@ -171,7 +171,7 @@ SOME = (
     "tags, web, 3 words", "tags, word", "relations, words and tags", "articles left out", "tags, news", "phonemes", "phonemes, letters",
     "phonemes, letter and pairs", "phonemes with stress, letters", "segmentation", "segmentation, characters", "segmentation, three characters",
     "reviews of all kinds",
-)  # fmt: skip
+)
 
 
 def tasks() -> Iterator[Data]:
@@ -271,12 +271,12 @@ def main() -> None:
                 means = [fmean(column) for column in zip(*(row[:-1] for row in rows), strict=True)]
                 found.append([max(means) - mean for mean in means])
                 print(f"{one.name} | {size} | {name} | {of_a_token:.1f} | {often:.1f} | {share:.2f} | {max(means):.2f} | "
-                      f"{rows[0][-1]} | {' '.join(f'{x:.2f}' for x in found[-1])}", flush=True)  # fmt: skip
+                      f"{rows[0][-1]} | {' '.join(f'{x:.2f}' for x in found[-1])}", flush=True)
     print(f"\n{parser.description}\n{common.machine()}")
     common.table(["trainer, settings", "default", *(f"{given.option} {x:g}" for x in values)], [
         [f"{name}, {len(found)}", *(f"{fmean(column):.2f}, at most {max(column):.2f}, {sum(x > 1 for x in column)} over a point" for column in zip(*found, strict=True))]
         for name, found in behind.items() if found
-    ])  # fmt: skip
+    ])
 
 
 if __name__ == "__main__":

@@ -108,7 +108,7 @@ class Estimator:
 _OF_FILES = {
     "format": "with a template rows have columns, without one attributes", "label": "the labels are y", "comments": "X has no comments",
     "dev": "pass X_dev and y_dev to fit",
-}  # fmt: skip
+}
 
 
 class Labellings(list):

@@ -35,7 +35,7 @@ def refuse_overwriting(what: str, others: Iterable[str | None], *outputs: str | 
     for output, path in written.items():
         if not kept.isdisjoint(_marks(path)):
             raise OptionError("standard output is one of the files that are read here" if output == "-" else
-                              f"{what}: {output} has another use here and would be overwritten")  # fmt: skip
+                              f"{what}: {output} has another use here and would be overwritten")
 
 
 def _marks(path: str) -> Iterator[Any]:

@@ -113,7 +113,7 @@ class Tagger(Described):
     def _set_up(
         self, header: dict[str, Any], index: Features, layout: Layout, weights: Any, verified: bool,
         limits: ConstraintSource | None = None, bias: Bias | None = None, rest: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._header = header
         self.constraints: Constraints | None = None
         if limits is not None:
@@ -126,7 +126,7 @@ class Tagger(Described):
         decoder = Decoder(
             index, layout, weights, header["labels"],
             verified=verified, constraints=self.constraints, depth=search.depth, backward=search.backward, rest=rest, bias=added,
-        )  # fmt: skip
+        )
         self.decoding = Decoding(decoder, header)
         # All threads may ask it; it says so while it is at work. A plain attribute: Python looks for what a property keeps in three places.
         self._everyday: OneSentence | None = None
@@ -346,7 +346,7 @@ class Tagger(Described):
     def _in_pieces(
         self, rows: Rows, key: tuple[int, ...] | None, threads: int, found: Callable[[OneSentence, int, int], Iterable[R]],
         labellings: int = 1,
-    ) -> list[R]:  # fmt: skip
+    ) -> list[R]:
         """What is found of each sentence, a few of them at a time. found(scratch, first, last): of those numbers. The more labellings of each
         are looked for, the fewer sentences are a piece of work."""
 

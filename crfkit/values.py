@@ -180,7 +180,7 @@ class Expected(NamedTuple):
         return (
             (-most if self.low is None else self.low) <= value <= (most if self.high is None else self.high)
             and (self.above is None or value > self.above)
-        )  # fmt: skip
+        )
 
     def _falling(self, value: Any) -> tuple[float, ...] | None:
         """Falling numbers, from a list, from a text with commas between, or one number."""

@@ -283,7 +283,7 @@ CONFUSIONS = {  # what an imperfect tagger takes each tag for
     "NN": ["JJ", "VB", "NNP"], "NNS": ["VBZ"], "NNP": ["NN", "JJ", "NNPS"], "JJ": ["NN", "VBN", "RB"],
     "VBD": ["VBN"], "VBN": ["VBD", "JJ"], "VBZ": ["NNS"], "VBP": ["NN", "VB"], "VB": ["NN", "VBP"],
     "VBG": ["NN", "JJ"], "IN": ["RP", "RB"], "RP": ["IN"], "RB": ["JJ", "IN"],
-}  # fmt: skip
+}
 
 
 def mistag(tokens: Phrase, dice: Dice, rate: float) -> Phrase:

@@ -30,7 +30,7 @@ IRREGULAR = {  # base: past, participle
     "lend": ("lent", "lent"), "say": ("said", "said"), "think": ("thought", "thought"), "know": ("knew", "known"),
     "go": ("went", "gone"), "run": ("ran", "run"), "cut": ("cut", "cut"), "set": ("set", "set"),
     "sleep": ("slept", "slept"), "rise": ("rose", "risen"), "fall": ("fell", "fallen"), "light": ("lit", "lit"),
-}  # fmt: skip
+}
 ADJECTIVES = (
     "old new big small red light cold early fast hard late friendly open clean quiet public long flat".split()
 )
@@ -75,7 +75,7 @@ class Verb:
         self.forms = {
             "VB": base, "VBP": base, "VBZ": inflect(base, "s"),
             "VBD": past, "VBN": participle, "VBG": inflect(base, "ing"),
-        }  # fmt: skip
+        }
 
 
 class Lexicon:

@@ -47,4 +47,4 @@ def with_table(*rows, payload=b"abcd"):
 
 def contents(model):
     return {name: (entry.dtype, entry.shape, model.section(name).tolist())
-            for name, entry in model.sections.items()}  # fmt: skip
+            for name, entry in model.sections.items()}

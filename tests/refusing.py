@@ -39,7 +39,7 @@ INPUTS = {
     "template": TEMPLATE, "plain": "U0:%x[0,0]\nB\n", "patterns": "u0:%x[0,0]\nb\n", "parsing": PARSING, "train": ROWS * 3, "dev": ROWS,
     "items": ITEMS * 2, "trees": TREES * 4, "pairs": "<start> B\nB I\nB O\nI I\nI O\nO O\n", "options": "max-iter: 3\nl2: 0.5\n",
     "answers": ROWS.replace("\n", " O\n").replace("\n O\n", "\n\n") + "the DT B B\n", "words": "a B B\nb M E\nc E O\n", "lexicon": "a\n",
-}  # fmt: skip
+}
 # A call of this kind fails for this reason, once, or from then on. The kinds are numbered as in refusing.c.
 REFUSALS: dict[str, list[tuple[str | None, bool]]] = {
     "write": [("ENOSPC", True), ("EIO", False), ("EINTR", False), (None, False)],
@@ -116,7 +116,7 @@ WORKS = [
     Work("compat.crfsuite:cli", "dump known.crfsuite"),
     Work("compat.wapiti.commands:cli", "train -i 3 -p patterns train model", ("model",)),
     Work("compat.wapiti.commands:cli", "label -m known.wapiti train out", ("out",)),
-]  # fmt: skip
+]
 
 
 def do(work: Work) -> None:

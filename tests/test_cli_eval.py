@@ -237,7 +237,7 @@ def test_names_of_files_stay_on_one_line():
     ("a O O 0.912345 0.800000\n", "in:1: the last two columns are probabilities, as `--probability` adds them; "
      "expected a gold and a predicted label"),
     (gzip.compress(b"a O O\n" * 1000, mtime=0)[:-9], "in: the gzip file ends too early"),
-])  # fmt: skip
+])
 def test_errors_are_one_line_and_exit_1(text, message):
     result = run(text_file("in", text), code=1)
     assert (result.stdout, result.stderr) == ("", f"crfkit: error: {message}\n")

@@ -46,7 +46,7 @@ def test_the_gold_labels_of_named_columns(header):
     for text, said in (
         (named, ":1: there is no column 'x': the columns are tag word pos"), (moved, ":1: there is no column 'x': the columns have no names; a first line such as '# columns = word label' gives them"),
         (named.replace(" N B-X", " N"), ":2: 3 columns; expected at least 4, the last of them the predicted label"),
-    ):  # fmt: skip
+    ):
         assert f"<stdin>{said}" in run("--label", "tag" if "at least" in said else "x", stdin=text.encode(), code=1).stderr
 
 
@@ -91,7 +91,7 @@ def test_gold_labels_of_attribute_lines_are_escaped_and_predicted_ones_are_not(g
     ("X\ta\tX\nY\n", ["crfsuite"], "<stdin>:2: 1 column; expected at least 2, the last of them the predicted label"),
     ("X\ta\tX\t0.500000\t0.400000\n", ["crfsuite"], "<stdin>:1: the last two columns are probabilities"),
     ("# 0.9\nX\ta\tX/0.900000\tX/0.900000\tY/0.100000\n", ["crfsuite"], "<stdin>:2: the last two columns are labels with prob"),
-])  # fmt: skip
+])
 def test_errors_in_other_formats(text, options, message):
     assert f"crfkit: error: {message}" in run("--format", *options, stdin=text.encode(), code=1).stderr
 

@@ -26,7 +26,7 @@ def conllu(place, added=None):
     return "".join(
         "# text = x\n1-2\tx" + 8 * "\t_" + "\n" + "".join(f"{i}\t{t[0]}\t_\t{t[1]}\t{t[place]}" + 5 * "\t_" + ("" if added is None else f"\t{t[added]}") + "\n"
         for i, t in enumerate(sentence, 1)) + "\n" for sentence in WORDS
-    ).encode()  # fmt: skip
+    ).encode()
 
 
 LABELS = rows("{3}")
@@ -135,7 +135,7 @@ def test_probabilities_of_crfsuite_are_no_part_of_labels():
     assert json.loads(run("--json", stdin=text.replace("654", "6")).stdout)["correct_tokens"] == 0  # part of the label
     done = run(stdin="O\tO\tO:0.900000\tB-X:0.100000\n", code=1)
     assert done.stderr == "crfkit: error: <stdin>:1: the last two columns are labels with probabilities, as `crfsuite tag -l` writes them; " \
-        "expected a gold and a predicted label (`-r` or `-r -i`)\n"  # fmt: skip
+        "expected a gold and a predicted label (`-r` or `-r -i`)\n"
 
 
 def test_probabilities_of_crfsuite_before_a_sequence_are_no_tokens(tmp_path):
@@ -156,7 +156,7 @@ def test_probabilities_of_crfsuite_before_a_sequence_are_no_tokens(tmp_path):
     "line",
     ["@score 1 2", "@score 0.5 0.25", "@score 12345.67 0.500000", "@score X 0.500000", "@score 0.500000 X", "@score 0.500000", "@score x 0.500000 12.500000",
      "@scores 0.500000 12.500000", "@probability X", "@probability 0.5", "@probability 0.500000 12.500000"],
-)  # fmt: skip
+)
 def test_tokens_may_look_like_such_lines(line):
     """Labels may be numbers."""
     assert Outputs(io.BytesIO(line.replace(" ", "\t").encode())).scores[0].tokens == 1

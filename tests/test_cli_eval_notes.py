@@ -34,7 +34,7 @@ def test_a_note_where_a_column_is_not_of_labels(tmp_path):
     ("B-X I-X O", (), None), ("B-X O Other", (), None), ("B-X I-X", (), None), ("B-X one two", (), None), ("NN VB", (), None),
     ("B-X 0", ("--outside", "0"), None), ("B-X 0", ("--scheme", "bio"), None), ("B-X 0", ("--tokens",), None), ("B I 0", (), None),
     ("S", (), None), ("B-X S", (), None), ("B-X I", (), None), ("B-X ?", (), "?"), ("B-X O-Y 0", (), None),
-])  # fmt: skip
+])
 def test_a_note_on_another_label_outside_of_chunks(gold, options, meant):
     """What it advises counts the chunks as O does."""
     text = "".join(f"a {label} {label}\n" for label in gold.split())

@@ -210,7 +210,7 @@ def test_no_feature_is_left(train):
     ("U:%x[0,0] @minfreq=999999\nB\n", (), "the lines of the template find nothing in these data, or too rarely (@minfreq)"),
     ("U:%x[0,0]\nB\n", (), None),
     ("B\n", (), None),
-])  # fmt: skip
+])
 def test_no_attribute_is_left(train, template, options, why):
     (train.parent / "template").write_text(template)
     said = [line for line in learn("--max-iter", 1, *options).stderr.splitlines() if "attribute is left" in line]

@@ -34,7 +34,7 @@ def program(*args, **kwargs):
     return subprocess.Popen(
         [sys.executable, "-m", "crfkit", "tag", *args],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs,
-    )  # fmt: skip
+    )
 
 
 @contextmanager
@@ -226,7 +226,7 @@ def test_a_disk_that_is_full_is_an_error(run, tmp_path, unbuffered, options):
             [sys.executable, "-m", "crfkit", "tag", *options, "m", "text"],
             stdout=stdout, stderr=subprocess.PIPE, text=True, env=environment,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10000, 10000)),
-        )  # fmt: skip
+        )
     where = "out" if options else "standard output"
     assert (done.returncode, done.stderr) == (1, f"crfkit: error: {where}: cannot be written: File too large\n")
     assert sorted(os.listdir()) == ["m", "stdout", "text"]

@@ -82,7 +82,7 @@ def test_work_without_an_owner():
 @pytest.mark.parametrize("made", [
     lambda data, layout: Trainer(data, layout, None), lambda data, layout: mistakes(data, layout, array.array("f", [0]) * layout.n_cells), Visits, Nests, Edges,
     lambda data, layout: frequent(layout, data, 1.0), lambda data, layout: Objective(data, layout, 1.0, 1), lambda data, layout: Share(layout, 1, False).add(data),
-])  # fmt: skip
+])
 def test_data_of_another_layout(made):
     for data, layout in ((LARGE.dataset, SMALL.layout), *((data, of_one_label()) for data in (MORE_LABELS, MORE_ATTRIBUTES, MORE_OF_PAIRS))):
         with pytest.raises(ValueError, match="another layout"):
@@ -92,7 +92,7 @@ def test_data_of_another_layout(made):
 @pytest.mark.parametrize("made", [
     lambda data, layout: Trainer(data, layout, None), lambda data, layout: DualAscent(data, layout, options_of("lbfgs")), Edges,
     lambda data, layout: frequent(layout, data, 1.0), lambda data, layout: Objective(data, layout, 1.0, 1),
-])  # fmt: skip
+])
 def test_a_layout_without_the_record_of_its_features(made):
     with pytest.raises(ValueError, match="not made for learning"):
         made(SMALL.dataset, as_in_a_file())
@@ -264,7 +264,7 @@ def test_attributes_that_do_not_occur():
 
 @pytest.mark.parametrize(("ptr", "label"), [
     ([0, 1], [0, 1]), ([0, 1, 3], [0, 1]), ([0, 2, 1], [0, 1]), ([-1, 1, 2], [0, 1]), ([0, 1, 2], [0]), ([0, 1, 2], [0, 2]),
-])  # fmt: skip
+])
 def test_lines_of_features_that_do_not_exist(ptr, label):
     names = StringTable([b"a", b"b"])
     weights = array.array("d", [0.5, -1])

@@ -309,7 +309,7 @@ def test_scikit_learn_selects_models():
     assert search.best_params_ == {"l2": 1.0} and search.predict(ROWS) == search.best_estimator_.predict(ROWS)
     assert "l2" in repr(search)
     by_f1 = GridSearchCV(CRF(template=TEMPLATE), [{"algorithm": ["perceptron"], "passes": [1]}, {"algorithm": ["lbfgs"], "max_iter": [3], "l2": [1e6]}],
-                         scoring=lambda crf, X, y: crf.score(X, y, "f1"), cv=2).fit(ROWS, LABELS)  # fmt: skip
+                         scoring=lambda crf, X, y: crf.score(X, y, "f1"), cv=2).fit(ROWS, LABELS)
     assert by_f1.best_params_ == {"algorithm": "perceptron", "passes": 1}
     drawn = RandomizedSearchCV(CRF("adf", TEMPLATE), {"l2": [0.5, 1], "passes": [1, 2]}, n_iter=2, cv=2, random_state=0).fit(ROWS, LABELS)
     assert drawn.best_score_ > 0.5

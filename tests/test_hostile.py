@@ -70,11 +70,11 @@ def emptied_mapping(items):
 ATOMS = st.sampled_from(
     [None, True, 0, 1, -1, 2**31, 2**63, 10**400, 1.5, float("nan"), float("inf"), -1e300, 1j, "", "a", "O", "B-NP", "a\tb", "\n", "\0", "\ud800", "x" * 5000,
      "B\n", "U:%x[0,9]", "auto", b"", b"\xff", memoryview(b"ab"), object(), int, len, numpy.array(3), numpy.array([]), numpy.array([["a", "b"]]), numpy.str_("w")]
-)  # fmt: skip
+)
 CONTAINERS = [
     list, tuple, iter, raising, asking, emptied_list, emptied_mapping, lambda items: liar(10**6, items), lambda items: liar(0, items),
     lambda items: {"name": items, 3: items}, lambda items: dict(enumerate(items)),
-]  # fmt: skip
+]
 
 
 def containers(inner):
@@ -165,7 +165,7 @@ class Programs(RuleBasedStateMachine):
     @rule(
         algorithm=st.sampled_from(sorted(TRAINERS)), template=st.sampled_from([TEMPLATE, None]), X=st.lists(SENTENCES, min_size=1, max_size=3),
         y=st.lists(SOME_LABELS, min_size=1, max_size=3), threads=COUNTS,
-    )  # fmt: skip
+    )
     def fit(self, algorithm, template, X, y, threads):
         crf = crfkit.CRF(algorithm, template, threads=threads, **limit(algorithm, 2))
         with own_errors():

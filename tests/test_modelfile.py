@@ -84,7 +84,7 @@ def test_numpy_arrays_and_their_shapes():
         | st.text(st.characters(codec="utf-8")),
     ),
     sections=st.dictionaries(st.text(st.characters(codec="utf-8"), min_size=1), st.binary(max_size=200)),
-)  # fmt: skip
+)
 def test_round_trip(header, sections):
     data = modelfile.dumps(header, sections)
     model = modelfile.read(data)

@@ -98,7 +98,7 @@ TABLE_FAULTS = {
     "starts past the end": ([row(), row(name="b", offset=64)], "truncated: it ends at 68, the data at 4"),
     "uncovered": ([row(payload=b"abc")], "1 bytes follow the last section"),
     "nothing covered": ([], "4 bytes follow the last section"),
-}  # fmt: skip
+}
 
 
 def damaged(data, message, verify=True):
@@ -153,7 +153,7 @@ HEADER_FAULTS = {
     "key too many": (b'{"metadata":{},"more":1,"sections":[]}', "not an object of metadata and sections"),
     "metadata a list": (b'{"metadata":[],"sections":[]}', "the metadata are not an object"),
     "table an object": (b'{"metadata":{},"sections":{}}', "the section table is not a list"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize(("text", "message"), HEADER_FAULTS.values(), ids=HEADER_FAULTS.keys())
@@ -181,7 +181,7 @@ json_values = st.recursive(
     | st.sampled_from([0, 4, 64, 128, -1, 2**31, 2**32, 2**63, 2**64, "uint8", "float64", "a"]),
     lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(max_size=5), children, max_size=3),
     max_leaves=6,
-)  # fmt: skip
+)
 
 
 @given(st.data())

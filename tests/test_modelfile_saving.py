@@ -293,7 +293,7 @@ def test_every_command_removes_leftovers(tmp_path, how):
         "learn": ("learn", "-q", "template", "train", "out/new"),
         "tag": ("tag", "-o", "out/new", "model", "train"),
         "convert": ("convert", "model", "out/new"),
-    }[how])  # fmt: skip
+    }[how])
     assert [path.name for path in stale.parent.iterdir()] == ["new"]
 
 

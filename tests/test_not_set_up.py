@@ -54,7 +54,7 @@ def test_a_data_set_without_offsets(offsets):
     Dataset.label_counts, Dataset.ambiguity, Dataset.first_label, lambda data: data.relabel(array.array("i", [0]), ["a"]),
     lambda data: Dataset().extend(data), lambda data: data.extend(Dataset()), lambda data: pairs_in(data, 2),
     lambda data: Layout.build(data, 2, 1, b"\1", b""), lambda data: Owlqn(data, chunking().layout, make("owlqn", {})),
-])  # fmt: skip
+])
 def test_a_data_set_without_labels(asked):
     with pytest.raises(ValueError, match="without labels"):
         asked(Dataset([0, 2], [0, 1, 1], [0], n_u=1))
@@ -64,7 +64,7 @@ def test_a_data_set_without_labels(asked):
     (([0, -1],), {}), (([0, 1, 0],), {}), (([1, 1], [0, 0]), {}), (([0, 1], [0]), {}), (([0, 1], [0, 2], [0]), {"n_u": 1}), (([0, 1], [0, 1], [1]), {"n_u": 1}),
     (([0, 1], [0, 1], [-1]), {"n_u": 1}), (([0, 2], [0, 2, 1], [0]), {"n_u": 1}), (([0, 1], [0, 1], [0]), {"n_u": 1, "u_val": []}), (([0, 1], [0, 0]), {"label": []}),
     (([0, 1], [0, 0]), {"seq_weight": [1, 1]}), (([0, 1], [0, 0]), {"b_ptr": [0]}), (([0, 1], [0, 0]), {"b_ptr": [0, 1], "b_id": [5], "n_b": 5}), (([0, 2**40],), {}),
-])  # fmt: skip
+])
 def test_arrays_that_are_no_data_set(arrays, numbers):
     with pytest.raises(ValueError):
         Dataset(*arrays, **numbers)

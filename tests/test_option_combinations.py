@@ -22,7 +22,7 @@ FILES = {
     "template": "U0:%x[0,0]\nU1:%x[-1,1]/%x[0,1]\nB\n", "history": "U0:%x[0,0]\nU1:%y[-1]\nB\n", "parsing": "P0:%x[s0,form]/%x[q0,upos]\n",
     "train": ROWS * 2, "items": "B\tw=the\tcap:2\nI\tw=dog\n\nB\tw=dogs\n\n", "empty": "", "open": "the DT B\nold JJ ?\ndog NN B|I\n\ndogs NN B\n\n", "pairs": "<start> B\nB I\nI I\n", "options": "seed: 3\n",
     "trees": "1\tthe\tthe\tDET\tDT\t_\t2\tdet\t_\t_\n2\tdog\tdog\tNOUN\tNN\t_\t0\troot\t_\t_\n\n" * 2, "answers": "the DT B B\nold JJ I I\ndog NN I O\n\n",
-}  # fmt: skip
+}
 MODELS = ("model", "perceptron", "known.items", "parser", "crfpp")
 TEXTS = ["", "-", "0", "a", "I", "bio", "auto", "mi:2", "mi:0", "2m", "0m", "1G", "1", "10,3", "3,10", "form", "upos", "*", "U0:the", "[ \t]", "[", "\\t", "é", "\n"]
 NUMBERS = ["0", "1", "2", "3", "-1", "0.5", "1e-300", "1e300", "1e999", "nan", "inf", "x", "", str(2**31 - 1), str(2**31), str(2**63 - 1), str(2**63), str(10**30)]

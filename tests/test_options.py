@@ -246,7 +246,7 @@ def test_paths_in_python_stay_as_they_are(path):
 @pytest.mark.parametrize("kind", [numpy.int64, numpy.int8, numpy.uint32, lambda n: numpy.array(n)])
 def test_whole_numbers_of_numpy(kind):
     _, own, run = judge("owlqn", {"max_iter": kind(5), "min_freq": kind(2), "threads": kind(1), "seed": kind(3), "max_memory": kind(100),
-                                          "checkpoint": "c", "checkpoint_every": kind(4), "dev": "d", "patience": kind(2)})  # fmt: skip
+                                          "checkpoint": "c", "checkpoint_every": kind(4), "dev": "d", "patience": kind(2)})
     assert (own.max_iter, run.min_freq, run.threads, run.seed, run.max_memory, run.checkpoint_every, run.patience) == (5, 2, 1, 3, 100, 4, 2)
     assert {type(value) for value in (own.max_iter, run.min_freq, run.max_memory, run.checkpoint_every)} == {int}
 

@@ -140,4 +140,4 @@ def test_the_page_says_what_the_runs_carry():
         "SAPO is above CRF, trained with SGD": "tie", "SAPO is above Bi-LSTM": "yes", "SAPO is above Bi-LSTM-CRF": "yes",
         "SAPO trains several times faster than Bi-LSTM": "yes", "SAPO trains several times faster than Bi-LSTM-CRF": "yes",
         falls.format("Bi-LSTM"): "yes", falls.format("Bi-LSTM-CRF"): "no",
-    }  # fmt: skip
+    }

@@ -147,7 +147,7 @@ class Made(Runs):
         return self._made(
             "test", task, algorithm, options, seed, cpu=1.0, pass_cpu=[1.0], warm_up=0, weight=0.0,
             counts={"gold": 1000, "found": 1000, "correct": 900 + seed}, tokens=1000, correct_tokens=950,
-        )  # fmt: skip
+        )
 
     def compare(self, task, first, second):
         asked = {"kind": "compare", "task": task.name, "first": first["seed"], "second": second["seed"]}
@@ -329,7 +329,7 @@ def test_the_index_lists_verdicts_that_other_seeds_might_change():
     numbers = {
         "unsure": "1.00 ± 1.00 and 2.00 ± 0.50", "sure": "1.00 ± 0.10 and 2.00 ± 0.50", "unsure of one side": "1.00 ± 0.81 and 2.00",
         "sure of one side": "1.00 and 2.00 ± 0.80", "of one run each": "1.00 and 2.00",
-    }  # fmt: skip
+    }
     rows = [[claim, "task", "", f"{found}, p = 0.010", REPRODUCED] for claim, found in numbers.items()]
     rows.append(["a tie", "task", "", "1.00 ± 1.00 and 2.00 ± 1.00, p = 0.010", TIE])
     text = "\n".join(together.lines([("a paper", "page", rows)]))

@@ -69,7 +69,7 @@ def test_names_of_nothing(train):
     for arguments in (
         ("tag", "--constraints", "", "model", "train"), ("tag", "--output-dir", "", "model", "train"),
         ("learn", "--data-dir", "", "template", "train", "m"), ("learn", "--config", "", "template", "train", "m"),
-    ):  # fmt: skip
+    ):
         assert error(*arguments).startswith("'': cannot ")
 
 
@@ -106,7 +106,7 @@ def test_a_disk_too_full_for_checkpoints(train):
 @pytest.mark.parametrize(("progress", "unbuffered", "stderr"), [
     ("auto", "", "/dev/full"), ("always", "1", "closed"),
     *(pytest.param(*one, marks=pytest.mark.long) for one in (("auto", "", "closed"), ("always", "1", "/dev/full"))),
-])  # fmt: skip
+])
 def test_messages_that_nobody_hears_do_not_stop_it(train, progress, stderr, unbuffered, monkeypatch):
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     if stderr == "closed":
@@ -268,7 +268,7 @@ def test_names_that_cannot_be(train):
         lambda: learn("train", "template", dev=["a\0b"], max_iter=1), lambda: learn("train", "template", log="a\0b"),
         lambda: learn("train", "template", checkpoint="a\0b"), lambda: load("a\0b"), lambda: load("model").save("a\0b"),
         lambda: Tagger(load("model"), "a\0b"), lambda: tagger.tag_with_gold("a\0b"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(FileError, match=r"'a.x00b': not a file name"):
             call()
 
@@ -320,7 +320,7 @@ def test_a_signal_while_code_is_made_of_text(tmp_path, number, code):
 @pytest.mark.parametrize(("number", "code", "algorithm"), [
     (signal.SIGINT, 130, "sgd"), (signal.SIGTERM, 143, "owlqn"),
     *(pytest.param(*one, marks=pytest.mark.long) for one in ((signal.SIGINT, 130, "owlqn"), (signal.SIGTERM, 143, "sgd"))),
-])  # fmt: skip
+])
 def test_a_signal_while_training_saves_the_model(train, algorithm, number, code):
     endless = ("--passes", 10**7) if algorithm == "sgd" else ("--delta", 0, "--epsilon", 0, "--period", 10**6, "--l1", 1e-6, "--l2", 1e-9, "--max-iter", 10**7)
     write_part(train, "chunking", 300)

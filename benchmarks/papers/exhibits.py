@@ -102,7 +102,7 @@ EXHIBITS = {
         Exhibit("table 3", "letter to sound, n-grams", "[n-grams](sbcd.md#table-3-letter-to-sound-n-grams-all-pairs)", ".", ("sbcd",), "n-grams"),
         Exhibit("figure 6", "named entities, ways to select features", "[named entities](sbcd.md#figure-6-named-entities-ways-to-select-features)", ".", ("sbcd",), "^named entities"),
     ),
-}  # fmt: skip
+}
 ABOUT = """\
 What stands where, and how many of the claims that belong to it have which verdict. A claim may belong to several. Most pages have more tasks than the paper. Data and features that differ are named at the head of each table.
 """

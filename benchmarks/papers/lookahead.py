@@ -42,7 +42,7 @@ def with_trigrams(paper: Numbers) -> list[Row]:
     names = {d: f"depth {d}, label trigrams" for d in range(3)}
     return [
         Row(name, "lookahead", {"depth": d}, MARGINS, paper=paper[name][0], paper_seconds=paper[name][1], paper_tag=paper[name][2], template=path) for d, name in names.items()
-    ]  # fmt: skip
+    ]
 
 
 def claims(paper: Numbers) -> tuple[Claim, ...]:
@@ -55,7 +55,7 @@ def claims(paper: Numbers) -> tuple[Claim, ...]:
         better(CRF, "depth 0", "without looking ahead it is worse than a CRF", score(CRF, "depth 0")),
         better("depth 1", CRF, "with depth 1 it is better than a CRF", score("depth 1", CRF)),
         costs("depth 2", "depth 1", 2, 4, "a pass of depth 2 costs at most twice one of depth 1, by dynamic programming", own=True),
-    )  # fmt: skip
+    )
 
 
 def numbers(crf: tuple[float, float, float], *depths: tuple[float, float, float]) -> Numbers:
@@ -99,7 +99,7 @@ finds the same by dynamic programming, so its cost does not explode with the dep
         Table(tasks.CHUNKS, rows(CHUNK), COLUMNS, claims(CHUNK), note="The paper's features are fewer."),
         names(tasks.JNLPBA_POS),
     ],
-)  # fmt: skip
+)
 
 if __name__ == "__main__":
     main(PAPER)

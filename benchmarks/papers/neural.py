@@ -56,7 +56,7 @@ MODELS = {
     "lstm": Model("Bi-LSTM", "lstm"), "lstm-crf": Model("Bi-LSTM-CRF", "lstm-crf"), "lstm-sapo": Model("SAPO on top of a Bi-LSTM", "lstm-sapo"),
     "sapo-long": Model(f"SAPO, {LONG} passes", "sapo", 2, True), "sgd-long": Model(f"CRF, trained with SGD, {LONG} passes", "sgd", 2, True),
     "lstm-long": Model(f"Bi-LSTM, {LONG} passes", "lstm", lasting=True), "lstm-crf-long": Model(f"Bi-LSTM-CRF, {LONG} passes", "lstm-crf", lasting=True),
-}  # fmt: skip
+}
 LAMBDA = {"conll2000-np-paper": 1.0, "jnlpba": 5.0, "wsj-sample-pos": 2.0}  # what the paper's cross-validation gave the CRF, and SAPO with it
 TASKS = {task.name: task for task in (tasks.NP_PAPER, tasks.JNLPBA, tasks.WSJ)}
 
@@ -150,7 +150,7 @@ def linear(task: Task, parts: Parts, model: Model, seed: int, passes: int, patie
     learnt = crfkit.learn(
         parts.files["train"], task.template, model.trainer, features=task.features, dev=parts.files["dev"], patience=patience, seed=seed, threads=1,
         passes=passes, l2=model.lambdas * LAMBDA[task.name], progress=lambda record: curve.append(100 * record[name]) if name in record else None,
-    )  # fmt: skip
+    )
     return curve, lambda sentences: learnt.tagger().tag_many([[row[:-1] for row in sentence] for sentence in sentences], threads=1)
 
 
@@ -223,7 +223,7 @@ def section(task: Task, found: Runs, folder: Path) -> list[str]:
         table.append([
             MODELS[name].title, str(len(runs)), spread(tests), f"{fmean(bests):.2f}", f"{fmean(1 + run['dev'].index(max(run['dev'])) for run in runs):.1f}",
             f"{fmean(run['cpu'] / len(run['dev']) for run in runs):.1f}", f"{fmean(run['cpu'] for run in runs):.0f}",
-        ])  # fmt: skip
+        ])
     lines += [*markdown(heads, table), "", *(beside(found))]
     lacking = [model.title for name, model in MODELS.items() if name not in found]
     lines += ["", f"Not measured yet: {'; '.join(lacking)}."] if lacking else []

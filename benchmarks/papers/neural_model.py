@@ -51,7 +51,7 @@ def initial(key: jax.Array, vocabularies: list[int], labels: int, sizes: Sizes) 
         "cells": [0.1 * jax.random.normal(next(keys), (n, width)) for n, width in zip(vocabularies, widths, strict=True)],
         "ways": [direction(), direction()],
         "out": matrix(2 * hidden, labels), "bias": jnp.zeros(labels), "pairs": jnp.zeros((labels, labels)),
-    }  # fmt: skip
+    }
 
 
 def potentials(params: Params, ids: jax.Array, mask: jax.Array, sizes: Sizes, key: jax.Array | None) -> jax.Array:

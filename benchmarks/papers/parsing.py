@@ -70,7 +70,7 @@ SETTINGS = {
 BY_DEFAULT = [
     ("default", "package", "either"), ("default", "best", "either"),
     ("final", "package", "either"), ("final", "best", "either"), ("final", "package", "first"),
-]  # fmt: skip
+]
 """Those that are measured by default options, too: with dropout (default) or without, as all else is measured (final)."""
 ABOUT = """\
 Y. Tsuruoka, Y. Miyao, J. Kazama: Learning with Lookahead: Can History-Based Models Rival Globally Optimized Models?
@@ -311,7 +311,7 @@ def section(title: str, found: Found) -> list[str]:
                 f"{PAPER[depth][0]:.2f}", f"{seconds(finals):.2f}", f"{seconds(finals) / base:.1f}" if base else "", f"{PAPER[depth][1] / PAPER[0][1]:.1f}",
                 f"{speed:,.0f}", f"{speed_of_0 / speed:.1f}" if speed_of_0 else "", f"{PAPER[depth][2] / PAPER[0][2]:.1f}",
             ]
-        )  # fmt: skip
+        )
     return [f"## {title}", "", *markdown(heads, rows), ""]
 
 

@@ -20,7 +20,7 @@ HEADS = {
     "default": "dev., defaults", "development": "dev.", "one": "test after one pass", "error": "token error", "passes": "passes",
     "paper_passes": "paper's passes", "cpu_a_pass": "CPU s a pass", "cpu": "CPU s in all", "paper_seconds": "paper's s", "weight": "mean abs. weight",
     "tag": "CPU s of tagging", "paper_tag": "paper's tagging, s", "paper": "paper", "pr": "test P / R", "paper_pr": "paper's P / R",
-}  # fmt: skip
+}
 _DIGITS = {"cpu": 1, "cpu_a_pass": 3, "tag": 3, "paper_seconds": 0, "paper_tag": 0}
 METHOD = """\
 ## Options
@@ -177,7 +177,7 @@ TRAINERS = {
     "lbfgs": "`lbfgs`", "sgd": "`sgd`", "sgd, L1": "`sgd --l1`", "adf": "`adf`", "sapo": "`sapo`", "depth 1": "`lookahead`", "depth 0": "`lookahead --depth 0`",
     "averaged 5-best mira": "`mira -n 5`", "averaged mira": "`mira`", "averaged perceptron": "`perceptron`", "naive perceptron": "`perceptron --no-average`",
     "arow": "`arow`", "cw": "`cw`",
-}  # fmt: skip
+}
 
 
 def defaults(outcomes: list[dict[str, Any]]) -> list[str]:

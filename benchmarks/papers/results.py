@@ -25,7 +25,7 @@ PAPERS: list[Paper] = [adf.PAPER, sapo.PAPER, dbl_crf.PAPER, lookahead.PAPER]
 OTHERS = {
     "sbcd": "Sparse CRFs", "simulated": "Sparse CRFs, simulated data",
     "parsing": "Dependency parsing with lookahead", "neural": "Networks beside linear models",
-}  # fmt: skip
+}
 """Scripts with a page of their own kind."""
 
 

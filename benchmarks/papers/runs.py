@@ -120,7 +120,7 @@ class Runs:
         return {
             "cpu": round(cpu, 3), "pass_cpu": [round(record["cpu"], 4) for record in passes], "warm_up": len(warm),
             "weight": passes[-1]["mean_abs_weight"], "active": passes[-1]["active"], "tokens": score.tokens, "correct_tokens": score.correct_tokens, "counts": counts,
-        }  # fmt: skip
+        }
 
     def curve(self, task: Task, algorithm: str, options: Record) -> Record:
         """Train on everything for many passes, and see how weights and loss go on."""

@@ -31,7 +31,7 @@ def mira(name: str, curve: bool = False, **fixed: object) -> Row:
 SEARCH = [
     AVERAGED, replace(NAIVE, curve=True), mira("averaged mira"), mira("averaged 5-best mira", nbest=5),
     mira("naive mira", True, average=False), mira("naive 5-best mira", True, average=False, nbest=5),
-]  # fmt: skip
+]
 FIRST = ", the papers' protocol"
 NAIVE_ONES = ("naive perceptron", "naive mira", "naive 5-best mira")
 SEVERAL = costs("sapo", "sgd", 0.5, 1, "a pass of sapo is several times faster than one of sgd", "several times")

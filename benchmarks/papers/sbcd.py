@@ -105,7 +105,7 @@ def followed(spec: dict[str, Any]) -> dict[str, Any]:
             marks[str(number)] = {**judged(model, {"test": spec["files"]["test"]}, False), "cpu": round(spent, 2)}
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"features": corpus.summary["weights"], "attributes": corpus.summary["attributes"], "memory": round(memory), "cpu": time.process_time() - began,
-            "expected": spec.get("expected"), "series": series, "marks": marks}  # fmt: skip
+            "expected": spec.get("expected"), "series": series, "marks": marks}
 
 
 def timed(spec: dict[str, Any]) -> dict[str, Any]:
@@ -253,7 +253,7 @@ def ngrams(study: Study, seeds: int) -> None:
     for space, passes in SPACES.items():
         marks = [2] if study.quick else [mark for mark in MARKS if mark <= passes]
         study.run("ngrams", space, "followed", template=str(OWN / f"{space}.txt"), features="all", files=files_of(study, "nettalk"),
-                  options={"l1": GRAM_L1, "l2": ELASTIC, "epsilon": 0.0, "delta": 0.0}, marks=marks)  # fmt: skip
+                  options={"l1": GRAM_L1, "l2": ELASTIC, "epsilon": 0.0, "delta": 0.0}, marks=marks)
 
 
 def cost(study: Study, seeds: int) -> None:

@@ -102,7 +102,7 @@ def _letters(found: Found) -> Section:
         return [
             name, str(runs[0]["passes"]), f"{fmean(run['cpu'] for run in runs):.1f}", f"{100 - fmean(run['train'] for run in runs):.2f}", spread([error(run) for run in runs]),
             f"{runs[0]['node']:,}", f"{runs[0]['pair']:,}", paper,
-        ]  # fmt: skip
+        ]
 
     sweep = [name for name in rows if name.startswith("sbcd, l1")]
     papers = {**dict(zip(sweep, PAPER_SWEEP, strict=False)), **PAPER_LETTERS}
@@ -136,7 +136,7 @@ def plural(runs: list[Run]) -> str:
 PAPER_SWEEP = (
     "13.3, 14.0; 1,378 + 73,034; 125", "13.5, 14.2; 1,155 + 4,171; 76", "14.0, 14.2; 1,089 + 3,598; 70", "13.7, 14.3; 957 + 3,077; 63",
     "16.3, 16.8; 858 + 3,111; 55", "16.4, 16.9; 760 + 2,275; 43", "17.3, 17.7; 267 + 997; 25",
-)  # fmt: skip
+)
 PAPER_LETTERS = {"owlqn, chosen l1": "13.5, 14.2; 1,864 + 4,079; 165", "lbfgs": "13.5, 14.1; 74,412; 302", "sgd": "18.5, 19.1; 74,412; 17"}
 NETTALK = """\
 NETtalk dictionary, 18,000 training and 2,007 test words by a split of our own, 51 phonemes (53 in the paper). Features: the letter with each phoneme and with each
@@ -254,7 +254,7 @@ def _names(found: Found) -> Section:
         return [
             name, f"{fmean(map(error, runs)):.2f}", f"{fmean(run['test_f1'] for run in runs):.2f}", f"{weights(runs[0]):,}", f"{fmean(run['passes'] for run in runs):.0f}",
             f"{fmean(run['cpu'] for run in runs):.1f}",
-        ]  # fmt: skip
+        ]
 
     table = [cells(f"sgd, {plural(sgd)}", sgd)] * bool(sgd) + [cells(name, [run]) for name, run in rows.items() if not name.startswith("sgd")]
     groups = {kind: part_of(found, "names", kind) for kind in ("owlqn", "sbcd", "frequency cut-off", "mutual information", "threshold")}

@@ -252,7 +252,7 @@ def _table(draws: list[dict[str, Any]]) -> list[str]:
             name if name != "owlqn" else "M7 by owlqn", kind, penalty, f"{fmean(column(name, 'train')):.1f}", f"{fmean(column(name, 'test')):.2f}", " ".join(ends),
             f"{fmean(column(name, 'node')):.1f}", f"{fmean(column(name, 'pair')):.1f}", "" if errors is None else f"{errors[0]}, {errors[1]}",
             "" if active is None else f"{active[0]}, {active[1]}", f"{fmean(column(name, 'cpu')):.3f}",
-        ]  # fmt: skip
+        ]
 
     heads = ["model", "weights", "penalty", "train. error", "test error", "quartiles", "active node", "active pair", "paper: errors", "paper: active", "CPU s"]
     return markdown(heads, [row(name) for name in (*MODELS, "owlqn")])
@@ -307,7 +307,7 @@ def _updates(descents: list[dict[str, Any]]) -> tuple[list[str], list[Verdict]]:
             f"{close:.2f} %, {gap:.2f} points, after {last} passes",
         ),
         holds(25 <= share <= 100, "a pass by blocks is about 50 times faster, within a factor of two", f"{share:.0f} times; a block has {blocks} weights", "50 times"),
-    ]  # fmt: skip
+    ]
     return [*lines, *markdown(heads, table)], verdicts
 
 

@@ -215,29 +215,29 @@ NP_RICH = Task(
     "are words, parts of speech and their n-grams.",
     seen="the test part was scored in four earlier rounds. In the first, options were chosen on the last tenth of the training data. After its scores were known, this was replaced "
     "by cross-validation, as in the papers. In the third, `sapo` had the penalty of `sgd`, as in the papers, and 94.30 (`sgd` 94.39). Then each trainer chose its own, and `sapo` had 94.54.",
-)  # fmt: skip
+)
 NP_PAPER = Task(
     "conll2000-np-paper", "Base noun phrases, the paper's features", "conll2000", OWN / "chunking-sun.txt", "chunking", columns=base_np,
     folds=4, sample=3000,
     data=_NP,
     source="Features: those of table 3 of the paper on ADF, and pairs of labels by themselves (`benchmarks/papers/templates/chunking-sun.txt`).",
-)  # fmt: skip
+)
 NP_PLAIN = Task(
     "conll2000-np-plain", "Base noun phrases, without rich edges", "conll2000", SHIPPED / "chunking.txt", "chunking", columns=base_np,
     folds=4, sample=3000,
     data=_NP,
     source="Features: `templates/chunking.txt`, that of CRF++'s example: features of label pairs do not see the words.",
-)  # fmt: skip
+)
 CHUNKS = Task(
     "conll2000-all", "All chunk types, rich edges", "conll2000", SHIPPED / "chunking-best.txt", "chunking", sample=4000,
     data=_CONLL2000,
     source="Features: `templates/chunking-best.txt`.",
-)  # fmt: skip
+)
 CHUNKS_PLAIN = Task(
     "conll2000-all-plain", "All chunk types, without rich edges", "conll2000", SHIPPED / "chunking.txt", "chunking", sample=4000,
     data=_CONLL2000,
     source="Features: `templates/chunking.txt`, that of CRF++'s example.",
-)  # fmt: skip
+)
 JNLPBA = Task(
     "jnlpba", "Biomedical names, without parts of speech", "jnlpba", OWN / "bio-names.txt", "ner", columns=word_and_label, sample=5000,
     data=_JNLPBA,
@@ -245,44 +245,44 @@ JNLPBA = Task(
     "orthography.",
     seen="these features were chosen after `templates/ner-words.txt` had been tested. On the test part looking ahead gained 0.80 points with that template (70.53 and 71.33), and 1.36 "
     "with these features. Only the features of the table with `ner-words.txt` were fixed beforehand.",
-)  # fmt: skip
+)
 JNLPBA_WORDS = Task(
     "jnlpba-words", "Biomedical names, `ner-words.txt`", "jnlpba", SHIPPED / "ner-words.txt", "ner", columns=word_and_label, sample=5000,
     data=_JNLPBA,
     source="Features: `templates/ner-words.txt`, fixed before any test score was known.",
     seen="`lookahead` had 70.53 with depth 0 and 71.33 with depth 1.",
-)  # fmt: skip
+)
 JNLPBA_POS = Task(
     "jnlpba-pos", "Biomedical names, with parts of speech", "jnlpba", OWN / "bio-names-pos.txt", "ner", columns=word_and_label,
     tags_of="wsj-sample-pos", sample=5000,
     data=_JNLPBA,
     source=_TAGS + " Features: `benchmarks/papers/templates/bio-names-pos.txt`: those of the table without parts of speech, and tags and pairs of tags.",
-)  # fmt: skip
+)
 JNLPBA_RICH = Task(
     "jnlpba-rich", "Biomedical names, the paper's rich edges", "jnlpba", OWN / "bio-names-rich.txt", "ner", columns=word_and_label,
     tags_of="wsj-sample-pos", sample=5000,
     data=_JNLPBA,
     source=_TAGS + " Features: those of table 2 of the paper on ADF, each with labels and with pairs of labels, and these pairs by themselves (`benchmarks/papers/templates/bio-names-rich.txt`), "
     "observed ones. The paper does not define orthography; here it is the shape of the word with runs collapsed.",
-)  # fmt: skip
+)
 CONLL2003 = Task(
     "conll2003", "Named entities", "conll2003", OWN / "conll2003.txt", "ner", sample=5000, dev="dev",
     data="CoNLL-2003 English: 14,041 training, 3,250 development and 3,453 test sentences, labels in IOB1 as distributed, columns word, part of speech, chunk.",
     source="Features as in the paper on sparse CRFs: each of the three with labels and with label pairs "
     "(`benchmarks/papers/templates/conll2003.txt`), observed ones.",
-)  # fmt: skip
+)
 WSJ = Task(
     "wsj-sample-pos", "Parts of speech, WSJ sample", "wsj-sample-pos", SHIPPED / "pos.txt", "pos", metric="accuracy",
     data="A public sample of the WSJ: 3,396 training and 518 test sentences. The paper's sections 0-18 and 22-24 are not public: "
     "it trains on more than ten times as much text.",
     source="Features: `templates/pos.txt`.",
-)  # fmt: skip
+)
 EWT = Task(
     "ewt-pos", "Parts of speech, English Web Treebank", "ewt-pos", SHIPPED / "pos.txt", "pos", metric="accuracy",
     columns=word_and_label, sample=5000,
     data="UD English EWT: 12,544 training and 2,077 test sentences, Penn Treebank tags; the column of universal tags is left out.",
     source="Features: `templates/pos.txt`. The paper's numbers are those for the WSJ.",
-)  # fmt: skip
+)
 CWS = Task(
     "cws-sxu", "Word segmentation", "cws-sxu", OWN / "segmentation-sun.txt", "segmentation", metric="word F1", words=True, sample=3000,
     data="SXU of the SIGHAN bakeoff, 17,115 training and 3,654 test sentences, labels B, M, E, S: it stands in for MSR (the "
@@ -291,7 +291,7 @@ CWS = Task(
     "(`benchmarks/papers/templates/segmentation-sun.txt`). Of several known pairs of words at one place only the longest "
     "counts, and both words may have six characters; the paper takes all, with at most five on one side. In the training part only pairs of other sentences count as known.",
     seen="two earlier rounds. In the first, the defaults of `adf` were better than the options that were chosen, so grids and passes were enlarged.",
-)  # fmt: skip
+)
 CWS_PLAIN = replace(
     CWS, name="cws-sxu-plain", title="Word segmentation, without rich edges", template=OWN / "segmentation-sun-plain.txt", seen="the test part, in the rounds of the table with rich edges. This table was added last, by the protocol of the others.",
     source="Features: the same, with labels only (`benchmarks/papers/templates/segmentation-sun-plain.txt`), and pairs of labels by themselves.",
@@ -302,4 +302,4 @@ SENTIMENT = Task(
     data="Amazon reviews of four kinds of products (Blitzer and others, 2007), 1,600 training and 400 test documents each, "
     "trained separately and scored together. The paper's split of the documents is not known.",
     source="A document is a sequence of one item, with counts of words and word pairs as values.",
-)  # fmt: skip
+)

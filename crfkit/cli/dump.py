@@ -24,7 +24,7 @@ from .common import HELP_FLAGS, PATH, Integer, Text, debug_option, is_given, sta
 @click.option("--top", type=Integer(1), metavar="N", help="Only the N weights of greatest absolute value, greatest first.")
 @click.option("--attribute", type=Text(), metavar="NAME", help="Only the weights of one attribute, such as U02:the; * for plain label pairs.")
 @click.option("--layout", type=click.Choice(["original", "crfkit"]), default="original",
-              help="Print models of other programs as those programs do, with all their digits, or as crfkit's.  [default: original]")  # fmt: skip
+              help="Print models of other programs as those programs do, with all their digits, or as crfkit's.  [default: original]")
 @debug_option
 @click.pass_context
 def dump_command(ctx: click.Context, model: str, header: bool, labels: bool, template: bool, top: int | None, attribute: str | None, layout: str) -> None:

@@ -64,13 +64,13 @@ class SchemeName(click.Choice):
     "that crfkit tag wrote behind the last sentence.",
 )
 @click.option("--gold", type=PATH, metavar="FILE", help="The gold labels or trees, where FILE alone has those that were predicted, as "
-              "after crfkit tag --fill. Its sentences must be those of FILE.")  # fmt: skip
+              "after crfkit tag --fill. Its sentences must be those of FILE.")
 @click.option("--comments", is_flag=True, help="Lines that begin with # and stand before a sentence are comments, not tokens.")
 @click.option("--json", "as_json", is_flag=True, help="Everything as one JSON object.")
 @click.option("-l", "--latex", is_flag=True, help="A LaTeX table, as conlleval -l prints it.")
 @click.option("-r", "--raw", is_flag=True, help="The same as --scheme none.")
 @click.option("-d", "--delimiter", type=Text(), help="Between columns: a character or a regular expression. Default: tabs, or "
-              "blanks where a line has no tab.")  # fmt: skip
+              "blanks where a line has no tab.")
 @click.option("-o", "--outside", type=Text(), metavar="LABEL", default="O", show_default=True, help="The label outside of chunks.")
 @debug_option
 @click.pass_context

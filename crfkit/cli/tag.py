@@ -88,16 +88,16 @@ ELSEWHERE = {
     help="With --output-dir: the workers of a dask.distributed scheduler. They open MODEL and FILE, and write to DIR.",
 )
 @click.option("--worker-timeout", type=Integer(1, 1 << 20), default=600, metavar="SECONDS",
-              help="Seconds after which a worker that has not labelled its FILE is given up.  [default: 600]")  # fmt: skip
+              help="Seconds after which a worker that has not labelled its FILE is given up.  [default: 600]")
 @click.option("-v", "--verbose", type=Integer(0, 2), default=0, metavar="LEVEL",
-              help="1: print the probability of each sentence's labels, and of each label. 2: of all labels. In CRF++'s layout.")  # fmt: skip
+              help="1: print the probability of each sentence's labels, and of each label. 2: of all labels. In CRF++'s layout.")
 @click.option("-n", "--nbest", type=Integer(1, 2**31 - 1), metavar="N",
-              help="Print the N best labellings of each sentence and their probabilities, in CRF++'s layout.")  # fmt: skip
+              help="Print the N best labellings of each sentence and their probabilities, in CRF++'s layout.")
 @click.option("--probability", is_flag=True,
-              help="Add two columns: the probability of the label at this token, and that of the sentence's labels.")  # fmt: skip
+              help="Add two columns: the probability of the label at this token, and that of the sentence's labels.")
 @click.option("--explain", type=Integer(1, 2**31 - 1), metavar="N",
               help="Print below each token why it got its label: the best labelling in which it has another one, and the N strongest reasons "
-              "for the one or the other.")  # fmt: skip
+              "for the one or the other.")
 @click.option(
     "--posterior",
     is_flag=True,
@@ -106,10 +106,10 @@ ELSEWHERE = {
 )
 @click.option("--constraints", metavar="SCHEME|FILE", shell_complete=offer(_schemes, files=True),
               help="Forbid impossible sequences of labels: by a scheme (bio, iobes, iob1, ioe1, ioe2, bilou), by that of "
-              "the model's labels (auto), or by a file of allowed pairs.")  # fmt: skip
+              "the model's labels (auto), or by a file of allowed pairs.")
 @click.option("--bias", type=LabelBias(), multiple=True, callback=_by_label, metavar="LABEL=NUMBER",
               help="Add NUMBER to the score of LABEL at each token: O=-1 finds more chunks, O=1 fewer but surer ones. "
-              "Can be repeated, for several labels.")  # fmt: skip
+              "Can be repeated, for several labels.")
 @click.option("--partial", is_flag=True, help="The last column lists the possible labels, separated by |; ? means any.")
 @click.option(
     "--comments",
@@ -117,7 +117,7 @@ ELSEWHERE = {
     help="Lines that begin with # and stand before a sentence are comments, not tokens. They are written unchanged.",
 )
 @click.option("--fill", is_flag=True, help="Write the label into the column that the model predicts, in place of what stands there. "
-              "crfkit eval --gold scores it.")  # fmt: skip
+              "crfkit eval --gold scores it.")
 @click.option(
     "--separator",
     type=Text(),
@@ -125,7 +125,7 @@ ELSEWHERE = {
     help="Separator of the columns that are added.  [default: a tab if the line has one, else a blank]",
 )
 @click.option("--threads", type=Integer(0, MOST_THREADS), default=0, metavar="N",
-              help="Number of threads. 0: one per processor. The output does not depend on it.  [default: 0]")  # fmt: skip
+              help="Number of threads. 0: one per processor. The output does not depend on it.  [default: 0]")
 @click.option(
     "--gold/--no-gold",
     default=None,

@@ -79,7 +79,7 @@ def main() -> None:
 @click.option("-H", "--help-parameters", "--help-params", "help_parameters", is_flag=True, help="List the algorithm's parameters.")
 @click.argument("data", nargs=-1)
 def learn(kind: str, algorithm: str, given: tuple[str, ...], model: str, split: int, holdout: int | None, cross_validate: bool, log_to_file: bool,
-          logbase: str, help_parameters: bool, data: tuple[str, ...]) -> None:  # fmt: skip
+          logbase: str, help_parameters: bool, data: tuple[str, ...]) -> None:
     """Train a model from DATA files (standard input by default), each of which is a group."""
     if kind not in ("1d", "crf1d"):
         raise OptionError(f"--type: expected 1d, found {kind!r}")
@@ -183,7 +183,7 @@ def _read_groups(trainer: Any, data: tuple[str, ...], split: int, say: Callable[
     if split:
         sequences.split(split)
     say(f"\nStatistics the data set(s)\nNumber of data sets (groups): {split or len(data)}\nNumber of instances: {len(sequences.groups)}\n"
-        f"Number of items: {n_items}\nNumber of attributes: {len(sequences.names)}\nNumber of labels: {len(names)}\n")  # fmt: skip
+        f"Number of items: {n_items}\nNumber of attributes: {len(sequences.names)}\nNumber of labels: {len(names)}\n")
     return split or len(data)
 
 

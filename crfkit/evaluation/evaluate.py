@@ -108,7 +108,7 @@ class Outputs:
         how = {
             "tables": tables, "strict": self.strict, "word_starts": WORD_STARTS if segments else None, "lexicon": known, "keep": keep,
             "raw": scheme == "none", "outside": outside.encode(errors="surrogatepass"), "separator": files.separator, "form": format, "comments": comments,
-        }  # fmt: skip
+        }
         self._tallies = [self._counted(entry, files, right, how) for entry in entries]
         if segments:
             for tally in self._tallies:
@@ -136,7 +136,7 @@ class Outputs:
         for name, number, low, high in (
             ("first", first, 0, len(self._tallies) - 1), ("second", second, 0, len(self._tallies) - 1),
             ("shuffles", shuffles, 1, LARGEST), ("seed", seed, 0, 2**64 - 1),
-        ):  # fmt: skip
+        ):
             Expected(int, low=low, high=high).take(name, number)
         from .significance import shuffle
 

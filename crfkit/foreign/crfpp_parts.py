@@ -74,7 +74,7 @@ def _from_cells(template: Template, name: bytes) -> bool:
     return any(
         name.startswith(line.literals[0]) and name.endswith(line.literals[-1]) and sum(map(len, line.literals)) + len(line.macros) <= len(name)
         for line in template.lines if "B" in line.kinds and line.macros
-    )  # fmt: skip
+    )
 
 
 Taken = tuple[Parts, list[bytes], Places, "numpy.ndarray"]

@@ -92,7 +92,7 @@ class Trees:
             "column_names": self.names, "columns": self.n_columns, "format": "conllu", "relations": self.relations,
             "root_relation": self.bank.root_relation(), "sequences": self.bank.n_sequences, "template": self.template.text,
             "tokens": self.bank.n_tokens, "skipped": self.bank.n_crossing,
-        }  # fmt: skip
+        }
 
 
 def blocks(data: Any) -> Iterator[tuple[Any, tuple[str, ...], str | None]]:

@@ -23,4 +23,4 @@ from .trainers import (
     Sapo,
     Sbcd,
     Sgd,
-)  # fmt: skip
+)

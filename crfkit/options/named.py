@@ -156,7 +156,7 @@ def taken(cls: type, given: Mapping[str, Any]) -> Any:
     values = {
         name: None if value is None and own[name].default is None else own[name].metadata["expected"].take(name, value)
         for name, value in given.items()
-    }  # fmt: skip
+    }
     return cls(**values)
 
 

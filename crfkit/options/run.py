@@ -26,14 +26,14 @@ class Run:
         None, "Before training, keep the N attributes with the highest mutual information with the label.",
         metavar="mi:N", parse=selected,
         words="mi:N, to keep the N attributes that tell most of the label",
-    )  # fmt: skip
+    )
     prune: float | None = option(
         None, "After training, drop weights whose absolute value is smaller.", kind=float, above=0, high=1e30, metavar="THRESHOLD"
     )
     format: str = option(
         "columns", "Data format: CoNLL columns, CoNLL-U, or CRFsuite's attribute lines. The last takes no TEMPLATE.",
         choices=FORMATS,
-    )  # fmt: skip
+    )
     comments: bool = option(False, "Lines that begin with # and stand before a sentence are comments, not tokens.")
     partial: bool = option(
         False, "The label of a token may be a choice, as in B-PER|I-PER, or ?, which means any: what is not known is left open in training."
@@ -43,7 +43,7 @@ class Run:
         None,
         "After each pass, score the weights on this file, and keep the best ones. The score is F1 if labels mark chunks, else "
         "accuracy.", metavar="FILE",
-    )  # fmt: skip
+    )
     outside: str = option("O", "With --dev: the label outside of chunks.", metavar="LABEL")
     patience: int | None = option(None, "With --dev: stop after N passes without a better score.", kind=int, low=1, metavar="N")
     init: Any = option(
@@ -57,7 +57,7 @@ class Run:
         "Number of threads. 0: as many as pay with lbfgs and owlqn, at most one per processor; else one. With 2 or more, sgd, adf and sapo "
         "change the weights without locks, so models differ from run to run. Models of all other trainers do not depend on it.",
         low=0, high=MOST_THREADS, metavar="N",
-    )  # fmt: skip
+    )
     log: Any = option(None, "Write one JSON object per pass to this file.", kind=os.PathLike, files=True, metavar="FILE")
     checkpoint: str | None = option(
         None, "After each pass, write to this file what --resume needs.", kind=os.PathLike, metavar="FILE"
@@ -65,39 +65,39 @@ class Run:
     checkpoint_every: str | int | None = option(
         None, "With --checkpoint: write it every N passes, or every N minutes when N ends in m.", parse=interval, metavar="N",
         words="passes as 5 or minutes as 10m",
-    )  # fmt: skip
+    )
     resume: bool = option(False, "Continue from --checkpoint if the file exists. The model is the same as without the interruption.")
     workers: int | None = option(
         None, "Let N processes hold the data and work on them. TRAIN are files or patterns.",
         low=1, high=MOST_THREADS, kind=int, metavar="N",
-    )  # fmt: skip
+    )
     cluster: str | None = option(
         None,
         "Let the workers of a dask.distributed scheduler hold the data and work on them. TRAIN are files that they can open, or patterns.",
         kind=str, metavar="tcp://HOST:PORT",
-    )  # fmt: skip
+    )
     shards: int | None = option(
         None,
         "With --workers or --cluster: cut the data into about N shards. Online trainers average the weights of all shards after each pass. "
         "By default the size of the data decides.", low=1, high=1 << 20, kind=int, metavar="N",
-    )  # fmt: skip
+    )
     worker_timeout: int = option(
         600, "With --workers or --cluster: give up a worker that has not answered for this many seconds.",
         low=1, high=1 << 20, metavar="SECONDS",
-    )  # fmt: skip
+    )
     max_memory: str | int | None = option(
         None, "Refuse to train if it would take more memory than this, such as 2G.", parse=size, metavar="SIZE",
         words="a size such as 800M or 2G",
-    )  # fmt: skip
+    )
     weights: str = option(
         "float32",
         "Number format of the weights in the model file: float16 takes half the space, int8 a quarter. With --dev, the loss in score "
         "is printed.", choices=WEIGHTS,
-    )  # fmt: skip
+    )
     data_dir: str | None = option(
         None, "Keep the data in files in this folder, not in memory. The model is the same to the byte.",
         kind=os.PathLike, metavar="DIR"
-    )  # fmt: skip
+    )
 
     @property
     def distributed(self) -> bool:

@@ -33,14 +33,14 @@ _path = partial(
     option, None, "Falling values of --l1, such as 10,3,1. Each starts from the solution of the value before. Each gives a model, "
     "named after MODEL and the value (m.l1-3 for m). With --dev only the best model is written, as MODEL.",
     low=0.0, kind=tuple, words="falling numbers of at least 0, such as 10,3,1",
-)  # fmt: skip
+)
 _passes = partial(
     option,
     help="Passes over the training data. By default sgd makes 30 to 100 and adf 20 to 80, until they have seen 100,000 sequences; "
     "cw makes 20 if an attribute occurs fewer than 4 times on average, else 10; perceptron and mira make 20, and more where a token has one "
     "or two attributes. Where sequences are few and long, sgd makes up to 800, perceptron and mira up to 160.",
     low=1, kind=int,
-)  # fmt: skip
+)
 _batch_size = partial(option, 1, "Sequences per update. Their gradients, at the same weights, are added.", low=1)
 _crf_loss = partial(option, False, "Report the negative log-likelihood of all training data after each pass.")
 _train_accuracy = partial(
@@ -54,7 +54,7 @@ _decay = partial(
     help="Factor on the learning rate after each pass. 1: constant. 0: the rate falls at every step, as 1/t, unless --l2 is 0. By default 0.85; "
     "with more than 30 passes of sgd, but without --patience, nearer to 1, 0.952 with 100, up to 0.994 with 800, so that the rate falls as far.",
     low=0.0, high=1.0, kind=float,
-)  # fmt: skip
+)
 _average = partial(option, True, "Average the weights over all steps, or keep the last ones.")
 _dropout = partial(
     option,
@@ -62,7 +62,7 @@ _dropout = partial(
     "Learn each sequence without some of its attributes, left out at random with this probability. By default 0; for parsers 0.1, with which they "
     "leave out lines of TEMPLATE, and rare values, too.",
     low=0.0, high=0.9, kind=float, metavar="P",
-)  # fmt: skip
+)
 _epsilon = partial(
     option, help="Stop when the duality gap shows that the objective exceeds the optimum by at most this fraction of it.", low=0.0
 )
@@ -97,7 +97,7 @@ class Lbfgs(_QuasiNewton):
         100,
         "Maximum number of passes of dual coordinate ascent before the first iteration, which save many iterations. 0: none. With --l2 0 or --init: none.",
         low=0,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Owlqn(_QuasiNewton):
         400,
         "Maximum number of these passes for each value of --l1. 0: none. With fewer than 30000 tokens, --l1 0 or --init: none.",
         low=0,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Sbcd(_Batch):
     recursions: str = option(
         "auto", "Loops over label pairs. sparse: over pairs with a weight; dense: over all pairs; auto: the faster one.",
         choices=("auto", "sparse", "dense"),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Adf:
     window: int | None = option(
         None, "Number of sequences after which learning rates fall. By default a tenth of the data; without --rate at least 100, and more where nearly all sequences have the same features or passes are many; 200 on a stream.",
         low=1, kind=int,
-    )  # fmt: skip
+    )
     batch_size: int = _batch_size()
     crf_loss: bool = _crf_loss()
     dropout: float | None = _dropout()
@@ -211,7 +211,7 @@ class Mira:
         "Work as CRF++ does: take the sequences in the order of the data, subtract the lead of a wrong path from its number of wrong labels, "
         "let C bound all that a sequence adds in all passes, leave out sequences that were right in N passes, and end when none is left. 0: no.",
         low=0, metavar="N",
-    )  # fmt: skip
+    )
     train_accuracy: bool = _train_accuracy()
     dropout: float | None = _dropout()
 
@@ -274,6 +274,6 @@ class Lookahead:
 TRAINERS: dict[str, type] = {
     "lbfgs": Lbfgs, "owlqn": Owlqn, "sbcd": Sbcd, "sgd": Sgd, "adf": Adf, "sapo": Sapo, "perceptron": Perceptron, "mira": Mira, "arow": Arow,
     "cw": Cw, "lookahead": Lookahead,
-}  # fmt: skip
+}
 
 ALIASES: dict[str, str] = {"dbl-crf": "sapo"}

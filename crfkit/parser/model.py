@@ -46,7 +46,7 @@ MOST_SCORES = 1 << 24  # scores of actions that a search keeps
 _FIELDS: dict[str, Any] = {
     "algorithm": str, "column_names": list, "columns": int, "crfkit": str, "features": int, "format": str, "options": dict,
     "relations": list, "root_relation": int, "template": str,
-}  # fmt: skip
+}
 
 
 Heads = list[int] | list[tuple[int, str]]
@@ -170,7 +170,7 @@ def build(tables: StateTables, weights: Any, index: Any, header: dict[str, Any])
     sections = {**pack(index, attributes, array.array("i")), **sections}
     header = {
         "kind": modelfile.PARSER, **header, "crfkit": __version__, "features": len(sections["weights"]), "attributes": len(sections["rows"]) // 2,
-    }  # fmt: skip
+    }
     return made(ParserModel, header, sections)
 
 

@@ -58,7 +58,7 @@ class Weighted(list):
 def parsed_blocks(
     data: Any, form: str, label: str | None, last: str | None = None, comments: bool = False, loose: bool = False,
     warn: Callable[[str | None], Any] | None = None,
-) -> Iterable[tuple[Any, Any]]:  # fmt: skip
+) -> Iterable[tuple[Any, Any]]:
     """Rows of every block of the data (or of a Source), with its columns. The Rows are the same
     object each time, unless Rows were given. `last` is what stands in the last column where `label` does not say
     which is that of the labels; data with names may have it elsewhere. comments: lines of a file before a sentence

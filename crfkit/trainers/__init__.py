@@ -13,7 +13,7 @@ MODULES = {
     "lbfgs": "batch.lbfgs", "owlqn": "batch.owlqn", "sbcd": "batch.sbcd", "sgd": "online.sgd", "adf": "online.adf", "sapo": "online.sapo",
     "perceptron": "online.perceptron", "mira": "online.mira", "arow": "online.confidence", "cw": "online.confidence",
     "lookahead": "online.lookahead",
-}  # fmt: skip
+}
 
 
 def trainer_class(name: str) -> type[Trainer]:

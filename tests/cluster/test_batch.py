@@ -45,7 +45,7 @@ def test_same_bytes_as_one_machine(tmp_path, monkeypatch, algorithm, options, n)
 
 @pytest.mark.parametrize(("attribute", "options"), [
     ("%x[-1,1]/%x[0,1]", {}), ("%x[-1,1]/%x[0,1]", {"min_freq": 2}), ("%x[-1,1]/%x[0,1]", {"features": "all", "min_freq": 2}), ("%x[0,1]", {})
-])  # fmt: skip
+])
 def test_the_penalty_is_chosen_as_on_one_machine(monkeypatch, attribute, options):
     """From labels of attributes that were met in different shards, and with the bound where these have label pairs."""
     train = [str(Path(__file__).parents[2] / "data" / "chunking.train.txt")]
@@ -192,7 +192,7 @@ class Restarted(LocalWorkers):
     ("algorithm", "verb", "number"),
     [("lbfgs", "count", 3), ("lbfgs", "read", 3), ("lbfgs", "number", 2), ("lbfgs", "look_around", 2), ("lbfgs", "sums", 2), ("lbfgs", "share_whole", 2),
      ("lbfgs", "evaluate", 3), ("sgd", "find_rate", 1), ("sgd", "learn", 3)],
-)  # fmt: skip
+)
 def test_one_that_was_restarted_says_what_it_has_forgotten(tmp_path, monkeypatch, algorithm, verb, number):
     """Whatever it is asked for."""
     train, how = items(tmp_path / "train.txt"), {"format": "crfsuite", "max_iter" if algorithm == "lbfgs" else "passes": 2}
@@ -281,7 +281,7 @@ def test_errors_in_data_with_comments_do_not_ask_for_them(monkeypatch):
     ("t", "lbfgs", {"partial": True}, "partial does not go with workers"),
     ("t", "perceptron", {"threads": 2}, "perceptron takes one thread a worker"),
     ("t", "lbfgs", {"cluster": "tcp://h:1"}, "exclude each other"),
-])  # fmt: skip
+])
 def test_what_cannot_be(train, algorithm, options, words):
     with pytest.raises(errors.OptionError, match=words):
         crfkit.learn(train, "U:%x[0,0]\n", algorithm, workers=2, **options)
@@ -332,7 +332,7 @@ CHANGES = {
 @pytest.mark.parametrize(("algorithm", "verb", "change"), [
     *(("lbfgs", "number", change) for change in CHANGES), *(("perceptron", "learn", change) for change in CHANGES), ("lbfgs", "evaluate", "words"),
     *(pytest.param("lbfgs", "evaluate", change, marks=pytest.mark.long) for change in CHANGES if change != "words"),
-])  # fmt: skip
+])
 def test_who_takes_over_must_find_the_same_data(tmp_path, monkeypatch, algorithm, verb, change):
     train = corpus(tmp_path / "train.txt", 500)
     limit = {"max_iter": 3} if algorithm == "lbfgs" else {"passes": 3}

@@ -104,6 +104,6 @@ def test_numbers_of_another_layout():
     for call in (
         lambda: add_rounded(array.array("d", [0]), array.array("f", [1, 2]), 4.0, 2.0**-40), lambda: add_scaled(array.array("d", [0]), array.array("d", [1, 2]), 1.0),
         lambda: merge(array.array("d", [0]), array.array("d", [1, 2])), lambda: merge(array.array("d", [0]), array.array("f", [1])),
-    ):  # fmt: skip
+    ):
         with pytest.raises(ValueError, match="another layout"):
             call()

@@ -175,7 +175,7 @@ def weights_of(model):
     ("algorithm", "options"),
     [("sgd", {"rate": 0.5, "decay": 0.0}), ("sgd", {"rate": 0.5, "decay": 0.7}), ("sgd", {"rate": 0.5, "decay": 0.0, "batch_size": 2}), ("sapo", {"rate": 0.5, "decay": 0.5}),
      ("adf", {"rate": 0.5}), ("perceptron", {}), ("perceptron", {"average": False}), ("mira", {}), ("lookahead", {})],
-)  # fmt: skip
+)
 def test_where_all_sequences_are_the_same_shards_are_so_many_machines(tmp_path, monkeypatch, algorithm, options, shards):
     """Then their order is nothing. Each shard learns what one machine learns from so many sequences with its part of the penalty, and
     the mean of the same is the same."""

@@ -131,6 +131,6 @@ def test_an_empty_folder_is_not_left_behind(files, more):
     (["--output-dir", "out", "model"], "needs FILEs"),
     (["--output-dir", "out", "model", "0.txt", "./0.txt"], "two files would be written"),
     (["--output-dir", ".", "model", "0.txt"], "would be overwritten"),
-])  # fmt: skip
+])
 def test_impossible_combinations_of_options_are_refused(files, arguments, words):
     assert words in error("tag", *arguments, code=2)

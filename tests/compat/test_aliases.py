@@ -56,7 +56,7 @@ def offered(module):
 
 MODULES = ["CRFPP", "pycrfsuite", "pycrfsuite._pycrfsuite", "pycrfsuite._dumpparser", "pycrfsuite._logparser", "sklearn_crfsuite._fileresource",
            "sklearn_crfsuite.compat", "sklearn_crfsuite.estimator", "sklearn_crfsuite.metrics", "sklearn_crfsuite.scorers", "sklearn_crfsuite.trainer", "sklearn_crfsuite.utils",
-           "sklearn_crfsuite", "wapiti.api", "wapiti"]  # fmt: skip
+           "sklearn_crfsuite", "wapiti.api", "wapiti"]
 
 
 @pytest.mark.parametrize("module", MODULES)

@@ -251,7 +251,7 @@ def test_the_log_of_mira_is_that_of_a_slow_twin(C, patience, first, size, passes
     """The last case becomes quiet, asks for more when all sequences are visited once more, and ends when it becomes quiet again."""
     # Sentences whose steps are the same with weights of single and of double precision: no two labels are nearly as good.
     noisy = [[[*row[:2], "XYZ"[(t + i * i // 11) % 3] if (i + t) % 4 else row[2]] for t, row in enumerate(rows)]
-             for i, rows in enumerate(SENTENCES[first : first + size])]  # fmt: skip
+             for i, rows in enumerate(SENTENCES[first : first + size])]
     Path("noisy").write_text(text_of(noisy, "\t"), encoding="utf-8")
     _, lines = learn("-a", "MIRA", "-c", C, "-H", patience, "-m8", "template", "noisy", "model")
     form = re.compile(r"iter=(\d+) terr=(\d\.\d{5}) serr=(\d\.\d{5}) act=(\d+) uact=(\d+) obj=(\d+\.\d{5}) kkt=(\d+\.\d{5})")

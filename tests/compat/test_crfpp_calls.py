@@ -232,7 +232,7 @@ def test_dsize_counts_weights_of_zero_as_well(model, tmp_path):
     ("alpha", (0, -1)), ("beta", (4, 0)), ("emission_cost", (0, 3)), ("best_cost", (4, 0)), ("set_penalty", (4, 0, 1.0)), ("set_penalty", (0, 3, 1.0)),
     ("next_transition_cost", (3, 0, 0)), ("prev_transition_cost", (0, 0, 0)), ("next_transition_cost", (0, 0, 3)),
     ("penalty", (99, 0)), ("penalty", (0, 3)), ("penalty", (-1, 0)),
-])  # fmt: skip
+])
 def test_what_is_not_there_is_an_index_error(model, method, arguments):
     tagger = tagger_of(model, SENTENCES[0])
     tagger.parse()

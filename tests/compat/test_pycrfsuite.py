@@ -41,7 +41,7 @@ def test_item_sequences_are_those_of_the_peer(sequence):
 def test_bytes_and_whatever_is_iterable():
     assert compat.ItemSequence([{b"a": b"x"}, [b"y"], {"k": 1}.keys(), (name for name in "ab")]).items() == [
         {"a:x": 1.0}, {"y": 1.0}, {"k": 1.0}, {"a": 1.0, "b": 1.0},
-    ]  # fmt: skip
+    ]
 
 
 def test_names_that_are_not_utf_8_come_back_as_text():

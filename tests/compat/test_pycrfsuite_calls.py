@@ -302,7 +302,7 @@ def interrupted(*values):
     [lambda: (interrupted(["b"]), ["B"]), lambda: ([interrupted("b")], ["B"]), lambda: ([["b"]], interrupted("B")),
      lambda: ([["b"], ["c"]], ["B", Interrupting("B")]), lambda: ([["b"]], ["B"], Late())],
     ids=["items", "names", "labels", "label", "group"],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("converted", [False, True])
 def test_an_interrupted_append_shifts_no_groups(tmp_path, given, converted):
     """Ctrl-C wherever an append runs Python's code: nothing is left of the sequence, and each of the others keeps its group."""

@@ -120,7 +120,7 @@ STEPS = [
     ("ap", {}), ("ap", {"epsilon": 0.4}), ("arow", {}), ("arow", {"variance": 2.0, "gamma": 0.3}), ("pa", {}), ("pa", {"type": 2, "c": 0.3}),
     ("l2sgd", {}), ("l2sgd", {"c2": 0.01, "calibration.eta": 1.5, "calibration.rate": 3.0, "calibration.samples": 9, "calibration.max_trials": 6}),
     ("pa", {"type": 0}), ("pa", {"averaging": 0, "error_sensitive": 0, "c": 0.1}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.long

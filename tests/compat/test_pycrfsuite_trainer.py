@@ -44,7 +44,7 @@ def test_parameters_that_do_not_exist(library):
 
 
 @pytest.mark.parametrize("params", [{}, {"c2": 0.1}, {"c1": 0.2, "c2": 0.01}, {"feature.possible_states": True, "feature.possible_transitions": True},
-                                    {"feature.possible_states": True}, {"feature.possible_transitions": True}], ids=str)  # fmt: skip
+                                    {"feature.possible_states": True}, {"feature.possible_transitions": True}], ids=str)
 def test_lbfgs_reaches_the_objective_of_the_peer(tmp_path, params):
     ours, theirs = (trained(library, tmp_path / library.__name__, delta=1e-9, epsilon=1e-6, **params) for library in (compat, pycrfsuite))
     mine, yours = ours.logparser, theirs.logparser
@@ -158,7 +158,7 @@ def test_events_of_a_run(tmp_path, capsys):
     assert printed.startswith("Feature generation\n") and "Storing the model\n" in printed and "Iteration" not in printed
     assert [event for event, _, _ in trainer.logparser.events if event != "featgen_progress"] == [
         "start", "featgen_end", "prepared", "iteration", "iteration", "optimization_end", "end",
-    ]  # fmt: skip
+    ]
 
 
 @BOTH
@@ -207,7 +207,7 @@ def test_programs_may_import_it_under_the_old_names():
 
 
 @pytest.mark.parametrize(("items", "labels"), [([["a"], [5]], ["A", "B"]), ([["a"]], ["A\0B"]), ([["a"]], ["\ud800"]), ([["\ud800"]], ["A"]), ([["a"]], None),
-                                             ([["a"]], [3]), ([["a"]], 3)])  # fmt: skip
+                                             ([["a"]], [3]), ([["a"]], 3)])
 def test_what_cannot_be_appended_leaves_nothing_behind(items, labels):
     trainer = given(compat.Trainer(verbose=False), [([["x"]], ["X"])])
     with pytest.raises(ValueError, match="expected") as refused:

@@ -19,7 +19,7 @@ from crfkit.compat.sklearn_crfsuite._fileresource import FileResource
 ITEMS = [
     {"walk": 1, "shop": 0.5}, {"walk": 1}, {"walk": 1, "clean": 0.5}, {"shop": 0.5, "clean": 0.5}, {"walk": 0.5, "clean": 1},
     {"clean": 1, "shop": 0.1}, {"walk": 1, "shop": 0.5}, {}, {"clean": 1}, {"sun": "not at all", "clean": 1},
-]  # fmt: skip
+]
 LABELS = ["sunny", "sunny", "sunny", "rainy", "rainy", "rainy", "sunny", "sunny", "rainy", "rainy"]
 ALGORITHMS = pytest.mark.parametrize("algorithm", ["lbfgs", "l2sgd", "pa", "ap", "arow"])
 

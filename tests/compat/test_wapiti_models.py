@@ -81,7 +81,7 @@ INFINITE = b"version: 100\ncost-factor: 1\nmaxid: 2\nxsize: 1\n\nA\nB\n\nU:%x[0,
         (wapiti, "dump", "looks"), (wapiti, "update -m", "looks"), (crfsuite, "dump", "looks"),
         (wapiti, "dump", "infinite"), (wapiti, "update -m", "infinite"), (crfsuite, "dump", "plain"),
     ],
-)  # fmt: skip
+)
 def test_models_that_the_other_format_cannot_express_are_named_once(program, words, name):
     Path("infinite").write_bytes(INFINITE)
     for made, template, how in (("looks", "U:%x[0,0]\nU1:%y[-1]\n", {"algorithm": "lookahead", "passes": 1}), ("plain", "U:%x[0,0]\nB\n", {"max_iter": 1})):

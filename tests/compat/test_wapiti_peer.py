@@ -29,7 +29,7 @@ def model_of_the_peer(kind):
     *(("crf", options) for options in ["--force", "--force -s", "--force -p -s"]),
     *(("maxent", options) for options in ["", "-p -s", "-c", "--force"]),
     *(pytest.param("maxent", options, marks=pytest.mark.long) for options in ["-l", "-s", "-c -p", "--force -s", "--force -p -s"]),
-])  # fmt: skip
+])
 def test_label_prints_what_the_peer_prints(options, kind):
     # maxent without -n: labellings of equal scores have no order
     Path("model").write_bytes(model_of_the_peer(kind))

@@ -150,7 +150,7 @@ def edges_of(scratch):
 QUESTIONS = {
     "log Z": OneSentence.log_z, "best": OneSentence.best_labels, "by marginals": lambda scratch: scratch.best_labels(True),
     "paths": lambda scratch: scratch.best_paths(3), "nodes": OneSentence.marginals, "edges": edges_of,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("change", [lambda scratch: scratch.restrict(b"\1\1\0\1" * 5), lambda scratch: scratch.shift(numpy.eye(5, 4))])
@@ -318,7 +318,7 @@ def test_many_labels_as_lists(share, template):
     """By itself a decoder chooses for each position; nothing tells that."""
     trained, rng = with_all_features(60, template), Random(1)
     weights = array.array("f", [rng.gauss(0, 3) if w and rng.random() < (share if k >= 64 * trained.layout.n_attributes[0] else 1) else 0.0
-                                for k, w in enumerate(trained.weights)])  # fmt: skip
+                                for k, w in enumerate(trained.weights)])
     lists, matrices = scratches(trained, weights)
     chosen = OneSentence(Decoder(trained.index, trained.layout, weights, trained.labels))
     for length in (1, 2, 30):

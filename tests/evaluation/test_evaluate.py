@@ -83,7 +83,7 @@ def test_strict_and_lenient_readings(labels, lenient, iob1, iob2, ioe1, ioe2, io
     ("name", "scheme", "labels"),
     [("IOB2", "bio", "B-A I-A I-B"), ("bioes", "iobes", "B-A E-A S-A"), ("Biluo", "bilou", "B-A L-A U-A"), ("bioul", "bilou", "U-A U-A"),
      ("NONE", "none", "x x"), ("AUTO", "auto", "B-A I-A")],
-)  # fmt: skip
+)
 def test_other_names_of_schemes(name, scheme, labels):
     for strict in {False, scheme != "none"}:
         assert evaluate([labels.split()], [labels.split()], name, strict) == evaluate([labels.split()], [labels.split()], scheme, strict)

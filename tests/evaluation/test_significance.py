@@ -56,7 +56,7 @@ def test_sentences_are_exchanged_by_the_bits_of_splitmix64(seed):
     ("a O O\n\n\nb B-A O\n", "<stream>:4: the gold labels of this sentence differ from those of sentence 2 of <stream>, in line 3"),
     ("a O O\n\nb O O\nc O O\n", "<stream>:3: this sentence has 2 tokens, but sentence 2 of <stream>, in line 3, has 1"),
     ("a O O\n", "<stream>: 1 sentence, but <stream> has 2"),
-])  # fmt: skip
+])
 def test_only_outputs_for_the_same_gold_labels_are_compared(text, message):
     files = outputs("a O B-A\n\nb O O\n", text, keep=True)
     with pytest.raises(DataError, match=message):

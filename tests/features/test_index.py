@@ -29,7 +29,7 @@ from crfkit.text.rows import Rows
 MACROS = [
     "%x[0,0]", "%x[-1,0]", "%x[1,0]", "%x[0,1]", "%x[-2,1]", "%x[1,1]", "%X[0,0]", '%t[0,0,"a|/"]', '%m[-1,0,"[ab]+"]',
     "%p[0,0,1]", "%s[0,0,2]", "%S[0,1]", "%C[1,0]", "%N[0,0]", "%=[0,0,0,1]", "%=[0,0,-1,0]",
-]  # fmt: skip
+]
 
 cell = st.sampled_from(CELLS)
 token = st.tuples(cell, cell, st.sampled_from(["X", "Y", "B-Z"]))

@@ -28,7 +28,7 @@ def test_tables_in_their_own_order(part):
     """Added to an empty builder, everything keeps its number."""
     numbers = added(part)
     assert {kind: list(found) for kind, found in numbers.items()} == {
-        "labels": [0, 1], "u": list(range(part["n"][0])), "b": list(range(part["n"][1]))}  # fmt: skip
+        "labels": [0, 1], "u": list(range(part["n"][0])), "b": list(range(part["n"][1]))}
 
 
 def node_with(part, cells):

@@ -100,7 +100,7 @@ def test_names_of_very_many_lines():
 
 @pytest.mark.parametrize("order", [*permutations(range(3))])
 @pytest.mark.parametrize("lines", [("U1:%x[0,0] @all", "U1%x[0,1] @observed", "U1:5"), ("U1:%x[0,0]", "U1%x[0,1] @all", "U1:5 @observed"),
-                                   ("U1:%x[0,0] @observed", "U1%x[0,1]", "U1:5 @all")])  # fmt: skip
+                                   ("U1:%x[0,0] @observed", "U1%x[0,1]", "U1:5 @all")])
 def test_of_lines_that_make_the_same_string_the_most_permissive_rule_applies(lines, order):
     """Lines with other macros, or with none. The same holds for how often it has to occur."""
     builder, _ = built(Template.parse("\n".join(lines[k] for k in order)), [[["5", ":5", "L"]]])

@@ -164,7 +164,7 @@ def test_learning_goes_on_from_it():
 
 @pytest.mark.parametrize("line", [
     "U:%=[0,0,-1,0]", "U:%=[0,0,0,1]", "U:%=[0,0,1,0]/%x[0,0]", "U:%x[0,0]%=[0,0,1,0]", "U:%=[0,0,1,0]%=[0,1,1,1]", 'U:%t[0,0,"a"]', 'U:%m[0,0,"^a"]%S[0,1]', "U:%p[0,0,1]", "U:%x[0,0]/%x[0,1]",
-])  # fmt: skip
+])
 def test_templates_of_all_macros(line):
     """What equality gives is known without any cell. What stands between macros may be in cells, too: other cells make the same attribute then."""
     parsed = crfkit_template(line)

@@ -42,7 +42,7 @@ PAIRS = st.one_of(st.none(), features(True).map(lambda found: pair_table(found, 
 MODELS = st.builds(
     lambda order, unigrams, bigrams, pairs: Parts("wapiti", LABELS, unigrams, bigrams, pairs, TEMPLATE, 2, {}, Places.of(StringTable(order))),
     st.lists(NAMES, unique=True), rows(False), rows(True), PAIRS,
-)  # fmt: skip
+)
 
 
 def cells(parts):

@@ -18,7 +18,7 @@ from crfkit.testing import written
 SIGNS = st.sampled_from(["", "-", "+"])
 DIGITS = st.text("0123456789abcdef", min_size=1, max_size=18)
 ODD = st.builds(lambda sign, whole, rest, power: f"{sign}0x{whole}{rest}{power}", SIGNS, DIGITS,
-                st.one_of(st.just(""), st.just("."), DIGITS.map(".{}".format)), st.one_of(st.just(""), st.integers(-1200, 1200).map("p{:+d}".format)))  # fmt: skip
+                st.one_of(st.just(""), st.just("."), DIGITS.map(".{}".format)), st.one_of(st.just(""), st.integers(-1200, 1200).map("p{:+d}".format)))
 NUMBERS = st.one_of(st.floats(allow_nan=False, allow_infinity=False).map(float.hex), ODD, st.floats(-9, 9).map(repr))
 
 
@@ -62,7 +62,7 @@ def test_plain_weights_need_no_second_look(x):
 
 
 @pytest.mark.parametrize("line", ["", "1", "1=", "1=0x", "1=0x1", "1=0x.8\n", "1=0x1..8\n", "1=0x1p\n", "1=0x1p+\n", "1=0x1p+123456\n", "1=0X1\n",
-                                  "1=0x1p+9999\n", "=0x1\n", "1 =0x1\n", "1=0x1 \n", "1=0x1\r\n", "1234567890123456789=0x1\n", "-1=0x1\n", "1=0xA\n", "1=0xg\n"])  # fmt: skip
+                                  "1=0x1p+9999\n", "=0x1\n", "1 =0x1\n", "1=0x1 \n", "1=0x1\r\n", "1234567890123456789=0x1\n", "-1=0x1\n", "1=0xA\n", "1=0xg\n"])
 def test_other_lines_are_left_to_the_caller(line):
     text = f"0=0x1p+0\n{line}".encode()
     numbers, weights = array.array("q", [0, 0]), array.array("d", [0, 0])
@@ -93,7 +93,7 @@ def test_strings_that_are_none(text):
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**15 - 1), st.binary(max_size=9).filter(lambda name: b"\n" not in name)), unique_by=lambda found: found[1]),
-       st.binary(min_size=1, max_size=4))  # fmt: skip
+       st.binary(min_size=1, max_size=4))
 @example([(3, b"b"), (2, b""), (2, b" 7 c"), (0, b"a")], b"1 x")
 def test_features_are_ordered_by_their_places(found, rest):
     lines = b"".join(b"%d %s\n" % line for line in found)
@@ -110,7 +110,7 @@ def test_lines_that_are_no_features(line):
 
 @given(st.lists(st.one_of(st.floats().map(lambda x: f"{x:.16f}"), st.floats(-2, 2).map("{:.16f}".format),
                           st.builds("{}{}{}{}{}".format, SIGNS, st.text("0123456789", min_size=1, max_size=25), st.sampled_from(["", ".", ".0", ".123456789012345"]),
-                                    st.one_of(st.just(""), st.integers(-400, 400).map("e{:d}".format)), st.sampled_from(["", "\r"])))))  # fmt: skip
+                                    st.one_of(st.just(""), st.integers(-400, 400).map("e{:d}".format)), st.sampled_from(["", "\r"])))))
 @example([".5", "5.", "+inf", "-nan\r", "1E+5", "9e999", "-0.0"])
 def test_decimals_are_those_of_python(lines):
     text = "".join(line + "\n" for line in lines).encode()

@@ -32,7 +32,7 @@ PATTERNS = [
     "u:%x[-1,0]", "*:%X[0,0]", "U1 %x[0,1] # comment", "u2:%x[@1,0]/%x[@-1,1]", "u3:%x[-5,0]%x[4,0]%x[7,1]", "*4:%m[0,0,\"^.?.?\"]", "u5:%t[0,0,\"^\\u\"]",
     "b6:%x[0,1]", "*", "b", "u7:%m[0,0,\".*n\"]", "u8:%M[0,0,\"\\u*\\d$\"]", "u9:%T[-1,0,\"\\p\"]%x[ 0, 1]", "uA:%m[0,0,\"\\W?\\w\"]%x[0,0]", "uB:%m[0,0,\"a?an\"]|%x[0,1]",
     "uC:%x[010,0]%x[0x1,1]", "uD:%m[0,0,\"\\L\\l\\A*\"]", "uE:%t[1,0,\"\\s\"]%t[0,0,\"^\\\\.$\"]", "uF:%m[0,0,\"o$\"]x%m[0,0,\"$o\"]", "uG:%t[0,0,\"\\D\\\"\"]",
-]  # fmt: skip
+]
 WORDS = ["Dog", "a", "aan", "an", "Été", "x1", "12", "_x-1", "U.", "日本n", "ABC9", "a-b", "on", "$o", "\"1\"", ".", "nn"]
 
 
@@ -229,7 +229,7 @@ def test_what_wapiti_has_no_room_for(line, message):
     ("u:%t[0,0,\"" + 201 * "a?" + "\"]", "a regex with 201 operators \\* and \\?, at most 200 are supported"),
     ("u:%x[09,0]", "is not a number"),
     ("b:%x[0", "is not a macro of Wapiti"),
-])  # fmt: skip
+])
 def test_patterns_that_wapiti_could_not_read(pattern, message):
     with pytest.raises(TemplateError, match=f"^patterns:2: .*{message}"):
         Patterns(["b", pattern])
@@ -239,7 +239,7 @@ def test_patterns_that_wapiti_could_not_read(pattern, message):
     ("constant", "other", "plain"),
     [("b", "b%x[0,0]", True), ("b", 'b%m[0,0,"a"]', False), ("bDT", "b%x[0,1]", False), ("b1", "b2%x[0,0]", True), ("*", 'b%m[0,0,"a"]', True),
      ("b" + 30 * "a", "b" + 12 * '%m[0,0,"a"]' + "z", True), ("b" + 30 * "a", "b" + 12 * '%m[0,0,"a"]', False)],
-)  # fmt: skip
+)
 def test_plain_pairs_are_what_no_other_pattern_can_say(constant, other, plain):
     """The last two patterns would take exponential time."""
     assert plain_pattern([constant, other, "u:%x[0,0]", "u1"]) == (constant if plain else None)

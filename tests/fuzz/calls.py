@@ -25,7 +25,7 @@ EXPECTED = (CrfkitError, ValueError, TypeError, IndexError, RuntimeError, Attrib
 ANYTHING: list[Any] = [
     None, True, False, 0, 1, 2, -1, 3, 2**31, 2**63, 10**30, 0.5, -2.5, float("nan"), float("inf"), -1e300, 1e39, "", "a", "\0", "\ud800", "\n", " ", "x" * 5000,
     "-v 2", "%x[0,0]", "the DT", "dog NN B", "\u3000", b"", b"\xff", b"a b", [], ["a", "b"], {}, {"a": 1}, (), object(), int, len,
-]  # fmt: skip
+]
 LINES: list[Any] = ["the DT", "dog NN", "dog\tNN\tI", "new new", b"the DT", "only"]
 TEXTS: list[Any] = ["the DT\ndog NN", "dog NN\n\nthe DT\n", b"the DT B\n", "\n\n", "", "one\ntwo three four\n"]
 SMALL: list[Any] = [0, 0, 1, 1, 2, 3]

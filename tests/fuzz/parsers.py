@@ -35,11 +35,11 @@ TREES = b"""# text = The man saw dogs .
 WORDS = [
     b"%x[s0,form]", b"%x[q0.l,xpos]", b"%x[s1.r,feats]", b"%d[s0,s1]", b"%d[s0,q0]", b"%=[s0,form,q0,form]", b"%m[s0,form,\"[a-z]+\"]", b"s0", b"q2", b"s0.l", b".r.l", b"s9", b"P", b"U",
     b"B", b"T", b"%y[-1]", b"@all", b"@minfreq=2", b"%", b"[", b"]", b",", b"#", b"99999999999", b"\n", b"\0", b"\xff",
-]  # fmt: skip
+]
 LINES = [
     b"\t", b"\n", b"\n\n", b"\r\n", b"_", b"0", b"1", b"-1", b"3", b"99999999999", b"1-2", b"2.1", b"# c", b"root", b"# global.columns = ID FORM HEAD DEPREL\n", b"\0", b"\xff",
     b"\xc3\xa9", b"# gold = 1\n", b"6\tx\t_\t_\t_\t_\t0\troot\t_\t_\n", b"x" * 300,
-]  # fmt: skip
+]
 
 
 def parsed(parser: Parser, data: bytes) -> None:

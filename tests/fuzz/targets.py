@@ -56,7 +56,7 @@ ITEMS = [["a", ("b", 2.0), "c:d"], ["b"], [("x", -1e6)]]
 PATTERNS = [
     rb"(a|b)*c+d?", rb"[^a-z]{2,5}$", rb"^\w+\W*\d", rb"((a+)+)+$", rb"(x?){50}x{50}", rb"[[:alpha:]]", rb"\p", rb"(?i)a", rb".*.*.*=.*",
     rb"[\]\-]", rb"a{1000}", rb"(((((a{10}){10}){10}){10}){10})", rb"\x41", rb"(a|aa|aaa|aaaa)*b", rb"[z-a]", rb"(?:)", rb"|", rb"a**",
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def scores(data: bytes) -> None:
     ways: tuple[dict[str, Any], ...] = (
         {}, {"strict": True}, {"scheme": "iobes"}, {"scheme": "none"}, {"segments": True}, {"delimiter": "[ \t|]+"}, {"delimiter": "|"},
         {"format": "crfsuite"}, {"format": "conllu"}, {"format": "conllu", "label": "upos"},
-    )  # fmt: skip
+    )
     for given in ways:
         anything_but_a_crash(lambda given=given: [str(found) for found in Outputs([io.BytesIO(data)], **given).scores])
     anything_but_a_crash(lambda: Outputs([io.BytesIO(data), io.BytesIO(data)], keep=True).compare(0, 1, shuffles=3))
@@ -299,17 +299,17 @@ def models_with_text(source: random.Random) -> bytes:
 SPACES = [b" ", b"\t", b" \t ", b"\n", b"\r\n", b"\n\n", b"\0", b"\xff", b"\xc3\xa9", b"\xef\xbb\xbf", b"\xff\xfe", b"\x1f\x8b\x08", b"\xe2\x80\xa8", b"_", b"#"]
 COLUMNS = [
     *SPACES, b"# columns = a b c\n", b"# global.columns = ID FORM UPOS\n", b"_B-1", b"1-2\t", b"1.1\t", b"B-NP", b"?", b"|", b"a" * 300, b"\x0b", b"\x1c", b"\x85",
-]  # fmt: skip
+]
 ATTRIBUTES = [*SPACES, b":", b"\\:", b"\\\\", b"@weight:2", b"@weight:", b":1e6", b":nan", b":inf", b":-1e39", b":0x1p3", b"1e-400", b":1_0", b"@", b"__BOS__"]
 MACROS = [
     b"%x[0,0]", b"%X[-1,1]", b"%t[0,0,\"", b"\"]", b"%m[0,0,\"a*\"]", b"%p[0,0,3]", b"%s[0,0,99999]", b"%S[0,0]", b"%C[0,0]", b"%N[0,0]", b"%=[0,0,1,1]", b"%y[-1]",
     b"%x[0,word]", b"@all", b"@observed", b"@minfreq=3", b"U", b"B", b"*", b"#", b"%", b"[", b"]", b",", b"-", b"99999999999", b"%%", b"\\", b"/", *PATTERNS,
-]  # fmt: skip
+]
 LABELS = [*SPACES, b"B-NP", b"I-NP", b"O", b"E-X", b"S-X", b"L-X", b"U-X", b"B", b"M", b"-", b"B-", b"|", b"I-" + b"n" * 200, b"\x1f"]
 YAML = [
     b": ", b"\n", b"- ", b"&a ", b"*a", b"!!python/object:os.system x", b"!!binary x", b"<<: *a", b"{", b"[", b"'", b"|\n", b"? ", b"---\n", b"...\n", b"%YAML 9.9\n",
     b"l2", b"algorithm: ", b"1e999", b"0x10", b"1_000", b"2001-01-01", b".inf", b".nan", b"~", b"passes", b"checkpoint-every", b"dev", b"\xff", b"\0",
-]  # fmt: skip
+]
 
 
 CONLLU = b"# sent_id = 1\n1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_\n1\tde\tde\tADP\t_\t_\t0\troot\t_\t_\n2.1\tx\t_\tX\t_\t_\t_\t_\t_\t_\n\n"

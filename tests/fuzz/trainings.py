@@ -21,7 +21,7 @@ from . import mutate
 LINES = [
     "B", "B", "U:%x[0,0]", "U:%x[0,0]", "U1:%x[-1,0]/%x[0,1]", "U2:%p[0,0,2]%s[0,0,1]", "*:%S[0,0]", "B1:%x[0,1]", "B2:%x[0,0]/%x[1,0] @all", "U3:%x[0,1] @all",
     "U4:%x[0,0] @minfreq=2", "U", "T", "T1:%x[0,1]", "U5:%y[-1]/%x[0,0]", "U6:%y[-2]", "U7:%y[-1]%y[-2] @all", "U8:%x[9,0]", "U9:%x[0,7]", "X",
-]  # fmt: skip
+]
 WORDS = ["a", "b", "B", "the", "12", "café", "_B-1", "x" * 40, "%", "\\", "\u2028", "|"]
 TAGS = ["O", "B-X", "I-X", "B-Y", "?", "é", "_B-1"]
 VALUES = ["1", "0", "-1", "2.5", "1e-6", "1e-30", "1e-45", "1e3", "1e6", "-1e6", "1e9", "1e20", "3e38", "-3e38", "nan"]
@@ -87,7 +87,7 @@ def training(source: random.Random) -> bytes:
     for name, values in (
         ("features", ("observed", "all")), ("min_freq", (1, 2, 3)), ("seed", (1, -1, 2**63 - 1, -(2**63))), ("threads", (0, 1, 2, 3)),
         ("select", ("mi:1", "mi:3", "mi:999")), ("prune", (1e-30, 0.01, 1e30)), ("patience", (1, 2)), ("outside", TAGS),
-    ):  # fmt: skip
+    ):
         if source.random() < 0.15:
             chosen[name] = source.choice(values) if source.random() < 0.95 else source.choice(ODD)
     tags = source.sample(TAGS, source.choice((2, 2, 2, 3, 5)) if source.random() < 0.97 else 1)

@@ -47,13 +47,13 @@ def test_rows_from_python_have_the_columns_of_the_training_data(tmp_path, form):
     given = {"template": "U:%x[0,form]\n", "rows": str(path), "format": form, "label": "upos"}
     assert scores(rows, **given) == scores(str(path), **given) == [1.0] * 3
     short = {"columns": "found 2 columns in the development data, expected 3 as in the training data",
-             "conllu": "sentence 1, token 1: found 2 columns, expected at least 4, of which this is the label"}  # fmt: skip
+             "conllu": "sentence 1, token 1: found 2 columns, expected at least 4, of which this is the label"}
     with pytest.raises(DataError, match=f"^{short[form]}$"):
         scores([[["the", "D"]]], **given)
 
 
 @pytest.mark.parametrize(("labels", "said"), [("NN", None), ("XV", "one token of the development data has a label that no training data have, 'X': it counts as wrong"),
-    ("XY", "2 tokens of the development data have labels that no training data have, such as 'X': they count as wrong")])  # fmt: skip
+    ("XY", "2 tokens of the development data have labels that no training data have, such as 'X': they count as wrong")])
 @pytest.mark.parametrize("form", ["columns", "crfsuite"])
 def test_labels_that_training_data_lack_are_mentioned(labels, said, form):
     if form == "columns":

@@ -192,7 +192,7 @@ def labels_of_attributes(data, rules, min_freq):
 def occurrences(data, rules, min_freq=1, kinds="UB"):
     """Of each attribute."""
     names = {kind: Counter(expand(line, rows, t) for line in rules.lines if kind in line.kinds and line.macros
-                           for rows in data for t in range(kind == "B", len(rows))) for kind in kinds}  # fmt: skip
+                           for rows in data for t in range(kind == "B", len(rows))) for kind in kinds}
     return [n for found in names.values() for string, n in found.items() if string is not None and n >= min_freq]
 
 

@@ -193,7 +193,7 @@ def test_taggers_without_label_pairs_have_no_tables_of_all_pairs(monkeypatch):
 def test_sizes_have_binary_units():
     assert [size(text) for text in ("1", 5000, "1K", "800M", "2G", "2GB", "1.5G", "1T")] == [
         1, 5000, 1 << 10, 800 << 20, 2 << 30, 2 << 30, 3 << 29, 1 << 40,
-    ]  # fmt: skip
+    ]
     for text in ("", "G", "-1", "2 G", "2g", 0, "0M", True, 1.5, "1e9", [1], 10**30):
         assert size(text) is None
 

@@ -225,7 +225,7 @@ def test_memory_does_not_grow_with_the_same_data_again():
     [({"min_freq": 2}, "min_freq"), ({"features": "all"}, "features"), ({"batch_size": 2}, "batch_size"), ({"threads": 2}, "threads"),
      ({"crf_loss": True}, "crf_loss"), ({"dev": [[["a", "X"]]]}, "dev"), ({"workers": 2}, "workers"), ({"cluster": "tcp://nowhere:1"}, "cluster"),
      ({"workers": 2, "shards": 3}, "workers")],
-)  # fmt: skip
+)
 def test_options_that_need_all_data_are_refused(chosen, named):
     with pytest.raises(crfkit.CrfkitError, match=f"stream.*{named}"):
         crfkit.learn(io.BytesIO(b"a X\nb Y\n\n"), Template.parse("U0:%x[0,0]\n"), "adf", passes=1, **chosen)

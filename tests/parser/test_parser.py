@@ -104,7 +104,7 @@ def test_learning_and_parsing_are_those_of_the_twin(depth, labels):
             row[7] = "root" if row[6] == "0" else row[7]
     _, twin, _ = trained(data, depth, 3.0, labels, 2, True)
     actions = {f"{side}:{relation}" if relation else side: (side, relation) for side, relation in
-               [("shift", None), ("left", None), ("right", None), *((s, r) for s in ("left", "right") for r in twin.relations if r)]}  # fmt: skip
+               [("shift", None), ("left", None), ("right", None), *((s, r) for s in ("left", "right") for r in twin.relations if r)]}
     for average in (True, False):
         model = crfkit.learn(data, TEMPLATE, "lookahead", format="conllu", depth=depth, margin=3.0, labels=labels, passes=2, average=average, dropout=0.0)
         found = {(text, actions[action]): weight for text, _, action, weight in model.features()}

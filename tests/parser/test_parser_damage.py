@@ -33,7 +33,7 @@ def used(table):
     ("line.0", None, "section 'line.0' is missing"),
     ("weights", lambda weights: weights.append(1), "the numbers of weights and of their actions differ"),
     ("weights", lambda weights: weights.__setitem__(0, math.nan), "a weight is not a finite number"),
-])  # fmt: skip
+])
 def test_each_fault_has_its_message(name, damage, message):
     file = modelfile.read(MODEL)
     sections = {key: array.array(values.format, values) for key, values in file.contents().items()}

@@ -289,7 +289,7 @@ def test_eval_refuses_what_does_not_belong_together():
         write(**{name: by_tabs(data).replace("\t0\troot", f"\t{head}\troot", 1)})
     for file, message in (
         ("b", "found 2 sentences, expected 3"), ("c", "words, expected"), ("d", "HEAD is 'x'"), ("e", "HEAD is missing, expected a number"),
-    ):  # fmt: skip
+    ):
         said = run("eval", "--format", "conllu", "--heads", "--gold", "a", file, code=1).stderr
         assert message in said and said.count("\n") == 1
     run("eval", "--heads", "a", code=2)

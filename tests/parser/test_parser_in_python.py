@@ -57,7 +57,7 @@ def test_parts_that_do_not_belong_together():
     for parts in (
         (index, tables, weights, 0, used, [*compared, 1]), (index, StateTables(other.template, 1), weights, 0, used, compared),
         (other.builder, tables, weights, 0, None, compared), (index, tables, weights[1:], 0, used, compared), (index, growing, weights[:0], 0, used, compared),
-    ):  # fmt: skip
+    ):
         with pytest.raises(ValueError, match="tables of another template, or not of a model, or other weights"):
             Scratch(*parts, [], 0)
 
@@ -107,7 +107,7 @@ def test_relations_are_counted_where_there_are_any():
 
 @pytest.mark.parametrize(("relations", "said"), [
     ("ab", None), ("axb", "one token of the development data has a relation that no training data have, 'x': it counts as wrong"),
-    ("xyb", "2 tokens of the development data have relations that no training data have, such as 'x': they count as wrong")])  # fmt: skip
+    ("xyb", "2 tokens of the development data have relations that no training data have, such as 'x': they count as wrong")])
 @pytest.mark.parametrize("labels", [True, False])
 def test_relations_that_training_data_lack_are_mentioned(relations, said, labels):
     """Where the parser gives relations at all."""

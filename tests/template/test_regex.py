@@ -174,7 +174,7 @@ def test_messages(pattern, message):
     (r"\bdog", r"\b"), (r"^\d+\x41", r"\x"), (r"(a)\1", r"\1"), (r"\p{Lu}+", r"\p{Lu}"), (r"\P{^L}", r"\P{^L}"),
     (r"[[:alpha:]_]", "[:alpha:]"), (r"x[^[:^Digit:]]", "[:^Digit:]"), (r"\\\t", r"\t"),
     (r"\\b", None), (r"\d\D\a\w\l\u\p\S", None), (r"\p{2}\p{1,}", None), (r"\-\.\_\é\[:a", None), (r"[:a]|[a:]", None), ("", None),
-])  # fmt: skip
+])
 def test_what_other_programs_read_in_another_way(pattern, part):
     Regex(pattern)
     assert misread(pattern) == part

@@ -180,7 +180,7 @@ class Text(str):
 
 
 NAMES = st.one_of(st.text("ab:\\", max_size=40), st.text("é日\x7f\x80", max_size=20), st.text("ab").map(Text), st.binary(max_size=4),
-                  st.tuples(st.text("ab", max_size=3), st.floats(-9, 9, width=32)))  # fmt: skip
+                  st.tuples(st.text("ab", max_size=3), st.floats(-9, 9, width=32)))
 
 
 @given(st.lists(st.lists(NAMES, max_size=30), min_size=1, max_size=4), st.sampled_from([0, 7, 126, 127, 128, 129, 300]), st.integers(0, 3))

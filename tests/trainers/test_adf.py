@@ -34,7 +34,7 @@ def rates_of(built, trainer):
 
 
 @given(corpora(most_samples=6), st.integers(1, 3), st.sampled_from([0.0, 0.5, 3.0]), st.sampled_from([0.1, 0.4]),
-       st.sampled_from([(0.995, 0.6), (0.9, 0.1), (1.0, 1.0)]), st.booleans(), st.integers(0, 9), st.data())  # fmt: skip
+       st.sampled_from([(0.995, 0.6), (0.9, 0.1), (1.0, 1.0)]), st.booleans(), st.integers(0, 9), st.data())
 def test_every_pass_is_that_of_the_dense_form(corpus, passes, l2, rate, bounds, shared, seed, data):
     """So few samples that each is a window: most rows are idle for some windows, and are updated later."""
     built, trainer, twin = both(corpus, l2, rate, *bounds, seed, weighted(data.draw, corpus.features()), shared, **({"window": 1} if shared else {}))
@@ -61,7 +61,7 @@ def sparse_corpus(n=57, long=True):
 @pytest.mark.parametrize(("l2", "rate", "long"), [
     (0.0, 0.1, True), (5.0, 0.3, False), (60.0, 0.5, True), (80.0, 1.0, False),
     *(pytest.param(*one, marks=pytest.mark.long) for one in ((0.0, 0.1, False), (5.0, 0.3, True), (60.0, 0.5, False), (80.0, 1.0, True))),
-])  # fmt: skip
+])
 def test_windows_of_several_samples(l2, rate, long):
     """With 57 samples a window has 5, so windows and passes are out of step; the penalty takes up to everything a
     step (1 - rate l2/|S| is 0.97, 0.47 and -0.4 at first)."""

@@ -32,7 +32,7 @@ def agree(built, trainer, twin, passes, average=False):
 
 
 @given(corpora(labels=st.integers(1, 3), most_samples=6), st.just(1) | sizes, st.sampled_from(["sgd", "sapo"]), st.sampled_from([0.0, 2.0]),
-       st.sampled_from([0.0, 0.5]), st.booleans(), seeds, st.data())  # fmt: skip
+       st.sampled_from([0.0, 0.5]), st.booleans(), seeds, st.data())
 def test_gradients(corpus, size, name, l2, decay, found, seed, data):
     built, start = Built(corpus), weighted(data.draw, corpus.features())
     chosen = {"nbest": 3**4, "ratio": 0.0} if name == "sapo" else {}  # all paths: which ones does not hang on the last digits
@@ -49,7 +49,7 @@ def test_the_perceptron(corpus, size, average, seed, data):
 
 
 @given(corpora(labels=st.integers(1, 3), most_samples=40), sizes, st.sampled_from([0.0, 3.0]), st.sampled_from([(0.995, 0.6), (0.9, 0.1)]),
-       seeds, st.data())  # fmt: skip
+       seeds, st.data())
 def test_batches_of_adf_are_those_of_the_twin(corpus, size, l2, bounds, seed, data):
     built, start = Built(corpus), weighted(data.draw, corpus.features())
     trainer = trainer_of("adf", built, start, seed, l2=l2, rate=0.2, alpha=bounds[0], beta=bounds[1], batch_size=size)

@@ -58,7 +58,7 @@ def one_step(algorithm, chosen, weight=1.0):
     built = Built(Corpus([Sample([1], [[(0, 1.0)]], [[]], weight)], 2, 1, u_all={0}, has_tau=False))
     cls, own = (ArowTrainer, options.Arow(regularization=chosen, average=False)) if algorithm == "arow" else (
         CwTrainer, options.Cw(confidence=chosen, average=False)
-    )  # fmt: skip
+    )
     trainer = with_passes(1, cls(built.dataset, built.layout, own))
     weights, cells = built.to_weights(trainer.weights()), trainer.state()["variances"]
     return [weights["U", 0, j] for j in (0, 1)], [cells[built.cells["U", 0, j]] for j in (0, 1)]

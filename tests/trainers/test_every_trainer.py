@@ -230,7 +230,7 @@ def test_values_of_zero_alone_teach_nothing(algorithm):
     """Without them the other features get the same weights."""
     rows = [[({word: value, f"{word}{t % 2}": 1.0}, label) for t, (word, value, label) in enumerate(tokens)] for tokens in (
         [("a", 2.0, "X"), ("b", 0.5, "Y"), ("c", 1.0, "X")], [("b", -0.5, "Y"), ("c", 3.0, "Y")], [("c", 1.0, "X"), ("a", -1.0, "X")]
-    ) * 5]  # fmt: skip
+    ) * 5]
     more = [[({**items, "zero": 0.0}, label) for items, label in tokens] for tokens in rows]
     given = {name: value for name, value in {"l1": 0.1, "l2": 0.5, "rate": 0.1, "margin": 3.0}.items() if hasattr(options.TRAINERS[algorithm], name)}
     with_it, without = (

@@ -157,7 +157,7 @@ def test_a_resumed_run_knows_as_much(algorithm, l1, l2):
 @pytest.mark.parametrize(("gap", "said"), [
     (0.0, ", at most 0.0000010 % above the optimum"), (0.00205, ", at most 0.0021 % above the optimum"), (1.0, ", at most 1.1 % above the optimum"),
     (40.0, ", at most 67 % above the optimum"), (50.0, ""), (100.0, ""), (None, ""),
-])  # fmt: skip
+])
 def test_the_line_on_the_gap(gap, said):
     record = {"objective": 100.0, **({} if gap is None else {"gap": gap})}
     assert certificate(record) == said

@@ -47,7 +47,7 @@ def learned(name, x, y, passes, **chosen):
     dataset = Dataset(
         range(ITEMS + 1), range(0, ITEMS * ATTRIBUTES + 1, ATTRIBUTES), list(range(ATTRIBUTES)) * ITEMS, x.ravel(),
         label=y, n_u=ATTRIBUTES, labels="abc",
-    )  # fmt: skip
+    )
     layout, new, none = Layout.build(dataset, CLASSES, 2, bytes([2]) * ATTRIBUTES, b"")
     dataset.renumber(new, none)
     trainer = trainer_class(name)(dataset, layout, options_of(name, **chosen))

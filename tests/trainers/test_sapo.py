@@ -38,7 +38,7 @@ def no_close_call(weights, n, corpus):
 
 
 @given(corpora(labels=st.integers(1, 4)), st.integers(1, 6), st.sampled_from([0.0, 2.0]), st.sampled_from([0.0, 0.5, 1.0]),
-       st.sampled_from([0.0, 0.03]), searches, seeds, st.data())  # fmt: skip
+       st.sampled_from([0.0, 0.03]), searches, seeds, st.data())
 def test_a_step_is_that_of_the_twin(corpus, n, l2, decay, ratio, search, seed, data):
     """One sequence a pass, so that both sides always choose between the same scores; equal scores have an order."""
     corpus.samples = corpus.samples[:1]

@@ -23,7 +23,7 @@ def test_new_text_is_tagged_well(algorithm, chosen, least):
 @pytest.mark.parametrize(("algorithm", "chosen", "more"), [
     ("perceptron", {"passes": 1, "seed": 1}, 0.02), ("lookahead", {"passes": 1, "margin": 0.0, "seed": 1}, 0.005), ("mira", {"passes": 2, "nbest": 1}, 0.0),
     ("mira", {"passes": 2, "nbest": 5}, 0.0), ("arow", {"passes": 3, "regularization": 30.0}, 0.0), ("cw", {"passes": 3, "confidence": 0.55}, 0.0),
-])  # fmt: skip
+])
 def test_the_average_tags_new_text_well_and_the_last_weights_less_so(algorithm, chosen, more):
     averaged, last = (accuracy(algorithm, average=average, **chosen) for average in (True, False))
     assert averaged > 0.92
@@ -32,7 +32,7 @@ def test_the_average_tags_new_text_well_and_the_last_weights_less_so(algorithm, 
 
 @pytest.mark.parametrize(("algorithm", "chosen", "part"), [
     ("perceptron", {}, 1 / 10), ("mira", {}, 1 / 10), ("lookahead", {"margin": 1.0}, 1 / 10), ("arow", {"regularization": 30.0}, 1 / 2), ("cw", {}, 1 / 2),
-])  # fmt: skip
+])
 def test_mistakes_become_few(algorithm, chosen, part):
     """And so do variances, where there are any."""
     trainer = trainer_of(algorithm, read("chunking", sentences=150), **chosen)
@@ -47,7 +47,7 @@ def test_mistakes_become_few(algorithm, chosen, part):
 @pytest.mark.parametrize(("algorithm", "name", "values", "passes", "part"), [
     ("sgd", "l2", (0.0, 1.0, 10.0, 100.0), 5, 1 / 3), ("sapo", "l2", (0.0, 10.0, 100.0), 5, 1 / 3), ("mira", "aggressiveness", (1.0, 0.01, 0.001), 1, 1 / 3),
     ("arow", "regularization", (10.0, 100.0, 1000.0), 1, 1 / 2), ("cw", "confidence", (0.7, 0.52, 0.501), 1, 1 / 2),
-])  # fmt: skip
+])
 def test_penalties_and_averaging_make_weights_smaller(algorithm, name, values, passes, part):
     own = {"rate": 0.1} if name == "l2" else {"average": False}
 

@@ -29,7 +29,7 @@ def test_these_trainers_work_without_locks():
 @pytest.mark.parametrize("threads", [2, 3])
 @pytest.mark.parametrize(
     ("name", "own"), [*((name, {"l2": 1.0}) for name in LOCK_FREE), pytest.param("adf", {"l2": 1500.0, "window": 300}, id="adf-weights-halve-at-each-step")]
-)  # fmt: skip
+)
 def test_numbers_are_finite_and_all_steps_are_made(name, own, threads):
     corpus = read("chunking", sentences=300)
     trainer = trainer_of(name, corpus, threads=threads, rate=0.1, **own)

@@ -36,7 +36,7 @@ def taken(record):
 @pytest.mark.parametrize(("algorithm", "name", "chosen"), [
     ("lbfgs", "chunking", {"max_iter": 2}), ("lbfgs", "chunking-rich", {"max_iter": 2, "l2": 30.0, "warm_up": 0}),
     ("owlqn", "chunking-rich", {"max_iter": 12}),
-])  # fmt: skip
+])
 def test_batch_trainers_report_their_weights(algorithm, name, chosen, threads, tmp_path):
     data, heard = sentences("chunking", limit=80), Heard()
     given = {"template": template(name), "algorithm": algorithm, "threads": threads, **chosen}

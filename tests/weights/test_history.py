@@ -46,7 +46,7 @@ def trained(name: str, direction: str = "forward", depth: int = 1, features: str
     return crfkit.learn(
         sentences(corpus, "train")[:60], template=Template.parse(TEMPLATES[name]), algorithm="lookahead",
         direction=direction, depth=depth, features=features, passes=2, margin=1.0,
-    )  # fmt: skip
+    )
 
 
 class Oracle:
@@ -219,7 +219,7 @@ def test_weights_come_back_from_a_model():
     weights = corpus.weights_of(model)
     names = [list(Names(corpus.builder, bigram)) for bigram in (False, True)]
     found = {(kind, names[kind != "U"][a].decode() if a >= 0 else None, previous, label, weight)
-             for kind, a, previous, label, weight in corpus.layout.features(weights)}  # fmt: skip
+             for kind, a, previous, label, weight in corpus.layout.features(weights)}
     assert len(found) == sum(1 for _ in model.features()) > 100
     assert {f[4] for f in found} == {f[3] for f in model.features()}
     again = crfkit.learn(train, template=template, algorithm="lookahead", init=model, passes=1, margin=0.0)
@@ -345,7 +345,7 @@ def test_on_the_command_line(tmp_path):
     (tmp_path / "template").write_text(TEMPLATES["before"])
     train = ROOT / "data/chunking.train.txt"
     run("learn", "-a", "lookahead", "--depth", 2, "--direction", "backward", "--passes", 4, "--dev", ROOT / "data/chunking.dev.txt",
-        "--log", "log", "template", train, "model")  # fmt: skip
+        "--log", "log", "template", train, "model")
     log = log_lines()
     assert log[-1]["loss"] < log[0]["loss"] / 2
     assert max(record["dev_f1"] for record in log) > 0.85

@@ -36,7 +36,7 @@ ALGORITHMS = {"crf": "lbfgs", "crf-l2": "lbfgs", "crf-l1": "owlqn", "mira": "mir
 @click.option("-a", "--algorithm", default="CRF", metavar="(CRF|CRF-L2|CRF-L1|MIRA)", help="select training algorithm")
 @click.option("-p", "--thread", type=Integer(0, MOST_THREADS), default=0, metavar="INT", help="number of threads (default auto-detect)")
 @click.option("-H", "--shrinking-size", type=Integer(1, MOST), default=20, metavar="INT",
-              help="iterations in a row that a sentence must be right before MIRA skips it (default 20)")  # fmt: skip
+              help="iterations in a row that a sentence must be right before MIRA skips it (default 20)")
 @version_option("-v", "--version")
 @click.argument("files", nargs=-1)
 @click.pass_context
@@ -78,7 +78,7 @@ def _learn(ctx: click.Context, template: str, train: str, targets: dict[str, str
     settings = {
         "Number of thread(s)": threads_of(given["thread"]), "Freq": given["freq"], "eta": f"{given['eta']:.5f}", "C": f"{given['cost']:.5f}",
         "shrinking size": given["shrinking_size"],
-    }  # fmt: skip
+    }
     log = Log(settings, algorithm == "owlqn", given["maxiter"])
     last = 1 if algorithm == "lbfgs" else 0  # the pass after a warm-up that is cut short
     stop = StopRequest(lambda: log.lines + last >= log.limit)

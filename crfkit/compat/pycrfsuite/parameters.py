@@ -93,6 +93,6 @@ PARAMETERS: dict[str, dict[str, Parameter]] = {
         "max_iterations": _iterations(100),
         "epsilon": Parameter(0.0, "The stopping criterion (the mean loss)."),
     },
-}  # fmt: skip
+}
 ALIASES = {"ap": "averaged-perceptron", "pa": "passive-aggressive"}
 LINESEARCHES = ("MoreThuente", "Backtracking", "StrongBacktracking")

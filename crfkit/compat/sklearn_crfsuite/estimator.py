@@ -28,7 +28,7 @@ __all__ = ["CRF", "FileResource", "LinePerIterationTrainer"]
 _RENAMED = {
     "min_freq": "feature.minfreq", "all_possible_states": "feature.possible_states", "all_possible_transitions": "feature.possible_transitions",
     "pa_type": "type",
-}  # fmt: skip
+}
 _END: Any = object()  # where X or y ends before the other
 _NO_PARAMETERS = {"algorithm", "verbose", "model_filename", "keep_tempfiles", "trainer_cls"}
 
@@ -51,7 +51,7 @@ class CRF(Estimator, BaseEstimator):
         calibration_max_trials: int | None = None, pa_type: int | None = None, c: float | None = None, error_sensitive: bool | None = None,
         averaging: bool | None = None, variance: float | None = None, gamma: float | None = None, verbose: bool = False,
         model_filename: str | None = None, keep_tempfiles: bool = False, trainer_cls: type[Trainer] | None = None,
-    ):  # fmt: skip
+    ):
         # Each is an attribute of its own name: scikit-learn asks for that. Not by assignment, as subclasses written for sklearn-crfsuite 0.3
         # have properties of these names.
         self.__dict__.update({name: value for name, value in locals().items() if name not in ("self", "__class__")})
@@ -109,7 +109,7 @@ class CRF(Estimator, BaseEstimator):
         given = {
             _RENAMED.get(name, name.replace("calibration_", "calibration.")): getattr(self, name)
             for name in CRF._defaults() if name not in _NO_PARAMETERS and getattr(self, name) is not None
-        }  # fmt: skip
+        }
         return (self.trainer_cls or LinePerIterationTrainer)(algorithm=self.algorithm, params=given, verbose=self.verbose)
 
     def predict(self, X: Iterable[Iterable[Any]]) -> list[list[str]]:

@@ -13,7 +13,7 @@ from .utils import flatten
 __all__ = [
     "flat_accuracy_score", "flat_classification_report", "flat_f1_score", "flat_fbeta_score", "flat_precision_score", "flat_recall_score",
     "flatten", "sequence_accuracy_score",
-]  # fmt: skip
+]
 
 Labels = Sequence[Sequence[Any]]
 

@@ -16,7 +16,7 @@ WITHOUT_EFFECT = ("jobsize", "sparse", "maxls", "stpmin", "stpmax", "stpinc", "s
 
 # crfkit's options in messages, and what they are called here.
 _NAMES = {"l1": "rho1", "l2": "rho2", "rate": "eta0", "decay": "alpha", "memory": "histsz", "max-iter": "maxiter", "passes": "maxiter", "threads": "nthread",
-          "checkpoint": "rstate"}  # fmt: skip
+          "checkpoint": "rstate"}
 WORDS = {rf"--{ours}\b(?!-)": f"--{theirs}" for ours, theirs in _NAMES.items()}
 
 

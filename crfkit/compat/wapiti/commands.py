@@ -106,7 +106,7 @@ TRAIN: list[tuple[str, Any, Any, str]] = [
     ("--stpinc", NUMBER, 1.2, "Has no effect."),
     ("--stpdec", NUMBER, 0.5, "Has no effect."),
     ("--cutoff", None, False, "Has no effect."),
-]  # fmt: skip
+]
 LABEL: list[tuple[str, Any, Any, str]] = [
     ("--me", None, False, "Has no effect: the model knows whether every line is a sequence."),
     ("-m,--model", FILE, None, "The model; one of crfkit or CRF++ will do, too."),
@@ -116,7 +116,7 @@ LABEL: list[tuple[str, Any, Any, str]] = [
     ("-p,--post", None, False, "Choose labels by their probabilities at each token."),
     ("-n,--nbest", POSITIVE, 1, "Print the N best labellings."),
     ("--force", None, False, "Keep the labels in the last column, where the model has them."),
-]  # fmt: skip
+]
 
 
 def _options(table: list[tuple[str, Any, Any, str]]) -> Callable[[Any], Any]:

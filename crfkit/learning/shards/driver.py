@@ -230,7 +230,7 @@ class DistributedCorpus:
         self.common.append(("share_layout", {
             "labels": labels, "has_tau": layout.has_tau, "hot": layout.hot, "arrays": layout.arrays(), "pairs": layout.plain_pairs,
             "nesting": self.nesting, "values": data.has_values,
-        }))  # fmt: skip
+        }))
 
         def accept(own: list[int], answer: list[Any]) -> None:
             checksum, incidences, squares, largest = answer

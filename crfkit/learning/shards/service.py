@@ -203,7 +203,7 @@ class Service:
         return {
             "shards": own, "chunks": sizes, "losses": losses, "gradient": picked(gradient, cells), "wrong": wrong, "flawed": flawed,
             "cells": None if sparse else cells,
-        }  # fmt: skip
+        }
 
     def _chunks_of(self, group: list[int]) -> array.array:
         """Where the chunks of a group begin, and where the last one ends, in its one data set."""
