@@ -25,9 +25,11 @@ from crfkit.trainers.batch.blocks cimport Occurrences
 from crfkit.trainers.batch.dual cimport DualAscent
 from crfkit.trainers.batch.edges cimport Edges
 from crfkit.trainers.batch.nests cimport Nests
+from crfkit.trainers.batch.steps cimport History
 from crfkit.trainers.batch.visits cimport Visits
 from crfkit.weights.layout cimport Layout
-from crfkit.trainers.batch.objective cimport Objective
+from crfkit.threads cimport Threads
+from crfkit.trainers.batch.objective cimport PARTS, Objective
 
 from array import array
 
@@ -37,6 +39,16 @@ from crfkit.errors import ImpossibleError
 def most_pairs(int64_t labels, str recursions) -> int:
     """Up to how many pairs with a weight a step is a list."""
     return lattice.most_pairs(labels, recursions_of(recursions))
+
+
+def scaled_by_threads(const double[::1] gradient not None, const float[::1] curvature not None, int threads) -> list[list[float]]:
+    """What threads that find a direction leave in their rooms, of which there are two: gradient / scale, of the last part of each share."""
+    cdef:
+        History history = History(gradient.shape[0], 2, Threads(threads - 1))
+        int64_t size = gradient.shape[0] // PARTS, k, i
+    history.scale_by_curvature(&curvature[0], 0)
+    history.direction(&gradient[0], &gradient[0])
+    return [[history.scaled[k * (size + 1) + i] for i in range(size)] for k in range(2)]
 
 
 def step_forms(Edges edges not None, const float[::1] cells not None) -> list[tuple[str, bool]]:

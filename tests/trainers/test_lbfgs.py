@@ -12,9 +12,17 @@ from trainers.twins import Built, Corpus, Sample, corpora
 
 from crfkit import options
 from crfkit.learning.learn import learn
-from crfkit.testing import value_at
+from crfkit.testing import scaled_by_threads, value_at
 from crfkit.trainers.batch.lbfgs import Lbfgs
 from crfkit.trainers.batch.objective import Objective
+
+
+@pytest.mark.parametrize(("threads", "last"), [(1, [15, None]), (2, [7, 15]), (3, [7, 15])])
+def test_threads_that_find_a_direction_have_rooms_of_their_own(threads, last):
+    """Of sixteen parts. In the room of another thread one would overwrite, now and then, what that is about to read."""
+    gradient, curvature = array.array("d", range(1, 65)), array.array("f", [4.0] * 64)
+    expected = [[0.0] * 4 if part is None else [g / 2 for g in gradient[4 * part : 4 * part + 4]] for part in last]
+    assert scaled_by_threads(gradient, curvature, threads) == expected
 
 
 @given(corpora(), st.sampled_from([0.1, 1.0, 5.0]), st.sampled_from([1, 4, 64]))
