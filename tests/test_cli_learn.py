@@ -56,21 +56,6 @@ def test_sbcd_says_where_it_cannot_win(train, monkeypatch):
     assert "owlqn" not in learn("-a", "sbcd", "--max-iter", 1).stderr
 
 
-def test_lookahead_says_where_it_goes_through_too_many_pairs(train, monkeypatch):
-    """passes * tokens * depth * labels * labels; with few labels, or all features, other trainers go through as many."""
-
-    def told(labels, *options):
-        train.write_text("\n".join(f"w{k} P X{k}" for k in range(labels)))
-        return learn("-a", "lookahead", *options).stderr.count(f"it goes through all pairs of {labels} labels; with --depth 0 it does not")
-
-    monkeypatch.setattr("crfkit.learning.training._MANY_PAIRS", 2 * 200 * 2 * 200**2)
-    asked = ("--passes", 2, "--depth", 2)
-    assert told(200, *asked) == 1
-    assert told(200, "--passes", 1, "--depth", 2) == told(200, "--passes", 2, "--depth", 1) == told(200, *asked, "--features", "all") == 0
-    monkeypatch.setattr("crfkit.learning.training._MANY_PAIRS", 1)
-    assert (told(199, *asked), told(200, "--passes", 1, "--depth", 0), told(200, "--passes", 1)) == (0, 0, 1)
-
-
 @pytest.mark.parametrize(("algorithm", "sequences", "told"), [("sgd", 2, 1), ("perceptron", 9, 1), ("arow", 10, 0), ("lbfgs", 2, 0), ("lookahead", 2, 0)])
 def test_a_handful_of_long_sequences(algorithm, sequences, told, tmp_path):
     """A few long sequences: trainers that make one step per sequence get a warning."""

@@ -1,4 +1,4 @@
-"""What `crfkit learn` says of templates and labels that are probably not meant as they are written."""
+"""What `crfkit learn` says of templates, labels and trainers that are probably not what was meant."""
 
 import pytest
 from commands import BATCH, learn, write
@@ -40,3 +40,18 @@ def test_text_like_a_macro_or_an_annotation_is_mentioned(train, line, said):
     (train.parent / "template").write_text(f"U:%x[0,0]\nB\n{line}\n")
     warnings = [text for text in learn("--max-iter", 1).stderr.splitlines() if text.startswith("crfkit: warning: ")]
     assert warnings == [f"crfkit: warning: template:3: {said}"] * (said is not None)
+
+
+def test_lookahead_says_where_it_goes_through_too_many_pairs(train, monkeypatch):
+    """passes * tokens * depth * labels * labels; with few labels, or all features, other trainers go through as many."""
+
+    def told(labels, *options):
+        train.write_text("\n".join(f"w{k} P X{k}" for k in range(labels)))
+        return learn("-a", "lookahead", *options).stderr.count(f"it goes through all pairs of {labels} labels; with --depth 0 it does not")
+
+    monkeypatch.setattr("crfkit.learning.training._MANY_PAIRS", 2 * 200 * 2 * 200**2)
+    asked = ("--passes", 2, "--depth", 2)
+    assert told(200, *asked) == 1
+    assert told(200, "--passes", 1, "--depth", 2) == told(200, "--passes", 2, "--depth", 1) == told(200, *asked, "--features", "all") == 0
+    monkeypatch.setattr("crfkit.learning.training._MANY_PAIRS", 1)
+    assert (told(199, *asked), told(200, "--passes", 1, "--depth", 0), told(200, "--passes", 1)) == (0, 0, 1)
