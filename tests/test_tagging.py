@@ -146,6 +146,7 @@ class TestConstraintFiles:
     @pytest.mark.parametrize(("text", "message"), [
         ("A A\nA X\n", ":2: the model has no label 'X'"),
         ("A\n", ":1: found 1 label, expected two"),
+        ("\n \n", ": lists no labels: expected a pair in each line, such as B-NP I-NP"),
         ("A B A\n", ":1: found 3 labels, expected two"),
         ("A <start>\n", ":1: expected LABEL LABEL, <start> LABEL or LABEL <end>"),
         ("<start> <end>\n", ":1: expected LABEL LABEL"),

@@ -152,6 +152,8 @@ def from_file(path: str | os.PathLike[str], labels: Sequence[str], of_part: bool
         raise DataError("is not UTF-8: expected a file of pairs of labels", name) from None
     except ValueError:  # a zero byte
         raise FileError(f"{shown(name)}: not a file name") from None
+    if not text.strip():
+        raise DataError("lists no labels: expected a pair in each line, such as B-NP I-NP", name)
     return _from_pairs(name, _pairs_of_text(text, name), labels, of_part)
 
 
