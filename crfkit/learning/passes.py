@@ -62,6 +62,7 @@ class Passes:
             if not done:
                 self._prepare()
             self.whole = not self.stop.requested()
+            self.progress.warn(self.trainer.warning())
             self.progress.chosen(self.trainer.chosen(), REASONS)
             self.chosen = {**self.chosen, **self.trainer.chosen()}
             for l1 in values:

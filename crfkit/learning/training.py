@@ -137,8 +137,6 @@ class Training:
             self.checkpoint.identify(corpus.digest(), initial, None if dev is None else dev.contents())
         divergence = Divergence(options, corpus.dataset.weight, len(corpus.dataset.labels), corpus.dataset.largest_value)
         passes = Passes(place.trainer(corpus, options, initial), divergence, run, dev, self.checkpoint, progress, self.stop, chosen)
-        if not run.distributed:  # trials of workers do not tell
-            progress.warn(passes.trainer.warning())
         for l1, weights in passes.all():
             yield self._model(corpus, weights, l1, dev, passes.chosen)
 

@@ -304,6 +304,10 @@ cdef class ParserTrainer(Arena):
         """Options chosen by the trainer for these data: none."""
         return {}
 
+    def warning(self) -> str | None:
+        """Why another trainer may suit these data better: there is no other."""
+        return None
+
     def measures(self) -> dict:
         """Further figures for the log."""
         return {"features": self.n_features}

@@ -3,15 +3,18 @@
 import array
 import math
 import random
+import warnings
 
 import pytest
-from workers import TEMPLATE, corpus, items, with_workers
+from commands import text_of
+from workers import TEMPLATE, corpus, items, use_local_workers, with_workers
 
 import crfkit
 from crfkit import errors, modelfile
 from crfkit import options as algorithms
 from crfkit.learning.shards import driver, service
 from crfkit.learning.shards.mixing import Mixing
+from crfkit.template.parsing import Template
 from crfkit.trainers.online.sgd import Sgd
 
 CASES = [
@@ -129,11 +132,25 @@ def test_a_rate_that_is_given_is_not_looked_for(tmp_path, monkeypatch, rate):
     assert ("find_rate" in workers.verbs) == (rate is None)
 
 
-@pytest.mark.parametrize("wrong", [0.0, math.nan, math.inf, "fast"])
+def test_what_a_trial_tells_is_said_as_on_one_machine(tmp_path, monkeypatch):
+    """Of six thousand tokens with one of five labels each, five label sequences say nothing."""
+    train = str(tmp_path / "train.txt")
+    (tmp_path / "train.txt").write_text(text_of([[[f"w{(7 * s + t * t) % 5}", f"l{(s + t * s) % 5}"] for t in range(40)] for s in range(150)]))
+    said = []
+    for options in ({}, {"workers": 1, "shards": 1}):
+        use_local_workers(monkeypatch)
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            crfkit.learn(train, Template.parse("U:%x[0,0]\nB\n"), "sapo", passes=1, **options)
+        said.append([str(one.message) for one in heard if issubclass(one.category, errors.CrfkitWarning)])
+    assert said[0] == said[1] and said[0][0].startswith("the candidates of sapo (nbest=5) have at most ")
+
+
+@pytest.mark.parametrize("wrong", [[0.0, False, None], [math.nan, False, None], [math.inf, False, None], ["fast", False, None], [1.0, False, 1.0]])
 def test_a_rate_that_is_none_comes_from_another_worker(tmp_path, monkeypatch, wrong):
     train = corpus(tmp_path / "train.txt", 20)
     one, _ = with_workers(monkeypatch, train, TEMPLATE, "sgd", 1, passes=1)
-    answers = iter([{"value": [wrong, False]}])
+    answers = iter([{"value": wrong}])
     again, workers = with_workers(monkeypatch, train, TEMPLATE, "sgd", 1, lambda _, verb, n: next(answers, None) if verb == "find_rate" else None, passes=1)
     assert again == one and workers.started == 2
 

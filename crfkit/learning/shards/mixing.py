@@ -41,6 +41,7 @@ class Mixing:
         self.rates: array.array | None = None
         self.rate: float | None = getattr(options, "rate", None)  # the first one, once it is known
         self.decay: float | None = decay_of(options) if hasattr(options, "decay") else None
+        self.told: str | None = None  # what there is to warn of after trials of rates
         self.shares = True  # whether attributes with values above 1 have a lower one, where it is chosen
         batch = getattr(options, "batch_size", 1)
         self.updates = [-(-sequences // batch) for sequences in corpus.data.sequences]
@@ -57,6 +58,10 @@ class Mixing:
         if hasattr(self.options, "rate") and self.rate is None:
             self._find_rate()
         return ()
+
+    def warning(self) -> str | None:
+        """See Trainer.warning."""
+        return self.told
 
     def chosen(self) -> dict[str, Any]:
         """Options that were not given and that were found for these data."""
@@ -93,10 +98,12 @@ class Mixing:
         request = {**self._job(shard), "weights": self.current}
 
         def accept(_: list[int], answer: list[Any]) -> None:
-            rate, shares = answer
+            rate, shares, told = answer
             if not 0 < float(rate) < 1e30:
                 raise ValueError("a rate that is not possible")
-            self.rate, self.shares = float(rate), bool(shares)
+            if told is not None and not isinstance(told, str):
+                raise ValueError("no warning")
+            self.rate, self.shares, self.told = float(rate), bool(shares), told
 
         self.corpus.crew.run([shard], lambda memory, own: [*self.corpus.catching_up(memory, own), ["find_rate", request]], accept)
 

@@ -230,9 +230,9 @@ class Service:
         )
 
     def find_rate(self, shard: int, weights: Any, seed: int, changed: dict[str, Any]) -> list[Any]:
-        """Find the first rate for all shards by trials on this one, and whether large values get lower rates."""
+        """Find the first rate for all shards by trials on this one, whether large values get lower rates, and what there is to warn of."""
         trainer = self._trainer(weights, None, True, shard, seed, changed)
-        return [float(trainer.state()["rate0"]), trainer.has_shares]
+        return [float(trainer.state()["rate0"]), trainer.has_shares, trainer.warning()]
 
     def learn(self, jobs: list[dict[str, Any]], passes: int, weights: Any, rates: Any, shares: bool, limits: dict[str, list[float]]) -> Any:
         """One pass over each of some shards, all from these weights, after `passes` passes: sums of the results that have `limits`, and a record
