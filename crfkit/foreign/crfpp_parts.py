@@ -100,10 +100,9 @@ def taken_apart(parts: Parts) -> Taken:
     n = len(parts.labels)
     names = joined(parts.unigrams.names, parts.bigrams.names)
     of_plain = -1 if plain is None else names.intern_bytes(plain)
-    # In the order of the file that the model was read from. Names that it lacks are the last, and behind them that of plain pairs.
-    order = numpy.argsort(numpy.arange(len(names)) == of_plain, kind="stable")
-    known = numpy.append(numpy.asarray(parts.places.places, numpy.int64), len(names) * n * n)[numbers_in(parts.places.names, names)]
-    order = order[numpy.argsort(known[order], kind="stable")]
+    # In the order of the file that the model was read from; names that it lacks are the last.
+    known = numpy.append(numpy.asarray(parts.places.places, numpy.int64), numpy.iinfo(numpy.int64).max)[numbers_in(parts.places.names, names)]
+    order = numpy.argsort(known, kind="stable")
     sizes = numpy.where(numpy.frombuffer(initials(names), numpy.uint8) == b"B"[0], n * n, n)
     places = numpy.empty(len(names), numpy.int64)
     places[order] = numpy.cumsum(sizes[order]) - sizes[order]

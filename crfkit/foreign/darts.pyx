@@ -28,7 +28,6 @@ def read_names(const uint8_t[::1] data not None):
         int64_t n = data.shape[0] // UNIT, p, q, b, root, length, k, room = 0, ends = 0, i, begin
         int32_t[::1] owner
         const uint8_t* unit = &data[0] if n else NULL
-        StringTable names
         uint8_t* s
         NameC* end                              # of a name: its place is the value, its number the unit
     if data.shape[0] % UNIT or n < 1 or n > 0x7FFFFFFF:
@@ -69,10 +68,7 @@ def read_names(const uint8_t[::1] data not None):
     for i in range(ends):
         end[i].s = <const char*>s
         s += end[i].length
-    names, values = by_place(end, ends)
-    if names.c.n < ends:
-        raise ModelFileError(f"damaged: a second feature {end[names.c.n].s[:end[names.c.n].length]!r}")
-    return names, values
+    return by_place(end, ends)      # whose names differ: from the first node, the bytes of a name lead to one unit
 
 
 cdef owners(const uint8_t* unit, int64_t n):

@@ -67,7 +67,7 @@ cdef int compare_bytes(const void* a, const void* b) noexcept nogil:
 
 
 cdef tuple by_place(NameC* name, int64_t n):
-    """Sort names by their places, then by their numbers: (names, places). The names end before one that is there twice."""
+    """Sort names by their places, then by their numbers: (names, places). One that is there twice is one of the names."""
     cdef array_t places = clone(PLACES, n, zero=False)
     cdef StringTable names = StringTable()
     cdef int64_t i, room = 0
@@ -77,8 +77,7 @@ cdef tuple by_place(NameC* name, int64_t n):
         room += name[i].length
     names.reserve(n, room)
     for i in range(n):
-        if names.intern(name[i].s, name[i].length) != i:
-            break
+        names.intern(name[i].s, name[i].length)
     return names, places
 
 
@@ -211,5 +210,5 @@ cdef int enter(StringTable made, const char* s, int64_t n, int64_t number, array
     cdef int32_t found = made.intern(s, n)
     if found == len(numbers):
         numbers.append(number)
-    elif numbers.data.as_ints[found] != number:
+    else:
         clashes.append((numbers.data.as_ints[found], number))

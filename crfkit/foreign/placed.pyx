@@ -225,7 +225,7 @@ cdef int64_t read_weight(const char* s, int64_t n, int64_t* number, double* weig
 
 def read_places(const uint8_t[::1] text not None, int64_t at, int64_t n):
     """Read n lines of CRF++'s text models, `12 U:abc`, from byte `at` on: (the byte behind the last one, or where one of another
-    form begins; the names by their places, up to one that is there twice; the places)."""
+    form begins; the names by their places, each once; the places)."""
     cdef int64_t i, k, stop, size = text.shape[0]
     if not 0 <= at <= size or n < 0:
         raise ValueError(f"{n} lines from byte {at} of {size}")
