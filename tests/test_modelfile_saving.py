@@ -161,12 +161,20 @@ def test_what_cannot_be_replaced_is_overwritten(model, monkeypatch, reason, size
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root may give files away")
-def test_owner_group_and_mode_are_kept(model):
+@pytest.mark.parametrize("free", [True, False])
+def test_owner_group_and_mode_are_kept(model, monkeypatch, free):
+    """Or the group alone, where the owner is another user."""
+    def fchown(file, owner, group, fchown=os.fchown):
+        if not free and owner >= 0:
+            raise PermissionError
+        fchown(file, owner, group)
+
+    monkeypatch.setattr(os, "fchown", fchown)
     os.chown(model, 1234, 5678)
     os.chmod(model, 0o640)
     modelfile.write(model, {"model": "new"}, {})
     found = os.stat(model)
-    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234, 5678, 0o640)
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (1234 if free else 0, 5678, 0o640)
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])

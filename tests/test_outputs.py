@@ -5,11 +5,13 @@ import select
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
+from commands import named_pipes
 
 from crfkit import replacing
-from crfkit.errors import FileError
+from crfkit.errors import FileError, OptionError
 from crfkit.learning.log import PassLog
 
 
@@ -30,12 +32,33 @@ def test_an_open_file_keeps_what_it_has(tmp_path):
         replacing.check_writable(name)
 
 
-def test_standard_output_by_its_name(tmp_path):
+@pytest.mark.parametrize("name", ["stdout", "stderr"])
+def test_standard_output_by_its_name(tmp_path, name):
     with open(tmp_path / "out", "wb") as file:
         for text in ("one", "two"):
-            program = f"from crfkit.replacing import *\nwith replacing('/dev/stdout') as file: file.write(b'{text}')"
-            subprocess.run([sys.executable, "-c", program], stdout=file, check=True)
+            program = f"from crfkit.replacing import *\nwith replacing('/dev/{name}') as file: file.write(b'{text}')"
+            subprocess.run([sys.executable, "-c", program], **{name: file}, check=True)
     assert (tmp_path / "out").read_bytes() == b"onetwo"
+
+
+@named_pipes
+def test_a_pipe_is_not_opened_before_there_is_something_to_write():
+    """Its reader would take that for the end."""
+    os.mkfifo("pipe")
+    reader, ended = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK), select.poll()
+    ended.register(reader, select.POLLIN)
+    try:
+        replacing.check_writable("pipe")
+        assert ended.poll(0) == []
+    finally:
+        os.close(reader)
+
+
+def test_a_second_name_of_a_file_that_is_read():
+    Path("data").touch()
+    os.link("data", "twin")
+    with pytest.raises(OptionError, match="output: twin has another use here"):
+        replacing.refuse_overwriting("--output", ["data"], "twin")
 
 
 @pytest.mark.skipif(not hasattr(select, "poll"), reason="elsewhere it is an error")

@@ -20,7 +20,7 @@ from crfkit import foreign
 from crfkit.decode.printing import Printer
 from crfkit.errors import ModelFileError, UnsupportedError
 from crfkit.foreign import crfpp, crfpp_parts, crfpp_text
-from crfkit.foreign.parts import model_of, parts_of
+from crfkit.foreign.parts import FeatureRows, Parts, model_of, parts_of
 from crfkit.template.parsing import Template
 from crfkit.text.reading import Source
 
@@ -235,7 +235,18 @@ def test_what_crfpp_has_no_room_for(line):
 def test_the_furthest_rows_that_crfpp_has_room_for():
     crfkit.learn(sentences(), template=Template.parse("U:%x[-8,0]/%x[8,0]\nB\n")).save("ours")
     foreign.convert("ours", "theirs", "crfpp")
-    assert {feature[0] for feature in crfkit.load("theirs").model.features()} >= {"U:_B-8/_B+8"}
+    theirs = crfkit.load("theirs")
+    assert {feature[0] for feature in theirs.model.features()} >= {"U:_B-8/_B+8"}
+    assert theirs.header["columns"] == 2  # the one that the template uses, and that of the labels
+
+
+def test_pairs_of_hundreds_of_labels():
+    """A weight in the midst of 90,000."""
+    bigrams = FeatureRows.empty()
+    bigrams.append(b"B:a", [(299, 298, 0.5)])
+    parts = Parts("crf++", [f"{k}" for k in range(300)], FeatureRows.empty(), bigrams, None, Template.parse("B:%x[0,0]"), 2)
+    found = foreign.read(crfpp.write(parts)).bigrams.features(0)
+    assert len(found) == 90_000 and [feature for feature in found if feature[-1]] == [(299, 298, 0.5)]
 
 
 @pytest.mark.parametrize("cell", ["a\nb", "\n", "a\0b"])
@@ -291,6 +302,7 @@ def test_b_lines_that_made_no_feature_may_use_any_column(tmp_path, to):
     (tmp_path / "theirs").write_text(OF_SINGLE_TOKENS)
     foreign.convert("theirs", "again", to)
     tagger = crfkit.load("again")
+    assert tagger.header["columns"] == 4  # with that of the labels
     assert tagger.tag_many([[["a", "x", "1"]], [["b", "y", "1"]], [["b", "y", "1"], ["a", "x", "2"]]]) == [["O"], ["B"], ["B", "O"]]
     with pytest.raises(ModelFileError, match="the template uses column 1 of 1"):
         foreign.load(OF_SINGLE_TOKENS.replace("U0:%x[0,0]", "U0:%x[0,1]").encode())
@@ -305,6 +317,8 @@ def test_features_that_share_their_weights():
     text = head + "".join(f"0 U:{k}\n" for k in range(10, 60)) + "\n" + "0.5\n" * 9
     with pytest.raises(ModelFileError, match=r"damaged: the features have 150 weights, the file 9$"):
         foreign.load(text.encode())
+    text = head + "0 U:a\n3 U:b\n\n" + "0.5\n-0.5\n0\n" * 3  # and some that no feature has do no harm
+    assert foreign.load(text.encode()).tagger().tag([["a"], ["b"]]) == ["A", "A"]
 
 
 def test_messages():

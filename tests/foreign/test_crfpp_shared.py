@@ -27,6 +27,28 @@ def test_a_plain_line_and_one_with_a_macro_share_a_feature(tmp_path, lines):
             assert tagger.probability([["a"], [word]], ["A", "B"]) == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("lines", ["B:%x[0,0]\nB:", "B:%x[0,0]x\nB:abc", "Bx%x[0,0]\nB:b", "B:%x[0,0]%x[0,0]\nB:b"])
+def test_a_line_with_a_macro_that_cannot_make_the_plain_feature(lines):
+    """As cells are not empty, and all its characters are in the feature."""
+    rows = [["a", "A"], ["b", "B"], ["b", "A"]]
+    own = crfkit.learn([rows] * 2, f"U:%x[0,0]\n{lines}\n", features="all")
+    theirs = foreign.load(foreign.model_bytes(foreign.read(own.to_bytes()), "crfpp-text")).tagger()
+    for word in "ab":
+        assert theirs.marginals([["a"], [word]]) == pytest.approx(own.tagger().marginals([["a"], [word]]))
+
+
+# "b" and "b2" are observations of pairs of labels, each with weights of its own.
+OF_WAPITI = b"#mdl#2#4\n#rdr#3/1/0\n10:u0:%x[0,0],\n1:b,\n2:b2,\n#qrk#2\n1:A,\n1:B,\n#qrk#3\n4:u0:x,\n1:b,\n2:b2,\n0=0x1p+0\n3=0x1p-1\n5=0x1.8p+0\n8=-0x1p+1\n"
+
+
+@pytest.mark.parametrize("to", ["crfkit", "crfpp", "crfpp-text"])
+def test_two_patterns_without_macros(to):
+    tagger = crfkit.load(foreign.model_bytes(foreign.read(OF_WAPITI), to))
+    of_labels, of_pairs = {"A": 1, "B": 0}, {"AA": 0, "AB": 0.5, "BA": -2, "BB": 1.5}
+    for pair, weight in of_pairs.items():
+        assert tagger.score([["x"], ["x"]], [*pair]) == of_labels[pair[0]] + of_labels[pair[1]] + weight
+
+
 def test_training_with_such_lines_is_refused_before_data_are_read():
     """Their weights are separate here."""
     Path("template").write_text("U:%x[0,0]\nB:%x[0,0]\nB:b\n")

@@ -12,6 +12,7 @@ from crfkit.foreign.names import ascending, in_order, joined, numbers_in
 from crfkit.foreign.parts import FeatureRows, Parts
 from crfkit.foreign.translating import translated
 from crfkit.template import dialects
+from crfkit.template.parsing import Template
 
 NAMES = st.lists(st.one_of(st.binary(max_size=3), st.sampled_from([b"U:", b"U:\xff", b"U:a", b"U:a\0"])), unique=True, max_size=20)
 
@@ -96,6 +97,32 @@ def test_names_in_another_language(data, languages):
         return
     found = translated(parts, to)
     assert [[(name, rows.features(number)) for number, name in enumerate(rows.names)] for rows in (found.unigrams, found.bigrams)] == expected
+
+
+BOTH = "{u}:%x[0,0]\n*:%x[0,0]\n"
+
+
+@pytest.mark.parametrize(("source", "to", "weights", "found"), [
+    (dialects.WAPITI, dialects.CRFPP, {b"u:a": 0.5, b"*:a": 0.5}, [b"U:a"]),
+    (dialects.WAPITI, dialects.CRFPP, {b"u:a": 0.5, b"*:a": 2.0}, "*:a"),
+    (dialects.WAPITI, dialects.CRFPP, {b"u:a": 0.5}, "u:a"),
+    (None, dialects.WAPITI, {b"U:a": 0.5}, [b"u:a"]),
+    (None, dialects.WAPITI, {b"U:a": 0.5, b"*:a": 2.0}, [b"u:a", b"*:a"]),
+])  # fmt: skip
+def test_names_of_lines_that_differ_in_their_letters(source, to, weights, found):
+    """CRF++ has one letter for lines of labels and of both, so what one of them has not learned of a cell would get weights; Wapiti has two."""
+    template = dialects.parse(BOTH.format(u="u"), source) if source else Template.parse(BOTH.format(u="U"))
+    rows = FeatureRows.empty()
+    for name, weight in weights.items():
+        rows.append(name, [(0, 0, weight)])
+    parts = Parts("crfkit", ["A", "B"], rows, FeatureRows.empty(), None, template)
+    if isinstance(found, str):
+        with pytest.raises(UnsupportedError, match=f"^{re.escape(repr(found))} and another feature would get the same name"):
+            translated(parts, to)
+        return
+    unigrams = translated(parts, to).unigrams
+    expected = [(name, [(0, 0, weight)]) for name, weight in zip(found, weights.values(), strict=False)]
+    assert [(name, unigrams.features(number)) for number, name in enumerate(unigrams.names)] == expected
 
 
 @pytest.mark.parametrize(("row", "cell"), [(-1, b"_x-1"), (-2, b"_x-2"), (1, b"_x+1")])
