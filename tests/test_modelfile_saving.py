@@ -153,10 +153,11 @@ def test_what_cannot_be_replaced_is_overwritten(model, monkeypatch, reason, size
         raise OSError(reason, os.strerror(reason))
 
     modelfile.write(model, {"model": "old"}, {"w": bytes(1 << 20)})
-    number = os.stat(model).st_ino
+    number, synced = os.stat(model).st_ino, []
     monkeypatch.setattr(os, "replace", refuse)
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append((os.fstat(file).st_ino, os.fstat(file).st_size)))
     assert modelfile.write(model, {"model": "new"}, {"w": bytes(size)}) == os.stat(model).st_size
-    assert os.stat(model).st_ino == number
+    assert os.stat(model).st_ino == number and (number, os.stat(model).st_size) in synced
     assert_only(model, "new")
 
 
