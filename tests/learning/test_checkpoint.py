@@ -6,6 +6,7 @@ import signal
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from commands import DATA, crfkit, error, limit, log_lines, start, write_part
@@ -13,6 +14,7 @@ from trainers.samples import sentences, template
 
 from crfkit import modelfile, options
 from crfkit.errors import CrfkitError, CrfkitWarning, FileError, ModelFileError, OptionError
+from crfkit.learning import checkpoint
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.fitting import fitted
 from crfkit.learning.learn import learn
@@ -323,12 +325,14 @@ def test_intervals_are_passes_or_minutes():
         assert interval(text) is None
 
 
-@pytest.mark.parametrize(("every", "written"), [(None, [1, 2, 3, 4, 5]), (2, [2, 4, 5]), ("1000m", [5]), ("0.000001m", [1, 2, 3, 4, 5])])
+@pytest.mark.parametrize(("every", "written"), [(None, [1, 2, 3, 4, 5]), (2, [2, 4, 5]), ("1000m", [5]), ("0.000001m", [1, 2, 3, 4, 5]), ("1m", [2, 4, 5])])
 def test_how_often(monkeypatch, every, written):
-    found = []
+    """A pass takes forty seconds here."""
+    found, passed = [], []
     write = modelfile.write
     monkeypatch.setattr(modelfile, "write", lambda path, header, parts: [found.append(header["standing"]["passes"]), write(path, header, parts)])
-    learn(small(), rules(), "perceptron", passes=5, checkpoint="state", checkpoint_every=every)
+    monkeypatch.setattr(checkpoint, "time", SimpleNamespace(monotonic=lambda: 40.0 * len(passed)))
+    learn(small(), rules(), "perceptron", passes=5, checkpoint="state", checkpoint_every=every, progress=passed.append)
     assert found == written
 
 
