@@ -180,7 +180,7 @@ def test_asking_for_numbers_says_what_is_wrong():
 
 
 @pytest.mark.parametrize(
-    "buffer", [memoryview(b"abcdef")[::2], memoryview(b"abcd").cast("c"), memoryview(b"\1\0").cast("?")]
+    "buffer", [memoryview(b"abcdef")[::2], memoryview(b"abcd").cast("c"), memoryview(b"\1\0").cast("?"), memoryview(b"\1").cast("B", [])]
 )
 def test_writer_refuses_what_the_format_cannot_hold(buffer):
     with pytest.raises(TypeError, match="section 'x': not a contiguous array of one of int8"):

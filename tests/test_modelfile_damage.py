@@ -238,6 +238,7 @@ def test_random_bytes_are_refused(data):
     (b"\0\0\0d\0\0\0\0", "a CRF++ binary model of a machine with another byte order"),
     (b"U00:%x[0,0]\n", "a text file"),
     ("das Größte ä".encode()[:-1], "a text file"),
+    (b"a" * 1021 + "𝄞".encode(), "a text file"),
     (b"\xff\xfe\0\1\2\3", "not a crfkit model"),
 ])
 def test_foreign_files_are_recognised(tmp_path, data, message):
