@@ -9,18 +9,20 @@ import tempfile
 import tracemalloc
 from array import array
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from commands import BATCH, crfkit, error, limit, memory_told, plain_build, python, write, write_part
 from workers import use_local_workers
 
 from crfkit import options
+from crfkit.constants import BLOCK_SEQUENCES, CHUNK_TOKENS
 from crfkit.data.dataset import Dataset
 from crfkit.errors import TrainingError
 from crfkit.lattice.lattice import bytes_of_tables
 from crfkit.learning import memory
 from crfkit.learning.corpus import read_corpus
-from crfkit.learning.memory import check_memory, in_use
+from crfkit.learning.memory import check_memory, in_use, threads_with_work
 from crfkit.learning.reader import Reader
 from crfkit.template.parsing import Template
 from crfkit.trainers import trainer_class
@@ -188,6 +190,15 @@ def test_taggers_without_label_pairs_have_no_tables_of_all_pairs(monkeypatch):
         before, after = (memory.expected_memory(corpus, "perceptron", chosen, 1, taggers) for taggers in (0, 1))
         more.append(after - before)
     assert more[0] < 1_000_000 < 3 * 8 * 1000**2 < more[1]
+
+
+@pytest.mark.parametrize(("algorithm", "needed"), [("lbfgs", [1, 6]), ("sgd", [1, 4])])
+def test_threads_have_as_much_to_do_as_they_take_at_once(algorithm, needed):
+    """Batch trainers take tokens, online trainers sequences: with less data, some threads would have nothing."""
+    sizes = [(1, 10), (3 * BLOCK_SEQUENCES, 5 * CHUNK_TOKENS)]
+    corpora = [SimpleNamespace(dataset=SimpleNamespace(n_sequences=sequences, n_tokens=tokens)) for sequences, tokens in sizes]
+    for most in (8, 2):
+        assert [threads_with_work(corpus, options.TRAINERS[algorithm](), most) for corpus in corpora] == [min(n, most) for n in needed]
 
 
 def test_sizes_have_binary_units():
