@@ -83,10 +83,11 @@ def label(
             block_size=block_size(options["nbest"] or 1),
         )
         blocks = watch(source)
-        behind = tagger.header["format"] == "columns" and not any(options[name] for name in ("separator", "verbose", "nbest", "fill"))
-        blank = next((label for label in tagger.labels if " " in label), None) if behind else None
+        as_read = tagger.header["format"] == "columns" and not any(options[name] for name in ("separator", "verbose", "nbest"))
+        blank = next((label for label in tagger.labels if " " in label), None) if as_read else None
         if blank is not None:
-            blocks = _noting(blocks, blank, faults)
+            cure = "put tabs between the columns" if options["fill"] else "--separator '\\t' keeps columns apart"
+            blocks = _noting(blocks, f"the label {shown(blank)} has a blank, and there are lines without a tab: {cure}", faults)
         strange = unseen(tagger)
         blocks = strange.watch(blocks)
         texts = tagger.text(blocks, _printer(tagger, options), partial=options["partial"], fill=options["fill"], threads=threads)
@@ -95,11 +96,11 @@ def label(
     return warning if warning or strange is None else strange.warning
 
 
-def _noting(blocks: Iterable[Block], label: str, faults: set[str]) -> Iterator[Block]:
-    """The blocks. Where this label, which has a blank, may be written behind a line without tabs, columns cannot be told apart: a fault."""
+def _noting(blocks: Iterable[Block], fault: str, faults: set[str]) -> Iterator[Block]:
+    """The blocks. Where a label with a blank may be written to a line without tabs, columns cannot be told apart: this fault."""
     for block in blocks:
         if block.data and b"\t" not in block.data:
-            faults.add(f"the label {shown(label)} has a blank, and there are lines without a tab: --separator '\\t' keeps columns apart")
+            faults.add(fault)
         yield block
 
 

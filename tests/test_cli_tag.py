@@ -6,6 +6,7 @@ import io
 import locale
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from commands import crfkit as command
@@ -15,6 +16,7 @@ from models import ROOT, model, sentences
 import crfkit
 from crfkit import tagfiles
 from crfkit.tagging import Tagger
+from crfkit.text.block import NO_ATTRIBUTE
 from crfkit.values import plural
 
 WORDS = 'the DT\nold JJ\ndog NN\n\nher PRP$\nwork VB\n\n'
@@ -63,6 +65,20 @@ def test_labels_with_blanks_behind_lines_without_tabs(run):
     for options, text in ((("--separator", "\\t"), "Main\n"), (("-n", "1"), "Main\n"), (("-v", "1"), "Main\n"), ((), "Main\tx\n"), ((), "")):
         assert command("tag", *options, "streets", stdin=text).stderr == ""
     assert command("tag", "m", stdin=WORDS).stderr == ""
+
+
+def test_labels_with_blanks_in_place_of_others():
+    Path("named").write_text("# columns = word part\nMain\tStreet Name\nSt\tSuffix\n\n")
+    crfkit.learn("named", "U:%x[0,0]\n", label="part").save("streets")
+    done = command("tag", "--fill", "streets", stdin="# columns = word part\nMain ?\n")
+    assert done.stdout.endswith("\nMain Street Name\n\n")
+    assert done.stderr == "crfkit: warning: the label 'Street Name' has a blank, and there are lines without a tab: put tabs between the columns\n"
+    assert command("tag", "--fill", "streets", stdin="# columns = word part\nMain\t?\n").stderr == ""
+
+
+def test_lines_without_an_attribute():
+    crfkit.learn([[(["a"], "X"), (["b"], "Y")]], format="crfsuite").save("m")
+    assert command("tag", "m", stdin="X a\nY b\n").stderr == f"crfkit: warning: {NO_ATTRIBUTE}\n"
 
 
 @pytest.mark.parametrize(("change", "back"), [

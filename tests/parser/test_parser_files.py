@@ -340,6 +340,9 @@ def test_several_files_stay_apart():
     write(a=text.rstrip("\n"), b=text)
     one = run("tag", "--no-gold", "m", "b").stdout
     assert run("tag", "--no-gold", "m", "a", "b").stdout == 2 * one
+    for name in "ab":
+        Path(name + ".windows").write_bytes(Path(name).read_bytes().replace(b"\n", b"\r\n"))
+    assert run("tag", "--no-gold", "m", "a.windows", "b.windows").stdout_bytes == 2 * one.encode().replace(b"\n", b"\r\n")
     assert run("tag", "m", stdin=text).stdout == one
     asked_for = run("tag", "--gold", "m", stdin=text).stdout
     assert asked_for == run("tag", "m", "b").stdout
