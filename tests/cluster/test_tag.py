@@ -52,16 +52,16 @@ def test_files_to_read_and_to_write_are_looked_at_once_each(monkeypatch):
 
 
 def test_by_workers_some_of_which_die(files, monkeypatch):
-    made = []
+    made, faults = [], {2: {"value": 5}, 5: {"value": [[], 5]}, 6: "dies", 7: "after"}
 
     def workers(n, service):
-        made.append(LocalWorkers(n, service, lambda _, verb, step: ["dies", "after", {"value": 5}][step % 3] if step in (2, 6, 7) else None))
+        made.append(LocalWorkers(n, service, lambda _, verb, step: faults.get(step)))
         return made[0]
 
     monkeypatch.setattr(processes, "Processes", workers)
     crfkit("tag", "-q", "--workers", 3, "--output-dir", "out", "model", *files)
     assert written() == expected(files)
-    assert made[0].started == 6
+    assert made[0].started == 3 + len(faults)
 
 
 def test_what_dead_workers_were_writing_is_removed(files, monkeypatch):
