@@ -37,7 +37,7 @@ def chunk_starts(Dataset data not None, int64_t before=0) -> array.array:
     starts = array.array("q")
     for s in range(data.c.n_seq):
         place = (before + data.c.seq_ptr[s]) // tokens
-        if place != last or s == 0:
+        if place != last:
             starts.append(s)
         last = place
     starts.append(data.c.n_seq)
