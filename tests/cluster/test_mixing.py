@@ -4,6 +4,7 @@ import array
 import math
 import random
 import warnings
+from types import SimpleNamespace
 
 import pytest
 from commands import text_of
@@ -206,6 +207,14 @@ def test_where_all_sequences_are_the_same_shards_are_so_many_machines(tmp_path, 
     monkeypatch.setattr(driver, "CHUNK_TOKENS", 7)
     with_workers(monkeypatch, str(tmp_path / "all"), rules, algorithm, 1, shards=shards, **given, **penalty[0])
     assert weights_of(crfkit.load("model").model) == pytest.approx(weights_of(alone), rel=1e-4, abs=1e-6)
+
+
+def test_shares_of_right_labels_count_by_tokens_and_sequences():
+    """Of two shards, the second one three times as long; all else is added up."""
+    mixing = SimpleNamespace(n=2, corpus=SimpleNamespace(data=SimpleNamespace(tokens=[5, 15], sequences=[2, 2])))
+    names = ("train_accuracy", "train_sentence_accuracy", "updates", "loss")
+    found = Mixing._summed(mixing, [dict(zip(names, record, strict=True)) for record in ((1.0, 1.0, 2.0, 0.5), (0.2, 0.0, 3.0, 1.0))])
+    assert found == dict(zip(names, (pytest.approx(8 / 20), 0.5, 5, 1.5), strict=True))
 
 
 def test_init_and_prune(tmp_path, monkeypatch):
