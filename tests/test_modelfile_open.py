@@ -36,7 +36,7 @@ def test_into_and_from_open_files(trained, tmp_path):
     assert crfkit.load(held).model.to_bytes() == trained.to_bytes()
     with open(tmp_path / "m", "rb") as file:
         assert crfkit.load(file).model.name == str(tmp_path / "m")
-    with pytest.raises(FileError, match="^<stream>: the file is open as text: open it in binary mode"):
+    with pytest.raises(FileError, match=r"^<stream>: the file is open as text: open it in binary mode"):
         trained.save(io.StringIO())
     with pytest.raises(FileError, match="open as text: open it in binary mode"):
         crfkit.load(io.StringIO("x"))
