@@ -256,7 +256,7 @@ cdef class Dataset:
         """How often each unigram attribute occurs, or each bigram attribute, as an array of int64."""
         cdef const int32_t* id = self.c.b_id if bigram else self.c.u_id
         cdef int64_t u
-        cdef int64_t[::1] count = array.array("q", bytes(8 * (self.n_b if bigram else self.n_u)))
+        cdef int64_t[::1] count = array.array("q", [0]) * (self.n_b if bigram else self.n_u)
         for u in range(self.n_incidences[bigram]):
             count[id[u]] += 1
         return count.base

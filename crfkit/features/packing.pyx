@@ -188,9 +188,10 @@ cdef class Packer(Arena):
         """The attributes of single cells."""
         cdef const NodeC* node = &self.f.node[i]
         cdef int32_t slot
-        cdef int64_t g, at = 0
+        cdef int64_t g, at = 0, n
         cdef const int32_t[::1] kept = self.grams[i]
-        cdef int32_t[::1] row = array.array("i", [-1]) * ((largest(&kept[0] if kept.shape[0] else NULL, kept.shape[0]) + 1) * node.n_slots)
+        n = largest(&kept[0] if kept.shape[0] else NULL, kept.shape[0]) + 1
+        cdef int32_t[::1] row = array.array("i", [-1]) * (n * node.n_slots)
         for g in range(kept.shape[0]):
             if kept[g] >= 0:
                 for slot in range(node.n_slots):

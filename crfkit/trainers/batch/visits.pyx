@@ -25,7 +25,7 @@ def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) 
         const DatasetC* c = &data.c
         int64_t t, u, entries = 0, cells = 0, nests = 0
         int32_t a, slot
-        int32_t[::1] count = array.array("i", bytes(4 * (layout.c.A + 1)))
+        int32_t[::1] count = array.array("i", [0]) * layout.c.A     # of the occurrences of each attribute, up to OFTEN; -1: it is a nest
         int64_t[::1] made_by
         int32_t[::1] within
         int32_t[::1] held               # 1 + the last token at which the slot is a nest
@@ -33,9 +33,9 @@ def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) 
     within, held = array.array("i", slots), array.array("i", [0]) * len(slots)
     holds = {slot for slot in within if slot >= 0}
     for u in range(c.u_ptr[c.n_tok]):
-        count[c.u_id[u]] += 1
+        count[c.u_id[u]] += count[c.u_id[u]] < OFTEN
     for a in range(layout.c.A):
-        if count[a] >= OFTEN and made_by[a] in holds:
+        if count[a] == OFTEN and made_by[a] in holds:
             nests += 1
             count[a] = -1
     for t in range(c.n_tok):
