@@ -59,6 +59,8 @@ def test_every_line_comes_out_as_it_went_in():
     """Line ends, bytes that are no UTF-8, comments; without the lines that begin with a tab it is what `tag` prints."""
     text = "a\r\nb\r\n"
     assert tag("--explain", 9, "hand", stdin=text) == lines("a X", A, "b Y", B, "").replace("\n", "\r\n")
+    text = text.replace("\r", "\r\r")  # of a file that was converted twice
+    assert tag("--explain", 9, "hand", stdin=text) == lines("a X", A, "b Y", B).replace("\n", "\r\r\n") + "\r\n"
     given = b"\xe9\\* z\n\xff \xe9\n\na 1\n"
     done = command("tag", "--explain", "1", "hand", stdin=given).stdout_bytes
     assert b"\n".join(line for line in done.split(b"\n") if line[:1] != b"\t") == command("tag", "hand", stdin=given).stdout_bytes

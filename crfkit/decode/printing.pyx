@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 from crfkit.loops.numbers cimport exp
 from crfkit.text.rows cimport Rows
 from crfkit.text.table cimport FORM_COLUMNS, FORM_CRFSUITE
-from crfkit.text.scanning cimport last_blank_line
+from crfkit.text.scanning cimport find, last_blank_line
 from .nbest cimport search_nbest
 from .rivals cimport Rivals
 from .scratch cimport HowC, Scratch
@@ -100,14 +100,15 @@ cdef class Printer:
                     out_separator(&rows.c, t, self.between, self.between_len, out)
                     out_decimal(out, p)
                 else:
-                    pos = self.print_reasons(rivals, t - rows.c.seq_ptr[s], rows.c.text, pos, out)
+                    pos = self.print_reasons(rivals, t - rows.c.seq_ptr[s], rows, pos, out)
             out_bytes(out, rows.c.text + pos, rows.c.seq_end[s] - pos)
             out_empty_line(&rows.c, rows.c.seq_end[s], out)
         return out_lines(&rows.c, rows.c.tail_start, rows.c.n_text, True, out)
 
-    cdef int64_t print_reasons(self, Rivals rivals, int64_t t, const char* text, int64_t end, OutC* out) except -1 with gil:
+    cdef int64_t print_reasons(self, Rivals rivals, int64_t t, Rows rows, int64_t end, OutC* out) except -1 with gil:
         """Write the line end that stands at `end`, and the reasons for the label of a token, line by line; the position behind that line end."""
-        cdef int64_t pos = end + (text[end] == b"\r") + 1
+        cdef const char* text = rows.c.text
+        cdef int64_t pos = find(text, b"\n", end, rows.c.n_text) + 1
         cdef bytes line
         out_bytes(out, text + end, pos - end)
         for line in self.lines(rivals.token(t)):
