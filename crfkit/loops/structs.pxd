@@ -119,7 +119,7 @@ cdef extern from "crf.h" nogil:
         float* node
         float* pair
         float* rich
-        const int32_t* pair_cell
+        const int64_t* pair_cell
         double overlap
         double* sum
 

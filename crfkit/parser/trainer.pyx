@@ -257,7 +257,7 @@ cdef class ParserTrainer(Arena):
         for t in range(T):
             chance = rng_fraction(self.rng)
             for v in range(self.data.width):
-                i = t * self.data.width + v
+                i = <int64_t>t * self.data.width + v
                 self.some_values[i] = values[i]
                 if v < self.tables.n_views and chance * (1 + self.count[v][1 + values[i]]) < 1:
                     self.some_values[i] = NOBODY

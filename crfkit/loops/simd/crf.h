@@ -244,7 +244,7 @@ typedef struct {
     float *node;              /* [T][P] */
     float *pair;              /* [n_pairs] */
     float *rich;
-    const int32_t *pair_cell; /* [n_pairs] the label pairs, as cells of L x P */
+    const int64_t *pair_cell; /* [n_pairs] the label pairs, as cells of L x P */
     double overlap; /* attributes that two of its positions share, on average */
     double *sum;    /* [P] scratch */
 } DualC;

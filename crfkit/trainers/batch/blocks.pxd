@@ -43,7 +43,7 @@ cdef class Blocks(Arena):
     # the block at hand: its features that are awake, where they stand in these tables and among the cells, and their terms
     cdef int32_t size
     cdef int64_t* cell
-    cdef int32_t* at
+    cdef int64_t* at
     cdef uint16_t* prev                 # labels of a pair
     cdef uint16_t* label
     cdef double* potential              # of these pairs, in steps of the kind

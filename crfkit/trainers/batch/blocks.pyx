@@ -105,7 +105,7 @@ cdef class Blocks:
                 self.n_steps += 1
         self.awake = <uint8_t*>arena_zeros(self, self.layout.c.n_cells, 1)
         self.cell = <int64_t*>arena_zeros(self, most, sizeof(int64_t))
-        self.at = <int32_t*>arena_zeros(self, most, sizeof(int32_t))
+        self.at = <int64_t*>arena_zeros(self, most, sizeof(int64_t))
         self.prev = <uint16_t*>arena_zeros(self, 2 * most, sizeof(uint16_t))
         self.label = self.prev + most
         self.lefts = <double*>arena_zeros(self, 2 * HELD * <int64_t>self.layout.c.P, sizeof(double))
@@ -229,7 +229,7 @@ cdef double apply(Blocks blocks, int32_t block) except? -1 nogil:
 
 cdef inline void add_feature(Blocks blocks, int64_t prev, int64_t label, int64_t cell) noexcept nogil:
     blocks.prev[blocks.size], blocks.label[blocks.size] = <uint16_t>prev, <uint16_t>label
-    blocks.at[blocks.size], blocks.cell[blocks.size] = <int32_t>(prev * blocks.layout.c.P + label), cell
+    blocks.at[blocks.size], blocks.cell[blocks.size] = prev * blocks.layout.c.P + label, cell
     blocks.size += blocks.awake[cell]
 
 

@@ -74,7 +74,7 @@ cdef class DualAscent(OnlineTrainer):
         cdef:
             int64_t s, k, first, last
             int64_t n = data.c.n_seq
-            int32_t* cell
+            int64_t* cell
         self.l2 = options.l2
         self.usual, self.typical = CURVATURE, TYPICAL
         if recursions == "auto" and layout.c.L >= MANY_LABELS and FEW_PAIRS * layout.c.n_pairs <= <int64_t>layout.c.L * layout.c.L:
@@ -90,11 +90,11 @@ cdef class DualAscent(OnlineTrainer):
         for s in range(n if data.c.b_ptr != NULL else 0):
             first, last = data.c.b_ptr[data.c.seq_ptr[s]], data.c.b_ptr[data.c.seq_ptr[s + 1]]
             self.rich_start[s + 1] = self.rich_start[s] + rich_features(&layout.c, data.c.b_id, first, last)
-        self.first.pair_cell = cell = <int32_t*>arena_zeros(self, layout.c.n_pairs, sizeof(int32_t))
+        self.first.pair_cell = cell = <int64_t*>arena_zeros(self, layout.c.n_pairs, sizeof(int64_t))
         s = 0
         for k in range(<int64_t>layout.c.L * layout.c.P if layout.c.has_tau else 0):
             if layout.c.tau_mask[k]:
-                cell[s] = <int32_t>k
+                cell[s] = k
                 s += 1
         self.observed = self.first
         add_variables(self, &self.first)

@@ -29,7 +29,7 @@ cdef class Edges(Arena):
     cdef int32_t* index_room
     cdef double* unfolded               # scratch
     cdef double* factor                 # [rich features] exponentials of nonzero weights, where matrices are built on demand;
-    cdef int32_t* cell                  # their cells in L x P
+    cdef int64_t* cell                  # their cells in L x P
     cdef int64_t* end                   # [B] those of attribute b: layout.b_ptr[b] .. end[b]
     cdef int64_t spent, budget          # bytes used by the kept lists, and their limit
     cdef BufferC* store                # [kinds] pairs and index of the kept lists

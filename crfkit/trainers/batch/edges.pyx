@@ -58,7 +58,7 @@ cdef class Edges:
         self.merged[1] = self.merged[0] + most
         if not self.shared:
             n = layout.c.b_ptr[layout.c.B]
-            self.factor, self.cell = <double*>arena_zeros(self, n, sizeof(double)), <int32_t*>arena_zeros(self, n, sizeof(int32_t))
+            self.factor, self.cell = <double*>arena_zeros(self, n, sizeof(double)), <int64_t*>arena_zeros(self, n, sizeof(int64_t))
             self.end = <int64_t*>arena_zeros(self, layout.c.B, sizeof(int64_t))
 
     cdef int load_all(self) except -1 nogil:
@@ -192,7 +192,7 @@ cdef void exp_of(Edges edges, int32_t b) noexcept nogil:
     n = edges.layout.c.b_ptr[b]
     for f in range(edges.layout.c.b_ptr[b], edges.layout.c.b_ptr[b + 1]):
         if edges.w[edges.layout.c.rich0 + f] != 0:
-            edges.cell[n] = <int32_t>edges.layout.c.b_prev[f] * edges.layout.c.P + edges.layout.c.b_label[f]
+            edges.cell[n] = <int64_t>edges.layout.c.b_prev[f] * edges.layout.c.P + edges.layout.c.b_label[f]
             edges.factor[n] = K.exp(edges.w[edges.layout.c.rich0 + f])
             n += 1
     edges.end[b] = n

@@ -227,7 +227,7 @@ cdef int find_stiffness(Proximal ascent) except -1:
                 if t == 0 or sent.b_ptr == NULL:
                     continue
                 for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                    r = c.A + sent.b_id[u]
+                    r = <int64_t>c.A + sent.b_id[u]
                     count[r] += sent.weight / c.L
                     square[r] += sent.weight / c.L
                     k = cell_of(ascent, r, sent.label[t - 1], sent.label[t])

@@ -59,7 +59,7 @@ cdef object terms(Dataset data, const double[::1] largest, bint sums):
             note(found, most, 1 + c.u_id[u], weight, fabs(c.u_val[u]) if c.u_val != NULL else 1, sums)
         if c.b_ptr != NULL:
             for u in range(c.b_ptr[c.seq_ptr[s]], c.b_ptr[c.seq_ptr[s + 1]]):
-                note(found, most, 1 + data.n_u + c.b_id[u], weight, 1, sums)
+                note(found, most, 1 + <int64_t>data.n_u + c.b_id[u], weight, 1, sums)
     return numbers.base
 
 

@@ -28,9 +28,9 @@ def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) 
         int32_t[::1] count = array.array("i", [0]) * layout.c.A     # of the occurrences of each attribute, up to OFTEN; -1: it is a nest
         int64_t[::1] made_by
         int32_t[::1] within
-        int32_t[::1] held               # 1 + the last token at which the slot is a nest
+        int64_t[::1] held               # 1 + the last token at which the slot is a nest
     made_by, slots = data.nesting if data.nesting is not None and c.u_val == NULL else (array.array("q", [-1]) * layout.c.A, [])
-    within, held = array.array("i", slots), array.array("i", [0]) * len(slots)
+    within, held = array.array("i", slots), array.array("q", [0]) * len(slots)
     holds = {slot for slot in within if slot >= 0}
     for u in range(c.u_ptr[c.n_tok]):
         count[c.u_id[u]] += count[c.u_id[u]] < OFTEN
@@ -42,7 +42,7 @@ def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) 
         for u in range(c.u_ptr[t], c.u_ptr[t + 1]):
             a = c.u_id[u]
             if count[a] < 0:
-                held[made_by[a]] = <int32_t>(t + 1)
+                held[made_by[a]] = t + 1
         for u in range(c.u_ptr[t], c.u_ptr[t + 1]):
             a = c.u_id[u]
             slot = <int32_t>made_by[a]

@@ -182,7 +182,8 @@ static void run_updates(const LayoutC *y, const SentenceC *s, const weight_t *we
     ADD(lat->pair, matrix);
     say("update_pairs");
 
-    int32_t n = 0, *cell = ROOM(int32_t, matrix);
+    int32_t n = 0;
+    int64_t *cell = ROOM(int64_t, matrix);
     for (int32_t k = 0; k < matrix; k++)
         if (y->tau_mask[k])
             cell[n++] = k;
