@@ -13,6 +13,7 @@ import leaks
 import pytest
 from commands import memory_told, python, text_of
 from models import model, sentences
+from parser.test_parser import TEMPLATE, corpus
 
 import crfkit
 import crfkit.compat.CRFPP
@@ -231,22 +232,35 @@ def no_switching():
     sys.setswitchinterval(before)
 
 
-def test_others_run_while_one_tags(tagger, no_switching):
-    """Tagging gives the interpreter's lock back: this thread goes on while the other one tags."""
-    text = text_of([row[:-1] for row in rows] for rows in sentences("chunking")).encode()
+def until_heard(work):
+    """What the work gives another thread, again and again until this one goes on meanwhile, at most 500 times."""
     begun, heard, rounds = threading.Event(), threading.Event(), []
 
-    def work():
+    def again():
         begun.set()
         while not heard.is_set() and len(rounds) < 500:
-            rounds.append(len(b"".join(tagger.text(Source(io.BytesIO(text), "columns"), Printer(), threads=1))))
+            rounds.append(work())
 
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=again)
     thread.start()
     begun.wait()
     heard.set()
     thread.join()
+    return rounds
+
+
+def test_others_run_while_one_tags(tagger, no_switching):
+    """Tagging gives the interpreter's lock back: this thread goes on while the other one tags."""
+    text = text_of([row[:-1] for row in rows] for rows in sentences("chunking")).encode()
+    rounds = until_heard(lambda: len(b"".join(tagger.text(Source(io.BytesIO(text), "columns"), Printer(), threads=1))))
     assert len(rounds) < 500 and min(rounds) > len(text)
+
+
+def test_others_run_while_one_parses(no_switching):
+    """So does parsing."""
+    parser, rows = crfkit.learn(corpus(5, 8), TEMPLATE, "lookahead", format="conllu", passes=1, depth=1).tagger(), corpus(5, 8)
+    assert len(rounds := until_heard(lambda: parser.tag_many(rows, threads=1))) < 500
+    assert rounds == [parser.tag_many(rows)] * len(rounds)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

@@ -287,7 +287,8 @@ cdef class Scratch(Arena):
     def heads(self, Rows rows not None, int64_t s):
         """The heads of a sentence: numbers of words from 1, 0 for the root; with relations, pairs (head, relation)."""
         cdef int64_t t
-        self.parse(rows, s)
+        with nogil:
+            self.parse(rows, s)
         heads = [self.search.state.head[t] + 1 for t in range(self.search.state.T)]
         if not self.relations:
             return heads
