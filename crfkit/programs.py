@@ -3,6 +3,7 @@ at once and without a word: nothing is being done."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -11,6 +12,7 @@ from importlib import import_module
 
 
 def _run(module: str) -> None:
+    gc.set_threshold(100_000)  # more than what a command imports: none of that is garbage
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     if sys.stderr is None:  # closed: click would say on standard output what is wrong with the options
@@ -19,7 +21,10 @@ def _run(module: str) -> None:
         program = import_module(module)
     except Exception as error:  # there is no memory for it, or no such processor as CRFKIT_SIMD says
         sys.exit(f"crfkit: error: {' '.join(str(error).split()) or type(error).__name__}")
-    program.main()
+    try:
+        program.main()
+    finally:
+        gc.freeze()  # the process ends sooner if nobody searches all that was imported for garbage
 
 
 crfkit = partial(_run, "crfkit.cli")

@@ -6,7 +6,6 @@ wait for the trainers. The one-line helps stand here for the same reason.
 
 from __future__ import annotations
 
-import gc
 from importlib import import_module
 from typing import Any
 
@@ -67,8 +66,4 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line; the process ends with the command's exit code."""
-    gc.set_threshold(100_000)  # more than what a command imports: none of that is garbage
-    try:
-        cli.main(prog_name="crfkit")
-    finally:
-        gc.freeze()  # the process ends sooner if nobody searches all that was imported for garbage
+    cli.main(prog_name="crfkit")
