@@ -10,7 +10,7 @@ from __future__ import annotations
 import array
 import heapq
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any, TypeVar, overload
@@ -220,17 +220,12 @@ class Model(Stored):
 
     def features_in_bytes(self) -> Iterator[tuple[bytes | None, Previous, str, float]]:
         """Every feature as from `features`, with attributes as bytes: patterns of other programs may make attributes that are not UTF-8."""
-        return self._features(tuple(list(self.index.attributes(bigram)) for bigram in (False, True)))
+        return self._features((list(self.index.attributes()), list(self.index.attributes(bigram=True))))
 
-    def _features(self, attributes: Sequence[Sequence[T]]) -> Iterator[tuple[T | None, Previous, str, float]]:
-        names = self._header["labels"]
-        history = [*names, -1, -2, None]  # None for 65535, which comes as -1
-        for kind, attribute, previous, label, weight in self.layout.features(self.weights):
-            text = None if kind == "T" else attributes[kind != "U"][attribute]
-            if kind == "H":
-                yield text, (history[previous[0]], history[previous[1]]), names[label], weight
-            else:
-                yield text, None if kind == "U" else names[previous], names[label], weight
+    def _features(self, attributes: tuple[list[T], list[T]]) -> Iterator[tuple[T | None, Previous, str, float]]:
+        from .listing import named_features
+
+        return named_features(self.layout.features(self.weights), attributes, self._header["labels"])
 
     @cached_property
     def _attribute_names(self) -> tuple[list[str], list[str]]:

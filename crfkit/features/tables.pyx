@@ -224,7 +224,8 @@ cdef class Names:
 
     cdef Features f
     cdef bint bigram
-    cdef object nodes, grams            # int64 and int32 arrays; node -1: the gram is a string of the table
+    cdef int64_t[::1] nodes             # of each attribute the node and the slot (one number holds both); -1: the gram is a string of the table
+    cdef int32_t[::1] grams
     cdef int32_t longest                # values of a gram
 
     def __cinit__(self, Features features not None, bint bigram):
@@ -235,10 +236,8 @@ cdef class Names:
             raise TypeError("features that were not set up")
         self.f, self.bigram = features, bigram
         features.list_keys()
-        # Of each attribute the node and the slot (one number holds both) and the gram.
-        self.nodes, self.grams = array.array("q", [0]) * n, array.array("i", [-1]) * n
-        cdef int64_t[::1] its_node = self.nodes
-        cdef int32_t[::1] its_gram = self.grams
+        cdef int64_t[::1] its_node = array.array("q", [0]) * n
+        cdef int32_t[::1] its_gram = array.array("i", [-1]) * n
         for i in range(<int32_t>features.space[bigram].literal.n):
             a = features.space[bigram].literal_attr[i]
             if 0 <= a < n:
@@ -252,18 +251,18 @@ cdef class Names:
                         a = node.row[g * node.stride + slot]
                         if 0 <= a < n and its_gram[a] < 0:
                             its_node[a], its_gram[a] = <int64_t>slot * features.n_nodes + i, <int32_t>g
-        self.longest = longest
+        self.nodes, self.grams, self.longest = its_node, its_gram, longest
 
     def __len__(self):
-        return len(self.grams)
+        return self.grams.shape[0]
 
     def __getitem__(self, int64_t a):
         cdef const NodeC* node
         cdef const char* s
         cdef int64_t n
         cdef BufferC values = empty_buffer(), line = empty_buffer()     # of this call: threads may ask at once
-        if not 0 <= a < len(self.grams):
-            raise IndexError(f"attribute {a} of {len(self.grams)}")
+        if not 0 <= a < self.grams.shape[0]:
+            raise IndexError(f"attribute {a} of {self.grams.shape[0]}")
         cdef int64_t place = self.nodes[a]
         cdef int32_t gram = self.grams[a]
         if place < 0:
@@ -284,4 +283,4 @@ cdef class Names:
             buffer_free(&line)
 
     def __iter__(self):
-        return map(self.__getitem__, range(len(self.grams)))
+        return map(self.__getitem__, range(self.grams.shape[0]))
