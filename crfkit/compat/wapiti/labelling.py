@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy
-
 from crfkit.cli.common import is_live
 from crfkit.constants import WITH_HISTORY
 from crfkit.errors import UnsupportedError
@@ -68,19 +66,21 @@ class Report:
     def __init__(self, labels: list[str], say: Say):
         self.labels, self.say = labels, say
         self.sequences = self.tokens = self.wrong = self.sequences_wrong = 0
-        self.counts = numpy.zeros((3, len(labels)), int)  # of each label in the data, predicted, and both
+        self.counts: list[list[int]] = [[0] * len(labels)] * 3  # of each label in the data, predicted, and both
 
     def add(self, sequences: int, both: Labels | None) -> None:
         """Count a block: its sequences, and what the printer found in it."""
         before, self.sequences = self.sequences, self.sequences + sequences
         if both is not None and sequences:
+            import numpy  # which takes as long as all else of a short run
+
             found, wanted = map(numpy.asarray, both[:2])
             known = wanted >= 0  # Wapiti, too, does not count labels that the model lacks
             wrong = known & (found != wanted)
             self.tokens, self.wrong = self.tokens + len(found), self.wrong + int(wrong.sum())
             self.sequences_wrong += int(numpy.logical_or.reduceat(wrong, both[2]).sum())
-            for count, labels in zip(self.counts, (wanted[known], found[known], wanted[known & ~wrong]), strict=True):
-                count += numpy.bincount(labels, minlength=len(count))
+            seen = wanted[known], found[known], wanted[known & ~wrong]
+            self.counts = numpy.add(self.counts, [numpy.bincount(labels, minlength=len(self.labels)) for labels in seen]).tolist()
         for thousand in range(before // 1000 + 1, self.sequences // 1000 + 1):
             rates = "" if both is None else f"\t{_per_cent(self.wrong, self.tokens)}/{_per_cent(self.sequences_wrong, self.sequences)}"
             self.say(f"{1000 * thousand:10d} sequences labeled{rates}")
@@ -91,7 +91,7 @@ class Report:
         self.say(f"    Token error   : {_per_cent(self.wrong, self.tokens)}")
         self.say(f"    Sequence error: {_per_cent(self.sequences_wrong, self.sequences)}")
         self.say("* Per label statistics")
-        for name, (wanted, found, both) in zip(self.labels, self.counts.T.tolist(), strict=True):
+        for name, (wanted, found, both) in zip(self.labels, zip(*self.counts, strict=True), strict=True):
             precision, recall = _ratio(both, found), _ratio(both, wanted)
             f1 = _ratio(2 * precision * recall, precision + recall)
             name += " " * (6 - len(as_bytes(name)))  # Wapiti counts bytes

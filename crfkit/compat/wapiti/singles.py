@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-import numpy
+from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import DataError
 from crfkit.tagging import Tagger
@@ -16,6 +14,9 @@ from crfkit.text.reading import BLOCK_SIZE, BYTE_ORDER_MARK, whole
 from crfkit.text.rows import Rows
 from crfkit.text.sources import LAST
 from crfkit.values import as_bytes, as_text
+
+if TYPE_CHECKING:
+    import numpy
 
 AT_ONCE = 1000
 Line = tuple[str, list[str], str | None]
@@ -65,6 +66,8 @@ def _values(tagger: Tagger, some: list[Line], posterior: bool) -> Iterator[numpy
     if posterior:
         yield from (found[0] for found in tagger.marginals_many([[observations] for _, observations, _ in some]))
         return
+    import numpy
+
     n, scratch = len(tagger.labels), tagger.decoding.new_scratch()
     for _, observations, _ in some:
         scores = numpy.empty((1, n))
@@ -78,7 +81,7 @@ def _labelled(tagger: Tagger, some: list[Line], given: dict[str, Any]) -> tuple[
     number = {name: place for place, name in enumerate(names)}
     out, found, in_rows = [], [], []
     for (text, _, wanted), values in zip(some, _values(tagger, some, given["post"]), strict=True):
-        order = numpy.argsort(-values, kind="stable").tolist()
+        order = (-values).argsort(kind="stable").tolist()
         if given["force"] and wanted in number:
             order = [number[wanted]]
         for rank, place in enumerate(order[: given["nbest"]]):
