@@ -197,7 +197,7 @@ def test_the_costs_of_two_rows():
 def test_passes_over_separate_parts_are_those_of_one_part():
     """Tests of four data sets have the passes of all four, one after the other; those of warm-ups, too."""
     record = {"warm_up": 160, "pass_cpu": [0.1] * 80}
-    four = Outcome(Row("lbfgs", "lbfgs"), tasks.SENTIMENT, {}, True, 1, None, None, [record], [], None, None)
+    four = Outcome(Row("lbfgs", "lbfgs"), tasks.SENTIMENT, {}, True, None, None, [record], [], None, None)
     one = replace(four, task=tasks.NP_PLAIN)
     assert (four.passes, four.all_passes) == ("40 + 20", 60) and (one.passes, one.all_passes) == ("160 + 80", 240)
     trained = replace(four, options={"passes": 20}, tests=[{**record, "warm_up": 0}])
