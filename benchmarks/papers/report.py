@@ -96,7 +96,7 @@ def index(sections: list[tuple[str, str, list[list[str]]]], beside: list[str], f
     """One page, claim by claim; a section is its title, the name of its page, and rows. `beside` goes before them."""
     names = (protocol.REPRODUCED, protocol.TIE, protocol.CONTRADICTED, MISSING)
     counts = [(title, Counter(row[-1] for row in found)) for title, _, found in sections]
-    lines = ["# What holds, claim by claim", "", "Five papers describe trainers of crfkit. Their claims were tested again, mostly on public data. Each has one verdict on each task:", ""]
+    lines = ["# What holds, claim by claim", "", "Five papers describe trainers of crfkit. Their claims were tested again, on the papers' data where these could be had, else on others. Each has one verdict on each task:", ""]
     lines += markdown(["", *names], [[f"[{title}](#{section(title)})", *(str(count[name]) for name in names)] for title, count in counts])
     lines += ["", INDEX, ROWS, *beside, ""]
     for title, name, found in sections:

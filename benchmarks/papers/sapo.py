@@ -63,7 +63,7 @@ PAPER = Paper(
 X. Sun, S. Ma, Y. Zhang, X. Ren: Towards Easier and Faster Sequence Labeling for Natural Language Processing: A
 Search-based Probabilistic Online Learning Framework (SAPO). Information Sciences. The gradient of a CRF sums over all
 label sequences. SAPO sums over the n best only. Is that enough? The paper finds SAPO more accurate than CRFs and almost as fast to
-train as perceptrons. It also finds that SAPO converges, while the weights of perceptrons and MIRA keep growing. It gives its numbers in figures only, and `sapo` uses the options that were chosen for `sgd`.
+train as perceptrons. It also finds that SAPO converges, while the weights of perceptrons and MIRA keep growing. It gives its numbers in figures only. Its SAPO has the options that it chose for SGD.
 
 **Weights.** A perceptron predicts the same labels when all its weights are multiplied by one number, so their size alone says little. They stop growing when nothing is left to learn:
 after 50 passes the naive perceptron still makes 71 to 104 errors on the training data of noun phrases, chunks and parts of speech, and 8,738 on the training data of biomedical names.
