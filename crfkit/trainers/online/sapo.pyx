@@ -32,7 +32,7 @@ from math import ceil
 
 from crfkit.errors import ImpossibleError
 
-cdef double LITTLE = 0.2    # of the probability: if candidates have less on held-out sequences, lbfgs scores higher on average (docs/trainers.md)
+cdef double LITTLE = 0.2    # of the probability: if candidates have less on held-out sequences, lbfgs scores higher on average (docs/defaults.md)
 
 
 cdef class Sapo(ScaledTrainer):
