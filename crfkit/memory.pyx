@@ -49,7 +49,8 @@ cdef extern from *:
         return found == MAP_FAILED ? NULL : found;
     }
 
-    /* Zeros for which the system promises no memory: it has to have as much as is touched, not more than that. */
+    /* Zeros for which the system promises no memory: it has to have as much as is touched, not more than that. Pages are small, as a large one
+     * would be touched by each number that stands alone. */
     static void *crfkit_map_zeros(size_t n)
     {
     #ifdef MAP_NORESERVE
@@ -58,7 +59,12 @@ cdef extern from *:
         const int promised = 0;
     #endif
         void *found = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | promised, -1, 0);
-        return found == MAP_FAILED ? NULL : found;
+        if (found == MAP_FAILED)
+            return NULL;
+    #ifdef MADV_NOHUGEPAGE
+        (void)madvise(found, n, MADV_NOHUGEPAGE);
+    #endif
+        return found;
     }
 
     static int crfkit_transfer(int file, int writing, char *data, long long n, long long at)
@@ -140,7 +146,8 @@ cdef int buffer_grow(BufferC* b, int64_t n, int64_t size) except -1 nogil:
     if b.capacity and data - block != old:
         memmove(data, block + old, <size_t>b.capacity)
     b.block, b.data, b.capacity = block, data, wanted
-    crfkit_large_pages(block, wanted)
+    if not b.mapped:
+        crfkit_large_pages(block, wanted)
     return 0
 
 
