@@ -88,7 +88,7 @@ def label(
         if blank is not None:
             cure = "put tabs between the columns" if options["fill"] else "--separator '\\t' keeps columns apart"
             blocks = _noting(blocks, f"the label {shown(blank)} has a blank, and there are lines without a tab: {cure}", faults)
-        strange = unseen(tagger)
+        strange = unseen(tagger, options["fill"])
         blocks = strange.watch(blocks)
         texts = tagger.text(blocks, _printer(tagger, options), partial=options["partial"], fill=options["fill"], threads=threads)
     write_texts(stream, texts, live)

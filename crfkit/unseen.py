@@ -23,9 +23,9 @@ MOST = 1000  # that are looked at
 PIECE = 1 << 14  # bytes of a block that are looked at, and the rest of a line: a sentence may be long
 
 
-def unseen(tagger: Tagger) -> Unseen:
-    """What looks for it in the first tokens of a text."""
-    return Fields(tagger) if tagger.header["format"] == "crfsuite" else Cells(tagger)
+def unseen(tagger: Tagger, fill: bool) -> Unseen:
+    """What looks for it in the first tokens of a text. `fill`: labels are written in place of others, not behind them."""
+    return Fields(tagger) if tagger.header["format"] == "crfsuite" else Cells(tagger, fill)
 
 
 def _is_sparse(header: Mapping[str, Any]) -> bool:
@@ -74,7 +74,7 @@ class Cells(Unseen):
     """Columns of whose cells none occurred in training, though these cells are features of the model; text with a sentence in each line, whose
     first words look like tokens with more columns than in training; and text that was labelled before."""
 
-    def __init__(self, tagger: Tagger):
+    def __init__(self, tagger: Tagger, fill: bool):
         super().__init__(tagger.header["format"])
         index, self._key, self._names = tagger.decoding.decoder.index, tagger.decoding.key, tagger.header["column_names"]
         self._used = index.plan.columns
@@ -88,8 +88,8 @@ class Cells(Unseen):
         self._words: Any = next(iter(index.columns), None)
         # Whether all sentences may be lines of text, and whether the second cell of one is known, unlike the first.
         self._plain, self._worded = tagger.header["format"] == "columns" and tagger.header["has_tau"] and bool(index.columns), False
-        # Whether labels stand both in the last column and before it.
-        self._labels, self._labelled = {as_bytes(label) for label in tagger.labels}, tagger.header["format"] == "columns"
+        # Whether labels stand both in the last column and before it, and new ones will stand behind them.
+        self._labels, self._labelled = {as_bytes(label) for label in tagger.labels}, tagger.header["format"] == "columns" and not fill
 
     def _look(self, sentence: list[list[bytes]], block: Block) -> None:
         places = self._key(block.columns.n_cols, block.columns) or self._used

@@ -140,6 +140,9 @@ def test_text_that_was_labelled_before(warned, tmp_path):
         assert [bool(command("tag", "m", stdin="\n\n".join(few[:n])).stderr) for n in (16, 17)] == [False, True]
         other = again.replace(" D D\n", " D x\n")  # a column of the user's own, or labels of another model
         assert command("tag", "m", stdin=other).stderr == ""
+    crfkit.learn(tmp_path / "train", BOTH, label="label").save("m")  # now with names
+    assert command("tag", "m", stdin=again).stderr.startswith(said)
+    assert command("tag", "--fill", "m", stdin=again).stderr == ""  # which stand where the gold labels stood
     predicted = [[(*row, row[-1]) for row in rows] for rows in LABELLED * 20]  # features as well as labels
     assert warned(text_of(predicted), BOTH + "U2:%x[0,2]\n", data=predicted) == ""
 
