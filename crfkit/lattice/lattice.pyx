@@ -5,6 +5,8 @@ sequence without any possible path), what need not be fast, and the choice of ea
 label pairs, or a list of those with a weight. Paths are the same with either, to the last bit.
 """
 
+from posix.unistd cimport _SC_PAGESIZE, sysconf
+
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_mostly_unused, arena_reserve, arena_zeros, memchr, memset
@@ -60,9 +62,11 @@ def bytes_of_tables(Layout layout not None, bint summed) -> int:
     cdef:
         const LayoutC* c = &layout.c
         int64_t table = <int64_t>c.L * c.P * sizeof(double)
-        bint scores = (c.n_pairs > 0 or c.P > c.L) and not (summed and c.B == 0)    # whose padding is written, too
+        int64_t places = 0 if summed and c.B == 0 else c.n_pairs + (c.L if c.P > c.L else 0)    # of scores, and the padding of each row
         bint counts = (c.n_pairs > 0 or c.B > 0) and not summed
-    return (scores + counts if is_listed(c, AUTO, summed) else 5) * table
+    if not is_listed(c, AUTO, summed):
+        return 5 * table
+    return min(table, places * sysconf(_SC_PAGESIZE)) + counts * table
 
 
 cdef inline bint places_fit(const LayoutC* layout) noexcept nogil:
