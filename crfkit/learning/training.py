@@ -41,8 +41,8 @@ from .progress import Progress, StopRequest
 from .reader import Reader
 
 _MANY = 200_000  # attributes of all tokens: sbcd takes ten seconds or more
-_MANY_PAIRS = 30_000_000_000  # of labels, looked at: so does lookahead
-_MANY_LABELS = 200  # trainers that follow only pairs that are features are many times as fast
+_MANY_PAIRS = 30_000_000_000  # of labels, of all tokens in all passes: lookahead, which looks at each, takes ten seconds or more
+_MANY_LABELS = 200  # from which on trainers that follow only pairs that are features are many times as fast
 _IN_HEADER = ("features", "min_freq", "partial", "prune", "seed", "select")
 
 
