@@ -108,7 +108,7 @@ BOTH = "{u}:%x[0,0]\n*:%x[0,0]\n"
     (dialects.WAPITI, dialects.CRFPP, {b"u:a": 0.5}, "u:a"),
     (None, dialects.WAPITI, {b"U:a": 0.5}, [b"u:a"]),
     (None, dialects.WAPITI, {b"U:a": 0.5, b"*:a": 2.0}, [b"u:a", b"*:a"]),
-])  # fmt: skip
+])
 def test_names_of_lines_that_differ_in_their_letters(source, to, weights, found):
     """CRF++ has one letter for lines of labels and of both, so what one of them has not learned of a cell would get weights; Wapiti has two."""
     template = dialects.parse(BOTH.format(u="u"), source) if source else Template.parse(BOTH.format(u="U"))
