@@ -18,6 +18,7 @@ from models import model, sentences
 from problems import thorough
 
 from crfkit import learn
+from crfkit.data.dataset import Dataset
 from crfkit.decode.decoder import Decoder
 from crfkit.decode.printing import Printer
 from crfkit.decode.scratch import gold_labels
@@ -27,6 +28,7 @@ from crfkit.features.indexing import IndexBuilder
 from crfkit.learning.memory import in_use
 from crfkit.template.parsing import Template
 from crfkit.text.rows import Rows
+from crfkit.trainers.base import best_labels
 from crfkit.weights.layout import Layout
 
 
@@ -100,6 +102,9 @@ def test_tens_of_thousands_of_labels_without_pairs(n, pages):
     scratch.read([["a"], ["b"]])
     assert scratch.best_labels() == ["7", "7"]
     assert scratch.log_z() == pytest.approx(2 * log(n - 2 + 2 * exp(1)))
+    learned = Layout(n, False, 0, array.array("q", [0, 1]), array.array("H", [9]), array.array("q", [0]), array.array("H"), array.array("H"))
+    data = Dataset(u_ptr=[0, 1, 2], u_id=[0, 0], label=[9, 8], seq_ptr=[0, 2], n_u=1)
+    assert list(best_labels(data, learned, array.array("f", [1.0]) * learned.n_cells)) == [9, 9]
     assert in_use()[0] - before < 50_000_000 + pages * PAGESIZE
 
 
