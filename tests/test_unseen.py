@@ -138,8 +138,8 @@ def test_text_that_was_labelled_before(warned, tmp_path):
         assert command("tag", "-q", "m", stdin=again).stderr == ""
         few = again.split("\n\n")
         assert [bool(command("tag", "m", stdin="\n\n".join(few[:n])).stderr) for n in (16, 17)] == [False, True]
-        other = again.replace(" D D\n", " D x\n")  # a column of the user's own, or labels of another model
-        assert command("tag", "m", stdin=other).stderr == ""
+        for other in (" D x\n", " x D\n"):  # a column of the user's own, or labels of another model
+            assert command("tag", "m", stdin=again.replace(" D D\n", other)).stderr == ""
     crfkit.learn(tmp_path / "train", BOTH, label="label").save("m")  # now with names
     assert command("tag", "m", stdin=again).stderr.startswith(said)
     assert command("tag", "--fill", "m", stdin=again).stderr == ""  # which stand where the gold labels stood
