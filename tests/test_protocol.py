@@ -179,7 +179,8 @@ def test_what_is_no_claim_of_the_paper_is_not_counted():
     claims = (better("sgd", "lbfgs"), better("lbfgs", "sgd", own=True))
     table = study.Table(tasks.NP_PLAIN, ROWS, ("score", "pr"), claims, ())
     found, lacking = study.outcomes(runs, table)
-    assert [row[0] for row in report.rows([(table, found)], runs)] == ["sgd is better than lbfgs"]
+    [row] = report.rows([(table, found)], runs)
+    assert (row[0], *row[3:]) == ("sgd is better than lbfgs", "90.30 ± 0.16 and 90.10, p = 0.010", REPRODUCED)
     report.write([(study.Paper("made", "Made", "", [table]), [(table, found, lacking)])], runs, Path("out"))
     text = Path("out/made.md").read_text(encoding="utf-8")
     assert "Beside the claims of the paper:\n\n* Contradicted: lbfgs is better than sgd (90.10 and 90.30 ± 0.16, p = 0.010).\n\n" in text and "| lbfgs is better than sgd | " not in text and "| sgd | 90.30 ± 0.16 | 90.30 / 90.30 |" in text
