@@ -17,6 +17,7 @@ from crfkit.template.parsing import Template
 from crfkit.testing import parts_of, rows_of, value_at
 from crfkit.trainers.batch.nests import Nests, Survey
 from crfkit.trainers.batch.objective import Objective
+from crfkit.trainers.batch.visits import bytes_of_visits
 
 CHUNKING = """\
 U00:%x[-1,0]
@@ -155,3 +156,13 @@ def test_parts_of_the_data_tell_together_what_all_of_them_tell(sentences, data):
     for first, last in pairwise([0, *cuts, len(sentences)]):
         added.add(*Survey(corpus.layout, corpus.dataset.nesting).of(part_of(corpus.dataset, first, last)))
     assert [list(found) for found in added.found()[:2]] == expected
+
+
+def test_the_estimate_counts_what_occurs_four_times_as_nests(tmp_path):
+    """A row of sums each. All else lies on the disk."""
+    found = []
+    for times in ({"a": 3, "b": 3}, {"a": 4, "b": 3}, {"a": 9, "b": 4}):
+        rows = [[[word, "x", "XY"[k % 2]]] for word, n in times.items() for k in range(n)]
+        corpus = corpus_of(rows, "U0:%x[0,0]\nU1:%x[0,0]/%x[0,1]\n", data_dir=str(tmp_path))
+        found.append(bytes_of_visits(corpus.dataset, corpus.layout, 1))
+    assert found[0] == 0 < found[1] and found[2] == 2 * found[1]
