@@ -6,11 +6,13 @@ import math
 import random
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import judging
 import numpy as np
 import pytest
 import simulated
+import simulated_pattern
 from commands import paper
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,6 +33,44 @@ def test_simulated_data():
 def test_penalties_at_an_end_of_the_grid_are_counted():
     draws = [{"M1": {"l2": a}, "M2": {"l2": b}} for a, b in ((0.003, 1.0), (30.0, 0.3), (3.0, 30.0))]
     assert simulated._at_ends(draws) == "for M1 in 2 of 3 draws and for M2 in 1 of 3 draws"
+
+
+NODES = {(0, None, 0), (1, None, 1), (2, None, 2), (3, None, 3), (4, None, 4), (4, None, 5)}
+PAIRS = {(4, 0, 4), (4, 1, 5)}
+OTHERS = [(4, "start", 4), (0, "start", 0), (4, 2, 4), (4, 3, 5), (0, 0, 4), (1, None, 0), (4, 1, 4), (4, 0, 5)]
+
+
+def test_the_structure_of_the_simulation_model():
+    assert simulated_pattern.structure(simulated.HMM()) == NODES | PAIRS
+
+
+@pytest.mark.parametrize(
+    "active, right",
+    [
+        (NODES | PAIRS, True),
+        (NODES | PAIRS | set(OTHERS[:7]), True),
+        (NODES | PAIRS | set(OTHERS), False),               # only half of what is active is structure
+        (NODES | PAIRS - {(4, 1, 5)}, False),               # only half of the pairs
+        (PAIRS | set(sorted(NODES, key=str)[:4]), True),
+        (PAIRS | set(sorted(NODES, key=str)[:3]), False),   # only half of the nodes
+        (set(), False),
+    ],
+)
+def test_patterns_that_are_related_to_the_structure(active, right):
+    assert simulated_pattern.related(active, NODES | PAIRS) == right
+
+
+def test_the_verdict_on_patterns_counts_draws():
+    good, bad = [list(map(list, weights)) for weights in (NODES | PAIRS | {OTHERS[2]}, NODES | {OTHERS[0]})]
+    verdict = simulated_pattern.verdict(simulated.HMM(), [good, bad, good])
+    assert (verdict.word, verdict.here) == ("reproduced", "in 2 of 3 draws; on average 6.0 of its 6 nodes and 1.3 of its 2 pairs are active, of 6.0 and 2.3 active ones")
+    assert simulated_pattern.verdict(simulated.HMM(), [good, bad]).word == "contradicted"
+    assert simulated_pattern.verdict(simulated.HMM(), []).word == "not measured yet"
+
+
+def test_active_weights_are_those_that_are_not_zero():
+    features = [("*00:4", None, "4", 1.5), ("*00:4", "0", "4", -0.1), ("*00:3", None, "4", 0.0), ("*00:3", "1", "5", 0.0), ("U09:s2", None, "2", 0.3), ("U09:s1", None, "2", 0.0)]
+    assert simulated_pattern.active_weights(SimpleNamespace(features=lambda: features)) == [(4, None, 4), (4, 0, 4), (2, "start", 2)]
 
 
 @pytest.mark.long

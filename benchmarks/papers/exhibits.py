@@ -95,7 +95,7 @@ EXHIBITS = {
         Exhibit("algorithms 1, 2", "one weight at a time; a block", "[both, implemented literally](simulated.md#one-weight-at-a-time-or-a-block); `-a sbcd`"),
         Exhibit("figures 1, 4", "pictures of all weights", "[pictures](sbcd.md#figures-1-and-4-the-weights-of-single-letters)", ".", ("sbcd",), "^the weights of single letters"),
         Exhibit("figure 2", "simulated data, eight models", "[simulated data](simulated.md): quartiles", "^M|same model", ("simulated",)),
-        Exhibit("table 1", "active weights of five models", "[simulated data](simulated.md): column *paper: active* beside ours"),
+        Exhibit("table 1", "active weights of five models", "[simulated data](simulated.md): column *paper: active* beside ours", "^most often the active weights", ("simulated",)),
         Exhibit("figure 3", "one weight at a time, or a block", "[simulated data](simulated.md#one-weight-at-a-time-or-a-block)", "^single weights|^a pass by blocks", ("simulated",)),
         Exhibit("table 2", "letter to sound, single letters", "[letters](sbcd.md#table-2-letter-to-sound-single-letters)", ".", ("sbcd",), "^letter to sound, single letters"),
         Exhibit("figure 5", "time of a pass against active weights", "[time](sbcd.md#figure-5-the-time-of-a-pass-against-active-weights)", ".", ("sbcd",), "^the time of a pass"),
