@@ -63,9 +63,17 @@ def test_patterns_that_are_related_to_the_structure(active, right):
 def test_the_verdict_on_patterns_counts_draws():
     good, bad = [list(map(list, weights)) for weights in (NODES | PAIRS | {OTHERS[2]}, NODES | {OTHERS[0]})]
     verdict = simulated_pattern.verdict(simulated.HMM(), [good, bad, good])
-    assert (verdict.word, verdict.here) == ("reproduced", "in 2 of 3 draws; on average 6.0 of its 6 nodes and 1.3 of its 2 pairs are active, of 6.0 and 2.3 active ones")
+    assert (verdict.word, verdict.here) == ("reproduced", "in 2 of 3 draws; 6.0 of its 6 nodes and 1.3 of its 2 pairs are active on average, of 6.0 and 2.3 in all")
     assert simulated_pattern.verdict(simulated.HMM(), [good, bad]).word == "contradicted"
     assert simulated_pattern.verdict(simulated.HMM(), []).word == "not measured yet"
+
+
+def test_recorded_patterns_have_as_many_weights_as_the_models_of_the_study():
+    records = list(map(json.loads, (simulated.RESULTS / "simulated.jsonl").read_text(encoding="utf-8").splitlines()))
+    models, patterns = ({(one["sentences"], one["draw"]): one["found"] for one in records if one["kind"] == kind} for kind in ("models", "pattern"))
+    assert len(patterns) == simulated.DRAWS * len(simulated.SIZES)
+    counts = {draw: [sum((weight[1] is None) == node for weight in found) for node in (True, False)] for draw, found in patterns.items()}
+    assert counts == {draw: [found["M7"]["node"], found["M7"]["pair"]] for draw, found in models.items()}
 
 
 def test_active_weights_are_those_that_are_not_zero():

@@ -92,7 +92,8 @@ class Verdict:
 
     @property
     def line(self) -> str:
-        return f"* **{self.word}**: {self.claim}{f' ({self.here})' if self.here else ''}."
+        """What stands below a table; the numbers are in the index."""
+        return f"* **{self.word}**: {self.claim}."
 
     def row(self, task: str) -> list[str]:
         """A row of the index of all claims."""

@@ -138,7 +138,7 @@ INDEX = """\
 
 Each verdict stands for itself. [Taken together](#all-tests-together), a few would be ties. [A protocol](protocol.md) defines the rules, also those for costs and weights. It was fixed before the test scores
 were computed, and marks what was changed or added later. The pages on sparse CRFs, parsing and networks state their own rules. On simulated data the study itself is counted, not
-[its controls](simulated.md), which use more data and contradict one claim. What the trainers compute
+[its controls](simulated.md), which use more data and contradict two claims. What the trainers compute
 [differs from the papers](../trainers.md#where-they-differ-from-the-papers) in some points.
 """
 ROWS = """\

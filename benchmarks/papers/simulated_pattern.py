@@ -63,4 +63,4 @@ def verdict(hmm: HMM, patterns: list[list[Weight]]) -> Verdict:
 
     kept = [active & wanted for active in draws]
     told = " and ".join(f"{mean(kept, node)} of its {sum(is_node(weight) == node for weight in wanted)} {name}" for node, name in ((True, "nodes"), (False, "pairs")))
-    return holds(number > MOST * len(draws), CLAIM, f"in {number} of {len(draws)} draws; on average {told} are active, of {mean(draws, True)} and {mean(draws, False)} active ones")
+    return holds(number > MOST * len(draws), CLAIM, f"in {number} of {len(draws)} draws; {told} are active on average, of {mean(draws, True)} and {mean(draws, False)} in all")
