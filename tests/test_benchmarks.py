@@ -6,13 +6,16 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
+import bench_attributes
 import bench_labels
 import bench_learn
 import common
 import peers
 import public_tasks
 import pytest
+import targets
 from commands import plain_build
 from compare import Pair, compare
 from process import measured
@@ -122,6 +125,14 @@ def test_targets_writes_its_table(tmp_path):
     for what in ("lbfgs, 1 thread: a pass", "reading and compiling", "crfkit tag, 1 thread", "400 labels", "learn with adf"):
         assert what in text and what in done.stdout
     assert "| sequences | lbfgs | sgd |" in text  # the curve of scaling
+
+
+def test_calls_from_python_that_decide_stand_in_the_table(monkeypatch):
+    works = ("append", "tag", "append 1 at a time", "tag 1 at a time", "tag 3 at a time", "marginals")
+    found = [bench_attributes.Found("crfkit", f"{work}, lists", 6000, 2.0, 8.0) for work in works]
+    monkeypatch.setattr(bench_attributes, "measure", lambda corpus, rounds: (found, 0.0))
+    rows = [(row.what, row.ratio, row.target) for row in targets.attributes(SimpleNamespace(corpus=None, rounds=1))]
+    assert rows == [(f"crfkit: {work}, lists: tokens", "4.00 times", f"{target} times") for work, target in targets.PYTHON.items()]
 
 
 @pytest.mark.long
