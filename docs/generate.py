@@ -7,6 +7,7 @@ crfkit/options/given.pyi from the options.
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from functools import cached_property
@@ -165,31 +166,44 @@ def takes_options(found: inspect.Signature) -> bool:
     return sum(map(is_option, found.parameters.values())) > 10
 
 
+OPTIONS = """
+## Options
+
+The options of `learn`, `learn_path` and `CRF`. `CRF` takes them as parameters, except {lacking} and {last}.
+These tables say what each option is for. Where they end in "…", `help(crfkit.learn)` and, under the same name, [crfkit learn](cli.md#crfkit-learn)
+say more: what some values mean, and which default is chosen where none stands here.
+None always means the default. With every trainer:
+
+| option | type | default | |
+|---|---|---|---|
+"""
+
+
 def options() -> str:
     """The section on options: of all trainers, and of some."""
-    known, names = declared(), [name for name, parameter in inspect.signature(crfkit.learn).parameters.items() if is_option(parameter)]
-    lacking = [f"`{name}`" for name in names if name not in inspect.signature(crfkit.CRF).parameters]
-    text = (
-        "\n## Options\n\nThe options of `learn`, `learn_path` and `CRF`. `CRF` takes them as parameters, except "
-        f"{', '.join(lacking[:-1])} and {lacking[-1]}.\nNone means the default. With every trainer:\n\n"
-        "| option | default | |\n|---|---|---|\n"
-    )
-    for name in names:
+    known, given = declared(), {name: parameter for name, parameter in inspect.signature(crfkit.learn).parameters.items() if is_option(parameter)}
+    *lacking, last = (f"`{name}`" for name in given if name not in inspect.signature(crfkit.CRF).parameters)
+    text = OPTIONS.format(lacking=", ".join(lacking), last=last)
+    for name, parameter in given.items():
         if "" in known[name].defaults:
-            text += f"| `{name}` | {shown_default(known[name].defaults[''])} | {meaning(known[name])} |\n"
-    text += "\nWith some trainers:\n\n| option | trainers | default | |\n|---|---|---|---|\n"
-    for name in names:
+            text += f"| `{name}` | {type_of(parameter)} | {shown_default(known[name].defaults[''])} | {meaning(known[name])} |\n"
+    text += "\nWith some trainers:\n\n| option | type | trainers | default | |\n|---|---|---|---|---|\n"
+    for name, parameter in given.items():
         if "" not in (defaults := known[name].defaults):
-            text += f"| `{name}` | {', '.join(defaults)} | {default_of(defaults)} | {meaning(known[name])} |\n"
+            text += f"| `{name}` | {type_of(parameter)} | {', '.join(defaults)} | {default_of(defaults)} | {meaning(known[name])} |\n"
     return text
 
 
 def meaning(option: Declared) -> str:
-    """Its help in a table, with the values there are to choose from where the help does not name them."""
-    text = errors.in_python(option.help)
-    if option.expected.choices and not all(choice in text for choice in option.expected.choices):
-        text += f" One of {', '.join(option.expected.choices)}."
-    return text.replace("|", "\\|")
+    """The first sentence of its help, and whether there are more."""
+    first, *more = re.split(r"(?<=\.) (?=[A-Z0-9])", errors.in_python(option.help))
+    return first.replace("|", "\\|") + " …" * bool(more)
+
+
+def type_of(parameter: inspect.Parameter) -> str:
+    """The type in a table; of words to choose from, these."""
+    text = parameter.annotation.removesuffix(" | None").replace("str | bytes | os.PathLike[Any]", "path").replace("IO[Any]", "open file")
+    return re.sub(r"Literal\[(.*)\]", r"\1", text).replace(" | ", " or ")
 
 
 def shown_default(value: Any) -> str:

@@ -153,7 +153,7 @@ class OfEstimator(TypedDict, total=False):
     'Work as CRF++ does: take the sequences in the order of the data, subtract the lead of a wrong path from its number of wrong labels, let C bound all that a sequence adds in all passes, leave out sequences that were right in N passes, and end when none is left. 0: no.'
 
     regularization: float | None
-    'r. The larger it is, the less one sequence changes weights and variances. By default the best of 3, 30, 300 and 3000 on a sample of the data.'
+    'r: the larger it is, the less one sequence changes weights and variances. By default the best of 3, 30, 300 and 3000 on a sample of the data.'
 
     confidence: float | None
     'Probability of being right that each step aims for.'
@@ -171,7 +171,7 @@ class OfEstimator(TypedDict, total=False):
     'For parsers (P lines): also learn the relations of arcs, from the column deprel.'
 
     oracle: Literal['either', 'first'] | None
-    'For parsers: a left arc can wait while its head has children in the queue, so both left and shift are correct. Learn the one that scores higher (either), or always left (first).'
+    'For parsers: where both left and shift are correct, learn the one that scores higher (either), or always left (first). Both are while the head of a left arc has children in the queue: the arc can wait.'
 
 class OfLearn(OfEstimator, total=False):
     format: Literal['columns', 'conllu', 'crfsuite']

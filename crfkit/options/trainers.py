@@ -223,7 +223,7 @@ class Arow:
     passes: int = _passes(20)
     regularization: float | None = option(
         None,
-        "r. The larger it is, the less one sequence changes weights and variances. By default the best of 3, 30, 300 and 3000 on a "
+        "r: the larger it is, the less one sequence changes weights and variances. By default the best of 3, 30, 300 and 3000 on a "
         "sample of the data.",
         above=0.0,
         kind=float,
@@ -264,8 +264,8 @@ class Lookahead:
     labels: bool = option(False, "For parsers (P lines): also learn the relations of arcs, from the column deprel.")
     oracle: str = option(
         "either",
-        "For parsers: a left arc can wait while its head has children in the queue, so both left and shift are correct. Learn the one that "
-        "scores higher (either), or always left (first).",
+        "For parsers: where both left and shift are correct, learn the one that scores higher (either), or always left (first). "
+        "Both are while the head of a left arc has children in the queue: the arc can wait.",
         choices=("either", "first"),
     )
     dropout: float | None = _dropout()
