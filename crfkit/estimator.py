@@ -127,7 +127,7 @@ class CRF(Estimator):
     Without one, it is a list of items: lists of attributes, or mappings from names to values.
 
     The parameters are those of `learn`; `constraints` and `bias` are those of a Tagger. `threads` also applies to predictions.
-    A label in `bias` or in pairs of `constraints` that the model lacks is a CrfkitWarning: a part of the data may be without it.
+    A label in `bias` or in pairs of `constraints` that the model lacks is a CrfkitWarning, not an error: a part of the data may not have it.
 
     After `fit` there are: `model_`, a Model; `tagger_`, a Tagger of it; `classes_`, its labels.
 

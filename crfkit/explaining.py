@@ -38,12 +38,12 @@ class Reason(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """Why a token got its label, and not that of its rival: the best labelling of the sentence in which this token has another label.
+    """Why a token got its label: the labelling is compared with its rival, the best labelling of the sentence in which this token has another label.
 
-    `rival`: its label there; None if it can have no other one. `lead`: by how much the labelling scores above its rival; inf if there is none.
-    `first`, `last`: the labels of these tokens differ, and of those between, counted from this token (-1: the one before). `reasons`: the
-    strongest ones, strongest first. `others`: how many were left out; `rest`: the sum of what those say. So `lead` is the sum of what
-    `reasons` say, and `rest`.
+    `rival`: the token's label in the rival; None if it can have no other. `lead`: by how much the labelling scores above its rival; inf if there is none.
+    `first`, `last`: the first and the last token whose label differs, counted from this one (-1: the one before). `reasons`: the
+    strongest ones, strongest first. `others`: how many reasons were left out; `rest`: the sum of what these say. What `reasons` say and `rest`
+    add up to `lead`.
     """
 
     label: str

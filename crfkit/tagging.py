@@ -214,7 +214,7 @@ class Tagger(Described):
         return self._one(rows, None, lambda scratch: scratch.score_of(self._ids(scratch, labels)) + scratch.level)
 
     def explain(self, rows: Sentence, top: int = 10, *, allowed: Allowed | None = None) -> list[Explanation]:
-        """Why each token got its label: the rival of the label, and the `top` strongest reasons for the one or the other. The rival is the best
+        """Why each token got its label: its rival, and the `top` strongest reasons for either. The rival is the best
         labelling of the sentence in which the token has another label."""
         self.need_labellings("explain")
         top = COUNT.take("top", top)

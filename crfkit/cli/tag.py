@@ -97,7 +97,7 @@ ELSEWHERE = {
               help="Add two columns: the probability of the label at this token, and that of the sentence's labels.")
 @click.option("--explain", type=Integer(1, 2**31 - 1), metavar="N",
               help="Print below each token why it got its label: the best labelling in which it has another one, and the N strongest reasons "
-              "for the one or the other.")
+              "for either.")
 @click.option(
     "--posterior",
     is_flag=True,
