@@ -331,7 +331,7 @@ def _updates(descents: list[dict[str, Any]]) -> tuple[list[str], list[Verdict]]:
 
 ABOUT = """\
 Section 6.1 of the [paper](sbcd.md), repeated: models M1 to M8 on {draws} draws from a hidden Markov model. `benchmarks/papers/simulated.py` wrote this page
-from [simulated.jsonl](simulated.jsonl), a line for each draw.
+from [simulated.jsonl](simulated.jsonl). A *node* is a weight of a symbol and a label, a *pair* one of a symbol and two labels.
 
 The paper describes its model, but its numbers are not legible in our copy. Our model follows the description: six labels, five
 symbols, sequences of five, transitions uniform except for two pairs of labels (probability 0.9), one dominant symbol for
@@ -342,11 +342,11 @@ was trained.
 
 Test errors are exact: each of the 3,125 possible inputs is weighted by its probability. Active weights are the
 non-zero ones. Weights of pairs with the start of the sequence count as pairs. L2 penalties of M1 to M3 are chosen by
-5-fold cross-validation on the draw, from 0.003 to 30; of equal ones the largest, so M3, whose errors are the same with any, has 30. *CPU s* is a draw's, with choosing the penalty and labelling all inputs.
-p comes from an approximate randomisation test over draws. Verdicts:
+5-fold cross-validation on the draw, from 0.003 to 30: the largest of equally good ones, which is 30 for M3, whose errors are the same with all. *CPU s* is per draw, with choosing the penalty and labelling all inputs.
+p comes from an approximate randomisation test over draws. Where errors are compared,
 *reproduced* and *contradicted* need p < 0.05, everything else is a *tie*. "As well" means at most 0.3 points worse.
 
-The paper says of M7 that the sparsity pattern is "most often closely related to the structure of the simulation model". That structure is eight weights: nodes of
+The paper says of M7 that its sparsity pattern is "most often closely related to the structure of the simulation model". That structure is eight weights: nodes of
 the six labels with their dominant symbols, and the two pairs of probability 0.9 with the dominant symbol of the second label. *Closely related*: at least
 four of these nodes and both pairs are active, and over half of all active weights are among the eight. *Most often*: in over half of the draws.
 This rule was written before any pattern was seen, but when the numbers of active weights were known.
