@@ -12,7 +12,7 @@ class OfEstimator(TypedDict, total=False):
     'Drop attributes that occur fewer than N times.'
 
     select: str | None
-    'Before training, keep the N attributes with the highest mutual information with the label.'
+    'Before training, keep the N attributes with the highest mutual information with the label: mi:1000 keeps 1,000.'
 
     prune: float | None
     'After training, drop weights whose absolute value is smaller.'
