@@ -40,7 +40,7 @@ def learn(
     `train` is a path, a list of paths, or sentences: lists of rows of columns, the label last. `template` is a path, a
     Template, or the text of a template. A str is a path if such a file exists; otherwise it is a text if it has a line
     end or a macro such as "%x[0,0]". With format="crfsuite" there is no template, and rows are pairs
-    (attributes, label): see crfkit.text.items. `log` may be an open file, `init` a Model or a Tagger.
+    (attributes, label): see crfkit.text.items. `dev` takes what `train` takes; `log` may be an open file, `init` a Model or a Tagger.
 
     With adf and passes=1, crfkit learns from standard input, pipes and open files as they arrive, without holding them
     in memory.
