@@ -134,10 +134,21 @@ def test_windows_are_longer_where_rates_would_fall_to_nothing(n, passes, common,
     assert rates_of(built, trainer)["U", 0, 0] / trainer.rate0 == pytest.approx(0.6 ** (9 * n // window), rel=1e-9)
 
 
-def test_values_above_one_make_no_longer_windows():
-    built = Built(Corpus([Sample([s % 2], [[(0, 1.0), (1, 1.5)]], [[]]) for s in range(100)], 2, 2, has_tau=False))
-    trainer = with_passes(9, Trainer(built.dataset, built.layout, options_of("adf", passes=800)))
-    assert rates_of(built, trainer)["U", 0, 0] / trainer.rate0 == pytest.approx(0.6**9, rel=1e-9)
+@pytest.mark.parametrize(("values", "long"), [
+    ((1.5, 1.5), False),        # the same everywhere
+    ((150.0, 151.0), False),    # variance / mean square: 1.1e-5
+    ((150.0, 155.0), True),     # 2.7e-4
+    ((1.5, -1.5), True),
+    ((1.5, 0.0), True),
+])
+def test_values_far_from_zero_make_no_longer_windows(values, long):
+    """Two attributes, one of which has the same values in other sequences: 20 windows in 800 passes, or 100 sequences each."""
+    tokens = [[[(0, values[s % 2]), (1, values[s // 2 % 2])]] for s in range(100)]
+    built = Built(Corpus([Sample([s % 2], one, [[]]) for s, one in enumerate(tokens)], 2, 2, has_tau=False))
+    first, last = (
+        rates_of(built, with_passes(n, Trainer(built.dataset, built.layout, options_of("adf", passes=800))))["U", 0, 0] for n in (0, 9)
+    )
+    assert last / first == pytest.approx(1 if long else 0.6**9, rel=1e-9)
 
 
 def test_to_look_at_the_weights_changes_nothing():

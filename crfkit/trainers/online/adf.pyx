@@ -30,7 +30,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_load_for
 from crfkit.weights.cells cimport multiply_row, pairs_row
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport arena_zeros, memset, vector
+from crfkit.memory cimport Arena, arena_zeros, memset, vector
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport DatasetC, LatticeC, LayoutC, SentenceC, weight_t
 from crfkit.loops.atomic cimport crfkit_spin_lock, crfkit_spin_unlock
@@ -48,6 +48,8 @@ cdef enum:
     WINDOWS_OF_DENSE = 20   # the same where each sequence has each attribute
     LOCKS = 1024            # shared by all rows
     TOGETHER = 64           # at most this many windows are closed at once
+
+cdef double FAR = 1e-4          # values are far from 0 where their variance is a smaller share of their squares
 
 cdef struct IdleC:      # n windows in which a row does not occur
     double rate         # factor on its rate
@@ -113,13 +115,35 @@ cdef class Adf(CalibratedTrainer):
             for k in range(n):
                 self.rows[k].rate = min(<double>rates[k], self.first_rate(k))
 
-    cdef int64_t longer_window(self, int64_t passes) noexcept:
+    cdef int64_t longer_window(self, int64_t passes) except -1:
         """The sequences of a window, where a tenth of the data is too short: with so many passes there would be so many windows that rates fall to
-        nothing while weights still change. 0: it is not. Of values above 1, a rate that is too high for what they have in common must fall soon."""
+        nothing while weights still change. 0: it is not. Of values far from 0, a rate that is too high for what they have in common must fall soon."""
         cdef int64_t window = LEAST_WINDOW
-        if self.data.largest_value <= 1:
+        if self.data.largest_value <= 1 or self.spread() >= FAR:
             window = max(window, <int64_t>(passes * self.data.c.n_seq / min(MOST_WINDOWS, WINDOWS_OF_DENSE / self.density())))
         return window if window * WINDOWS_A_PASS > self.data.c.n_seq else 0
+
+    cdef double spread(self) except -1:
+        """How large the variance of an attribute's values is beside the mean of their squares, on average of all attributes of all tokens. A token
+        without the attribute has a 0."""
+        cdef:
+            const DatasetC* c = &self.data.c
+            Arena room = Arena()
+            int64_t u, r, n = 0
+            double sum = 0
+            double* values = <double*>arena_zeros(room, self.layout.c.A, sizeof(double))
+            double* squares = <double*>arena_zeros(room, self.layout.c.A, sizeof(double))
+            int64_t* times = <int64_t*>arena_zeros(room, self.layout.c.A, sizeof(int64_t))
+        for u in range(c.u_ptr[c.n_tok]):
+            r = c.u_id[u]
+            values[r] += c.u_val[u]
+            squares[r] += <double>c.u_val[u] * c.u_val[u]
+            times[r] += 1
+        for r in range(self.layout.c.A):
+            if squares[r] > 0:
+                sum += times[r] * (1 - values[r] * values[r] / (squares[r] * c.n_tok))
+                n += times[r]
+        return sum / n
 
     cdef double density(self) noexcept:
         """The share of sequences that have an attribute, on average of all attributes of all sequences. Until training begins, rows count these."""
