@@ -121,9 +121,9 @@ def without_words(data):
     return b"".join(line.rpartition(b"\tw")[0] + b"\n" for line in data.splitlines())
 
 
-@pytest.mark.parametrize("algorithm", ["lbfgs", "sgd", "adf", "sapo"])
+@pytest.mark.parametrize("algorithm", ["lbfgs", "sgd", "adf", "sapo", "arow", "cw"])
 def test_the_unit_of_small_values_does_not_matter(algorithm):
-    """Neither for the penalty nor for the first rate, where they are chosen."""
+    """Neither for the penalty and the first rate, where they are chosen, nor for first variances."""
     models = [learn(io.BytesIO(without_words(values(scale))), format="crfsuite", algorithm=algorithm) for scale in (2**-10, 2**-16)]
     data = without_words(values(2**-10))
     found = [Tagger(model).tag_with_gold(io.BytesIO(without_words(values(scale))))[1] for model, scale in zip(models, (2**-10, 2**-16), strict=True)]

@@ -17,22 +17,34 @@ from functools import partial
 from libc.float cimport FLT_MAX
 
 from crfkit.lattice.lattice cimport Lattice, lattice_load_weights
-from crfkit.loops.numbers cimport fabs, fabsf
+from crfkit.loops.numbers cimport fabs, fabsf, fmax, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport dataset_sentence
 from crfkit.memory cimport arena_zeros, array_of, memcpy, memset, restore_vectors, vector
 
+from crfkit import constants
 from crfkit.errors import TrainingError
 from crfkit.parallel import in_order
 
 cdef enum:
     AT_ONCE = 256  # sequences
 
+cdef double SMALL = constants.SMALLEST_VALUE
+cdef double LEAST_SQUARE = 1e-12    # of values
+
 
 cdef int64_t wrong_labels(LatticeC* lat, const SentenceC* sent, uint16_t* path) noexcept nogil:
     """Wrong labels in the best path of a scored sequence. Overwrites alpha and beta."""
     K.viterbi(lat, path)
     return differing(path, sent)
+
+
+cdef double square_of_small(Dataset data) except -1:
+    """Where all values are small, the square of a unit in which they are not: the largest value times the root of their mean square. Elsewhere 1."""
+    cdef double largest = data.largest_value
+    if not 0 < largest < SMALL:
+        return 1
+    return fmax(largest * sqrt(data.squares / data.n_incidences[0]), LEAST_SQUARE)
 
 
 cdef dict accuracies(int64_t wrong, int64_t tokens, int64_t flawed, int64_t sequences):

@@ -52,6 +52,17 @@ def test_every_pass_is_that_of_the_twin(which, corpus, passes, average, seed):
         )
 
 
+@pytest.mark.parametrize("scale", [4.0, 1.0, 0.4, 0.01, 1e-5])
+@pytest.mark.parametrize("algorithm", ["arow", "cw"])
+def test_first_variances_follow_the_unit_of_values(algorithm, scale):
+    """Of attributes with values above 1, each by its own; of all, where no value reaches 0.1. Pairs of labels have no value."""
+    tokens = [[(0, 0.2 * scale), (1, -scale)], [(0, 0.1 * scale)]]
+    built, trainer, twin = both(algorithm, Corpus([Sample([0, 1], tokens, [[], []])], 2, 2, u_all={0, 1}), 0.9, False, 0)
+    cells, expected = trainer.state()["variances"], {feature: twin.first_variance(feature) for feature in built.cells}
+    assert {feature: cells[cell] for feature, cell in built.cells.items()} == pytest.approx(expected, rel=1e-6)
+    assert len({*expected.values()}) == (1 if 0.1 <= scale <= 1 else 2) and expected["T", 0, 1] == 1
+
+
 # One token with one label wrong at first, and two features that tell the labels apart.
 def one_step(algorithm, chosen, weight=1.0):
     """Weights and variances after a step from zero: d = (+1 for the true label, -1 for the other), m = 0, v = 2."""

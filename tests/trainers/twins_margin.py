@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from math import inf
+from math import inf, sqrt
 from typing import Any
 
 import numpy as np
@@ -140,9 +140,12 @@ class Confident(Averaged):
         return sample.weight * self.lacking(m, v)
 
     def first_variance(self, feature: Any) -> float:
-        """1, or less where the attribute has values above 1."""
+        """1, or less where the attribute has values above 1; more for all unigram attributes where none of them has a value of 0.1."""
         kind = {"U": "unigrams", "B": "bigrams"}.get(feature[0])
         found = (abs(v) for s in self.corpus.samples for items in (getattr(s, kind) if kind else ()) for a, v in items if a == feature[1])
+        values = [abs(v) for s in self.corpus.samples for items in s.unigrams for _, v in items]
+        if feature[0] == "U" and 0 < max(values, default=0) < 0.1:
+            return 1 / (max(values) * sqrt(sum(v * v for v in values) / len(values)))
         return 1 / max(1.0, *found, 0.0) ** 2
 
     @abstractmethod

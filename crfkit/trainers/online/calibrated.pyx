@@ -24,6 +24,7 @@ from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, LatticeC, SentenceC
 from crfkit.threads cimport PyErr_CheckSignals
+from crfkit.trainers.base cimport square_of_small
 from crfkit.weights.cells cimport pairs_row
 from crfkit.weights.layout cimport Layout
 
@@ -41,7 +42,6 @@ cdef enum:
     AHEAD = 16              # rows are prefetched so many attributes ahead
 
 cdef double SMALL = constants.SMALLEST_VALUE
-cdef double LEAST_SQUARE = 1e-12    # of values
 
 cdef struct MagnitudeC:     # of the values of an attribute
     double largest          # square
@@ -116,7 +116,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
             return 0
         self.shares = <double*>arena_zeros(self, n, sizeof(double))
         if largest < SMALL:
-            square = fmax(largest * sqrt(self.data.squares / self.data.n_incidences[0]), LEAST_SQUARE)
+            square = square_of_small(self.data)
             for r in range(n):
                 self.shares[r] = 1 / square if r < self.layout.c.A else 1
             return 0

@@ -1,7 +1,8 @@
 """Trainers with a normal distribution over weights, of diagonal covariance: AROW and CW, for sequences.
 
 Every weight w_k has a variance s_k, at first 1, or 1 / v^2 where v > 1 is the largest value of its attribute, so that
-models do not depend on the unit of large values. A step compares the true path with the best other path under w. With d
+models do not depend on the unit of large values; nor on that of small ones: where no value reaches 0.1, one v serves all
+attributes, and label pairs, which have no value, keep 1. A step compares the true path with the best other path under w. With d
 the features of the true path minus those of the other, m = sum_k d_k w_k is the margin, v = sum_k d_k^2 s_k its variance,
 and what the trainers have in common is
 
@@ -22,7 +23,7 @@ from crfkit.loops.numbers cimport INFINITY, fmax, sqrt
 from crfkit.loops.structs cimport DatasetC, LatticeC, SentenceC, weight_t
 from crfkit.memory cimport arena_zeros, memcmp, memset, vector
 from crfkit.threads cimport PyErr_CheckSignals
-from crfkit.trainers.base cimport differing
+from crfkit.trainers.base cimport differing, square_of_small
 from crfkit.weights.cells cimport layout_row
 from crfkit.weights.layout cimport Layout
 from .paths cimport AveragedTrainer, Differences, FeatureC, change
@@ -45,6 +46,7 @@ cdef class ConfidenceTrainer(AveragedTrainer):
     cdef NBest search
     cdef Differences differences
     cdef weight_t* s            # the variance of each weight
+    cdef double usual           # the first one of weights of attributes, unless these have values above 1
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
@@ -53,18 +55,23 @@ cdef class ConfidenceTrainer(AveragedTrainer):
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
         self.search, self.differences = NBest(), Differences()
         self.s = <weight_t*>arena_zeros(self, layout.c.n_cells, sizeof(weight_t))
+        self.usual = 1 / square_of_small(data)
         self.forget()
 
     cdef void forget(self) noexcept nogil:
         """Set all variances to their first values, as if nothing had been learned."""
         cdef:
             const DatasetC* c = &self.data.c
-            int64_t u, k, first, size
+            int64_t u, k, r, first, size
             double most
         for k in range(self.layout.c.n_cells):
             self.s[k] = 1
+        for r in range(self.layout.c.A if self.usual != 1 else 0):
+            size = layout_row(&self.layout.c, r, &first)
+            for k in range(first, first + size):
+                self.s[k] = <weight_t>self.usual
         for u in range(c.u_ptr[c.n_tok] if c.u_val != NULL else 0):
-            most = 1 / fmax(1, <double>c.u_val[u] * c.u_val[u])
+            most = self.usual / fmax(1, <double>c.u_val[u] * c.u_val[u])
             size = layout_row(&self.layout.c, c.u_id[u], &first)
             if size and self.s[first] > most:
                 for k in range(first, first + size):
