@@ -4,7 +4,8 @@ sequences there are, how often attributes occur, with how many labels, and how m
 An attribute that was always seen with the same label needs a large weight; where attributes have several labels, large weights follow
 noise, and where a token has many attributes, small weights are enough. A weight for values v is 1 / v times as large as one for values of 1:
 so the L2 penalty falls with the mean square of values below 1, the L1 penalty with its root. Neither rises with larger values: a
-few of them, such as years, would be the whole mean, and words beside them would learn nothing.
+few of them, such as years, would be the whole mean, and words beside them would learn nothing. A step of lookahead changes the score of a
+token by the sum of the squares of its values, and so does its margin; but where there are label pairs, whose value is 1, not below that of one.
 
 Label pairs are not counted, and most of them are rare, however many labels attributes have. Where a token has few attributes these cannot make up
 for weights of pairs that are too small, so the L2 penalty has a bound there. SAPO, whose weights depend less on the penalty, gains nothing by it.
@@ -99,9 +100,10 @@ def _uncertain(ambiguous: float, of_a_token: float, often: float) -> float:
     return max((ambiguous / AMBIGUOUS) ** 2, frequent)
 
 
-def fitting_margin(of_a_token: float) -> float:
-    """The margin of lookahead for data with this mean number of unigram attributes of a token."""
-    return _short(min(LARGEST_MARGIN, MARGIN * max(1, of_a_token)))
+def fitting_margin(of_a_token: float, square: float = 1.0, pairs: bool = True) -> float:
+    """The margin of lookahead for data with these means: unigram attributes of a token, and squares of a value. `pairs`: labels depend on others."""
+    of_values = max(1, of_a_token) * max(LEAST_SQUARE, min(1, square))
+    return _short(min(LARGEST_MARGIN, MARGIN * (max(1, of_values) if pairs else of_values)))
 
 
 def _short(number: float) -> float:
@@ -159,21 +161,33 @@ def fitted(options: Any, corpus: Corpus, patient: bool = False) -> tuple[Any, di
         counts = corpus.summary["sequences"], corpus.summary["tokens"], sum(attributes), sum(data.n_incidences)
         chosen["passes"] = fitting_passes(type(options), *counts, of_a_token)
     if isinstance(options, Lookahead) and options.margin is None:
-        chosen["margin"] = fitting_margin(of_a_token)
+        square = _square(corpus)
+        chosen["margin"], why["margin"] = fitting_margin(of_a_token, square, _has_pairs(corpus)), _with_values(REASONS["margin"], square)
     return replace(options, **chosen), chosen, {**reasons(options), **why}
+
+
+def _square(corpus: Corpus) -> float:
+    """The mean square of the values of unigram attributes."""
+    data = corpus.dataset
+    return data.squares / data.n_incidences[0] if data.has_values and data.n_incidences[0] else 1.0
+
+
+def _has_pairs(corpus: Corpus) -> bool:
+    """Whether there are features of label pairs."""
+    data, layout = corpus.dataset, corpus.layout
+    return data.n_tokens > data.n_sequences and bool(layout.has_tau or layout.n_attributes[1])
 
 
 def _penalties(options: Any, corpus: Corpus, of_a_token: float, often: float) -> tuple[dict[str, Any], dict[str, str]]:
     """The penalties that are not given, and what they follow from."""
     data, attributes, of_paths = corpus.dataset, corpus.layout.n_attributes, isinstance(options, Sapo)
     share = share_of_ambiguous(corpus)
-    square = data.squares / data.n_incidences[0] if data.has_values and data.n_incidences[0] else 1.0
+    square = _square(corpus)
     found, why = {}, {}
     if getattr(options, "l1", USUAL) is None:
         found["l1"], why["l1"] = fitting_l1(share, of_a_token, often, square), _with_values(REASONS["l1"], square)
     if options.l2 is None:
-        pairs = data.n_tokens > data.n_sequences and (corpus.layout.has_tau or attributes[1])
-        of_a_label = attributes[0] / len(data.labels) if pairs and not of_paths else None
+        of_a_label = attributes[0] / len(data.labels) if _has_pairs(corpus) and not of_paths else None
         given = share, of_a_token, often, MANY_OF_PATHS if of_paths else MANY, square, of_a_label
         found["l2"], why["l2"] = fitting_l2(*given), reason_of_l2(*given)
     return found, why

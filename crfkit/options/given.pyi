@@ -162,7 +162,7 @@ class OfEstimator(TypedDict, total=False):
     'Labels to look ahead before each decision; 0: only at the label itself.'
 
     margin: float | None
-    'By how much the correct label, or the correct action of a parser, must score above all others. By default 3 for each attribute of a token, from 3 to 100; for a parser 100.'
+    'By how much the correct label, or the correct action of a parser, must score above all others. By default 3 for each attribute of a token, from 3 to 100, less where values are below 1; for a parser 100.'
 
     direction: Literal['forward', 'backward'] | None
     'Label from left to right (forward) or from right to left (backward).'

@@ -251,7 +251,7 @@ class Lookahead:
     margin: float | None = option(
         None,
         "By how much the correct label, or the correct action of a parser, must score above all others. By default 3 for each attribute of a "
-        "token, from 3 to 100; for a parser 100.",
+        "token, from 3 to 100, less where values are below 1; for a parser 100.",
         kind=float,
         low=0.0,
     )

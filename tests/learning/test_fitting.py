@@ -320,6 +320,21 @@ def test_the_margin_grows_with_the_attributes_of_a_token():
     assert [fitting_margin(of_a_token) for of_a_token in (0, 0.5, 1, 2.5, 6.75, 30, 40, 400)] == [3, 3, 3, 7.5, 20, 90, 100, 100]
 
 
+def test_the_margin_falls_with_the_squares_of_small_values():
+    """A step changes the score of a token by their sum. Not below that of one attribute of value 1, which label pairs have."""
+    assert [fitting_margin(40, square) for square in (0.5, 0.1, 0.01, 4)] == [60, 12, 3, 100]
+    assert [fitting_margin(40, square, pairs=False) for square in (0.5, 0.01, 1e-6, 4)] == [60, 1.2, 0.00012, 100]
+
+
+@pytest.mark.parametrize(("tokens", "margin"), [(2, 3.0), (1, 0.15)])
+def test_lookahead_has_the_margin_that_fits_values(tokens, margin, capsys):
+    """Of 0.1 and 0.3, whose mean square is 0.05; a single token has no label pairs."""
+    rows = [({"x": value}, label) for value, label in ((0.1, "a"), (-0.1, "b"), (0.3, "a"), (-0.3, "b"))]
+    model = learn([rows[k : k + tokens] for k in range(0, 4, tokens)], format="crfsuite", algorithm="lookahead", progress=True)
+    assert model.header["chosen"]["margin"] == margin
+    assert f"margin {margin:g}, by how many attributes a token has; lower for values below 1" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("rules", ["U:%x[0,0]\nB\n", "U1:%x[0,0]\nU2:%x[-1,0]\nU3:%x[0,1]/%x[1,1]\nU:%y[-1]\n", "B:%x[0,0]\n"])
 def test_lookahead_has_the_margin_that_fits(rules):
     """That of the unigram attributes, as counted from their strings; features of earlier labels are none of them."""
