@@ -92,7 +92,7 @@ crfkit.evaluate([["B-PER", "O"]], [tagger.tag(rows)]).f1
 * Tuples, iterators and NumPy arrays work like lists. From a pandas data frame, pass the rows: `frame[["word", "pos"]].values`.
 * Options have the names of the [command line](cli.md#crfkit-learn), with underscores: `max_iter=100`.
 * With `format="conllu"`, a row has the columns of CoNLL-U, and `label` names the one to predict, as for files.
-* With `format="crfsuite"`, a row holds attributes: names, pairs `(name, value)`, or a mapping from names to values.
+* With `format="crfsuite"`, a row holds attributes: names, pairs `(name, value)`, or a mapping from names to values ([measurements](data.md#measurements)).
   Training rows are pairs `(attributes, label)`.
 * Results are plain lists. Probabilities of many labels are NumPy arrays.
 * Every exception that bad input can raise is a `crfkit.CrfkitError`.
