@@ -110,6 +110,7 @@ class Tagger:
     def __init__(self, arg: str | bytes | Model):
         model = arg if isinstance(arg, Model) else Model(arg)
         self._penalties: dict[tuple[int, int], float] = {}
+        self._penalties_in_use: dict[tuple[int, int], float] = {}  # those of the last `parse`
         self._what = ""
         self.set_cost_factor(model._settings["cost_factor"])
         self.set_model(model)
@@ -260,7 +261,7 @@ class Tagger:
         self._paths: list[list[str]] | None = None
         self._rank = 0
         self._costs: Costs | None = None
-        self._read = False
+        self._read = self._held = False  # whether it has been labelled, and whether `_sentence` holds it
         return True
 
     def _look(self) -> OneSentence:
@@ -268,13 +269,17 @@ class Tagger:
         sentence = self._sentence
         if sentence is None or sentence.deserted:
             sentence = self._sentence = scaled(self._model, self._factor_in_use).decoding.new_scratch()
-            self._read = False
+            self._held = False
         with sentence:
             if not self._read:
+                self._penalties_in_use = self._penalties.copy()
+            if not (self._read and self._held):
                 rows = [row[: self._xsize] for row in self._rows]
                 sentence.read(rows)
-                if self._penalties and rows:
+                if self._penalties_in_use and rows:
                     sentence.shift(self._more(len(rows)))
+                self._held = True
+            if not self._read:
                 self._result = sentence.best_labels()
                 self._read = True
         return sentence
@@ -283,7 +288,7 @@ class Tagger:
         import numpy
 
         more = numpy.zeros((size, self.ysize()))
-        for (i, j), penalty in self._penalties.copy().items():
+        for (i, j), penalty in self._penalties_in_use.items():
             if i < size and j < self.ysize():  # a model set later may have fewer labels
                 more[i, j] = penalty
         return more
@@ -323,18 +328,12 @@ class Tagger:
         _within(i, self.size())
         return 0
 
-    # Pickles
+    # Pickles and copies
 
     def __getstate__(self) -> dict[str, Any]:
         """They hold the model, the tokens and their labels. CRF++ does not offer this."""
-        return {**vars(self), "_sentence": None, "_costs": None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        if self._read:  # the copy reads the sentence for itself; its labels may be those of a later rank
-            labels = self._result
-            self._look()
-            self._result = labels
+        own = {name: value.copy() for name, value in vars(self).items() if name in ("_rows", "_result", "_penalties")}  # copy.copy shares the rest
+        return {**vars(self), **own, "_sentence": None, "_costs": None}
 
     # Probabilities and costs
 

@@ -1,6 +1,7 @@
 """CRF++'s calls from Python, against all labellings of short sentences."""
 
 import contextlib
+import copy
 import io
 import itertools
 import math
@@ -25,6 +26,7 @@ LABELS = ["A", "日", "C"]
 WORDS, TAGS = ["w", "é", "v"], ["X", "Y"]
 SENTENCES = [[["w", "X"], ["é", "Y"], ["v", "X"], ["w", "Y"]], [["v", "Y"]], [["new", "X"], ["v", "new"]]]
 CASES = pytest.mark.parametrize("rows", SENTENCES, ids=["four", "one", "new"])
+COPIES = pytest.mark.parametrize("copied", [lambda tagger: pickle.loads(pickle.dumps(tagger)), copy.deepcopy, copy.copy], ids=["pickle", "deepcopy", "copy"])
 WEIGHTS: dict[str, list[float]] = {}
 _chance = random.Random(5)
 for _name in [*(f"U0:{word}" for word in WORDS), *(f"U1:{word}/{tag}" for word in [*WORDS, "_B-1"] for tag in TAGS)]:
@@ -291,18 +293,31 @@ def test_taggers_share_a_model(model):
     assert first.set_model(shared) and first.empty()
 
 
-def test_a_pickle_holds_the_sentence_and_its_labels(model):
+@COPIES
+def test_a_copy_holds_the_sentence_and_its_labels(model, copied):
     def seen(tagger):
         return [tagger.y2(i) for i in range(tagger.size())], tagger.prob(), tagger.Z(), tagger.alpha(1, 2), tagger.vlevel()
 
     tagger = tagger_of(model, SENTENCES[0])
     tagger.set_penalty(1, 1, -2.5)
     tagger.parse()
-    assert seen(pickle.loads(pickle.dumps(tagger))) == seen(tagger)
+    assert seen(copied(tagger)) == seen(tagger)
     assert tagger.next() and tagger.next()
-    again = pickle.loads(pickle.dumps(tagger))
+    tagger.set_penalty(0, 0, 9.0)  # for the next `parse`
+    again = copied(tagger)
     assert seen(again) == seen(tagger)
     assert again.next() and tagger.next() and seen(again) == seen(tagger)
+    assert again.parse() and tagger.parse() and seen(again) == seen(tagger) != seen(tagger_of(model, SENTENCES[0]))
+
+
+@COPIES
+def test_what_a_copy_is_told_does_not_change_the_original(model, copied):
+    tagger = tagger_of(model, SENTENCES[2])
+    before = [tagger.prob(i) for i in range(2)]
+    again = copied(tagger)
+    assert again.add("w X") and again.set_penalty(0, 0, 9.0) is None
+    assert tagger.parse() and again.parse() and (tagger.size(), again.size(), tagger.penalty(0, 0)) == (2, 3, 0)
+    assert [tagger.prob(i) for i in range(2)] == before
 
 
 def test_models_of_crfkit_without_probabilities_label(tmp_path):
