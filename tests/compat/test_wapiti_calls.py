@@ -117,6 +117,18 @@ def test_options_may_change():
     assert "".join(opened.label_sequence(text).decode() + "\n" for text in ASKED).encode() == labelled("-l", "-n", "3")
 
 
+@pytest.mark.parametrize("option", ["nbest", "lblpost"])
+def test_options_may_ask_for_scores_in_double_precision(option):
+    """In single precision the labels of `a` are equally good."""
+    weights = "".join(f"{number}={weight.hex()}\n" for number, weight in enumerate([0.0] * 6 + [1.0, 1 + 1e-11]))
+    Path("near").write_text(f"#mdl#2#8\n#rdr#2/0/0\n1:*,\n9:u:%x[0,0],\n#qrk#2\n1:A,\n1:B,\n#qrk#2\n1:*,\n3:u:a,\n{weights}")
+    opened = Model(model="near")
+    assert opened.label_sequence("a") == b"A\n"
+    setattr(opened.options, option, 2)
+    assert opened.label_sequence("a") == Model(model="near", **{option: 2}).label_sequence("a")
+    assert opened.label_sequence("a").startswith(b"B\n")
+
+
 def test_numbers_may_be_texts():
     assert Model(model=str(model()), nbest="3").label_sequence(ASKED[3]) == Model(model="model", nbest=3).label_sequence(ASKED[3])
     options = Model(rho1="0.5", maxiter="3.0", algo=b"bcd", post=True).options

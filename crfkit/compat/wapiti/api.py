@@ -51,21 +51,37 @@ class Model:
         self.encoding, self.patterns, self._sequences = encoding, patterns, list[bytes]()
         self._content: bytes | None = None  # of the file of the model: the one that was opened may change
         self._tagger: Tagger | None = None
+        self._exact = False  # what the tagger is
         self.options = _all_options(options)
         if self.options.model:
             from .labelling import by_lines, tagger_of
 
             source = held(os.fspath(self.options.model))
             self._content = bytes(source.data)
-            self._tagger = tagger_of(source, self._exact())
+            self._exact = self._wants_exact()
+            self._tagger = tagger_of(source, self._exact)
             if by_lines(self._tagger):
                 raise OptionError(f"{source.name}: a model for single lines is for `crfkit-wapiti label`")
         elif self.options.pattern:
             self.patterns = as_text(contents(self.options.pattern)[0])
 
-    def _exact(self) -> bool:
+    def _wants_exact(self) -> bool:
         """Whether labels are chosen by scores in double precision."""
-        return self.options.lblpost or self.options.nbest > 1
+        return bool(self.options.lblpost) or self.options.nbest > 1
+
+    def _at_work(self) -> Tagger:
+        """The tagger, for the options as they are now."""
+        if self._tagger is None:
+            raise OptionError("nothing to label with: open a model, or train one")
+        exact = self._wants_exact()
+        if exact != self._exact:
+            self._open(self._content, exact)
+        return self._tagger
+
+    def _open(self, content: Any, exact: bool) -> None:
+        from crfkit.foreign import load
+
+        self._tagger, self._content, self._exact = load(content, exact=exact).tagger(), content, exact
 
     def add_training_sequence(self, sequence: str | bytes) -> None:
         """Add a training sequence: lines with the label last. Blank lines are ignored."""
@@ -73,18 +89,17 @@ class Model:
 
     def train(self, sequences: Iterable[str | bytes] | None = None) -> None:
         """Train on all sequences added so far and on these."""
-        from crfkit.foreign import load
-
         from .training import train
 
         for sequence in sequences or ():
             self.add_training_sequence(sequence)
+        exact = self._wants_exact()
         pattern = in_memory(self._bytes(self.patterns), "patterns") if self.patterns else None
         given = {**_understood(vars(self.options), "train"), "pattern": pattern}
         if given["algo"] == "auto":
             given["algo"] = "l-bfgs"
-        self._content = train(given, in_memory(b"\n\n".join(self._sequences) + b"\n", "training sequences"), logger.info)
-        self._tagger = load(self._content, exact=self._exact()).tagger()
+        content = train(given, in_memory(b"\n\n".join(self._sequences) + b"\n", "training sequences"), logger.info)
+        self._open(content, exact)
 
     def save(self, filename: str | os.PathLike[str]) -> None:
         """Write the model to a file."""
@@ -100,32 +115,29 @@ class Model:
     def label_sequence(self, lines: str | bytes, include_input: bool = False) -> bytes:
         """The labels of one sequence of lines, one per line; with `include_input` appended to the input lines. Blank lines are
         ignored. With the option `nbest`, a blank line separates the label sequences."""
-        if self._tagger is None:
-            raise OptionError("nothing to label with: open a model, or train one")
-        given = self._lines(lines)
+        tagger, given = self._at_work(), self._lines(lines)
         if not given:
             return b""
         if self.options.nbest > 1 and self.options.lblpost:
-            return self._best_by_marginals(given, include_input)
+            return self._best_by_marginals(tagger, given, include_input)
         rows = [[as_text(cell) for cell in line.split()] for line in given]  # as bytes, so that only ASCII blanks separate cells
         if self.options.nbest > 1:
-            found = [labels for _, labels in self._tagger.nbest(rows, self.options.nbest)]
+            found = [labels for _, labels in tagger.nbest(rows, self.options.nbest)]
         else:
-            found = [self._tagger.tag(rows, posterior=bool(self.options.lblpost))]
+            found = [tagger.tag(rows, posterior=bool(self.options.lblpost))]
         before = [line + b"\t" for line in given] if include_input else [b""] * len(given)
         return b"\n".join(b"".join(start + as_bytes(label) + b"\n" for start, label in zip(before, labels, strict=True)) for labels in found)
 
-    def _best_by_marginals(self, lines: list[bytes], include_input: bool) -> bytes:
+    def _best_by_marginals(self, tagger: Tagger, lines: list[bytes], include_input: bool) -> bytes:
         """The labellings with the greatest products of marginals, as the command prints them."""
         from crfkit.text.reading import Source
 
         from .layout import LinePrinter
 
-        assert self._tagger is not None
-        self._tagger.need_probabilities("lblpost")
-        source = Source(in_memory(b"\n".join([*lines, b""]), "sequence"), "columns", loose=self._tagger.loose)
+        tagger.need_probabilities("lblpost")
+        source = Source(in_memory(b"\n".join([*lines, b""]), "sequence"), "columns", loose=tagger.loose)
         printer = LinePrinter(only=not include_input, posterior=True, nbest=self.options.nbest)
-        return b"".join(text for text, _, _ in self._tagger.text(source, printer, threads=1)).removesuffix(b"\n")
+        return b"".join(text for text, _, _ in tagger.text(source, printer, threads=1)).removesuffix(b"\n")
 
     def _lines(self, sequence: str | bytes) -> list[bytes]:
         lines = (line.rstrip(b"\r") for line in self._bytes(sequence).split(b"\n"))
