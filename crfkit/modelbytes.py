@@ -6,14 +6,13 @@ import io
 import mmap
 import os
 import re
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from .errors import FileError, ModelFileError
 from .replacing import reason_of, refusal
-from .text.opening import open_file
+from .text.opening import is_endless, open_file
 from .values import name_of
 
 if TYPE_CHECKING:
@@ -84,6 +83,8 @@ _READS = {kind.read for kind in (io.FileIO, io.BufferedReader, io.BufferedRandom
 
 def _rest_of(file: Any) -> Any:
     """What is left of an open file. One on the disk is read to where it stays: a copy of a large one would take longer than reading it."""
+    if is_endless(file):
+        return file.read(_START)
     n = 0
     with suppress(AttributeError, OSError, TypeError, ValueError):  # it has no place in a file on the disk
         n = os.fstat(file.fileno()).st_size - file.tell()
@@ -111,8 +112,7 @@ def _of_path(path: str) -> memoryview:
         raise FileError(f"{path}: is a folder, not a file")
     with open_file(path) as file:
         try:
-            endless = stat.S_ISCHR(os.fstat(file.fileno()).st_mode)  # as /dev/zero
-            return _aligned(file.read(_START)) if endless else _mapped(file)
+            return _aligned(file.read(_START)) if is_endless(file) else _mapped(file)
         except OSError as error:
             raise FileError(f"{path}: cannot be read: {reason_of(error)}") from error
 

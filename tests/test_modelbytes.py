@@ -124,3 +124,26 @@ with open(sys.argv[1], "rb") as file:
     with open(tmp_path / "large", "wb") as file:
         file.truncate(80_000_000)
     assert python(program, tmp_path / "large").stdout == "80000000\n"
+
+
+@plain_build
+@memory_told
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="no endless device")
+def test_an_endless_file_does_not_fill_the_memory():
+    program = """
+import resource
+from crfkit.decode.constraints import from_file
+from crfkit.errors import DataError
+from crfkit.modelbytes import held
+from crfkit.text.opening import contents
+taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + 500_000_000, resource.RLIM_INFINITY))
+with open("/dev/zero", "rb") as file:
+    print(set(contents("/dev/zero")[0]), set(held("/dev/zero").data), set(held(file).data), set(contents(file)[0]))
+try:
+    from_file("/dev/zero", ["A", "B"])
+except DataError as error:
+    print(error)
+"""
+    refused = "/dev/zero:1: found 1 label, expected two: the second may follow the first"
+    assert python(program).stdout == f"{{0}} {{0}} {{0}} {{0}}\n{refused}\n"

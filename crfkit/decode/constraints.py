@@ -20,6 +20,7 @@ from typing import Any
 
 from crfkit.errors import CrfkitWarning, DataError, FileError, warn_caller
 from crfkit.evaluation.schemes import END, INSIDE, N_PREFIXES, PREFIXES, SCHEMES, SEGMENTATION, START, SYNONYMS, detect
+from crfkit.text.opening import is_endless
 from crfkit.values import lists, named, plain, plural, shown
 
 START_MARK, END_MARK = "<start>", "<end>"
@@ -145,7 +146,7 @@ def from_file(path: str | os.PathLike[str], labels: Sequence[str], of_part: bool
     name = os.fsdecode(path)
     try:
         with open(path, encoding="utf-8-sig") as file:
-            text = file.read()
+            text = file.read(1 << 20 if is_endless(file) else -1)
     except OSError as error:
         raise FileError(f"{named(name)}: cannot be read: {error.strerror}; expected {_EXPECTED}") from None
     except UnicodeDecodeError:

@@ -71,10 +71,19 @@ def input_file(entry: Any) -> Iterator[tuple[BinaryIO, str]]:
             yield file, path_of(entry)
 
 
+def is_endless(file: Any) -> bool:
+    """Whether an open file is a device that never ends, as /dev/zero. A terminal does."""
+    try:
+        return stat.S_ISCHR(os.fstat(file.fileno()).st_mode) and not file.isatty()
+    except (AttributeError, OSError, TypeError, ValueError):  # no file of the system
+        return False
+
+
 def contents(entry: Any) -> tuple[bytes, str]:
-    """All bytes of a file, not decompressed, and its name for messages."""
+    """All bytes of a file, not decompressed, and its name for messages. Of one that is endless only the first, which are of no use."""
     with input_file(entry) as (file, path):
-        return b"".join(_pieces(file, path, 1 << 20)), path
+        pieces = _pieces(file, path, 1 << 20)
+        return next(pieces, b"") if is_endless(file) else b"".join(pieces), path
 
 
 def in_memory(data: bytes, path: str) -> io.BytesIO:
