@@ -228,15 +228,16 @@ class CRF(Estimator):
         """The model at work: n-best lists, probabilities and more."""
         if "model_" not in self.__dict__:
             raise not_fitted("there is no model yet: call fit first")
-        bias = bias_of(self.bias)  # a dict that may have changed
-        constraints, before, tagger = self.__dict__.get("_tagger", (None, None, None))
-        if tagger is None or constraints is not self.constraints or bias != before:
+        limits, bias = _unchanging(self.constraints), bias_of(self.bias)
+        given, before, tagger = self.__dict__.get("_tagger", (None, None, None))
+        same = limits == given if isinstance(limits, list) else limits is given
+        if tagger is None or not same or bias != before:
             from .decode.constraints import constraints_of
 
             labels = self.model_.labels
-            limits = None if self.constraints is None else constraints_of(self.constraints, labels, of_part=True)
-            tagger = self.model_.tagger(limits, bias and of_labels(bias, labels))
-            self._tagger = self.constraints, bias, tagger
+            table = None if limits is None else constraints_of(limits, labels, of_part=True)
+            tagger = self.model_.tagger(table, bias and of_labels(bias, labels))
+            self._tagger = limits, bias, tagger
         return tagger
 
     @property
@@ -338,6 +339,11 @@ class CRF(Estimator):
 
 
 show_options(CRF.__init__, *_OF_FILES)  # those of `learn`, except those of files
+
+
+def _unchanging(constraints: Any) -> Any:
+    """The same, and a copy of pairs in a list, which may be changed."""
+    return [[*pair] if isinstance(pair, list) else pair for pair in constraints] if isinstance(constraints, list) else constraints
 
 
 def _sentences(given: Any, name: str) -> list[Any]:

@@ -57,7 +57,7 @@ TOKENS_AT_ONCE = 1500  # so many go to a thread: about a millisecond or more, an
 COUNT = Expected(int, low=1)
 
 # What a tagger makes of its model by itself. Other attributes are those of a subclass, and are pickled.
-_OWN = {"model", "constraints", "bias", "_header", "decoding", "_everyday", "explainer"}
+_OWN = {"model", "_constraints", "_bias", "_header", "decoding", "_everyday", "explainer"}
 
 _PARTS = ("verified", "index", "layout", "weights")  # of a model
 
@@ -115,17 +115,17 @@ class Tagger(Described):
         limits: ConstraintSource | None = None, bias: Bias | None = None, rest: Any = None,
     ) -> None:
         self._header = header
-        self.constraints: Constraints | None = None
+        self._constraints: Constraints | None = None
         if limits is not None:
             from crfkit.decode.constraints import constraints_of
 
-            self.constraints = constraints_of(limits, header["labels"])
-        self.bias = bias_of(bias)
-        added = None if self.bias is None else by_number(self.bias, header["labels"])
+            self._constraints = constraints_of(limits, header["labels"])
+        self._bias = bias_of(bias)
+        added = None if self._bias is None else by_number(self._bias, header["labels"])
         search = SearchOptions.of(header) or SearchOptions(-1, False)
         decoder = Decoder(
             index, layout, weights, header["labels"],
-            verified=verified, constraints=self.constraints, depth=search.depth, backward=search.backward, rest=rest, bias=added,
+            verified=verified, constraints=self._constraints, depth=search.depth, backward=search.backward, rest=rest, bias=added,
         )
         self.decoding = Decoding(decoder, header)
         # All threads may ask it; it says so while it is at work. A plain attribute: Python looks for what a property keeps in three places.
@@ -135,13 +135,23 @@ class Tagger(Described):
         if self.model is None:
             raise TypeError("a tagger of a model in training cannot be pickled")
         others = {name: value for name, value in vars(self).copy().items() if name not in _OWN}
-        return _again, (type(self), self.model, self.constraints, self.bias), others or None
+        return _again, (type(self), self.model, self._constraints, self._bias), others or None
 
     def __repr__(self) -> str:
         name = self.model.name if self.model is not None else "in training"
         limits = "" if self.constraints is None else f", constraints {self.constraints.name}"
         limits += "" if self.bias is None else f", bias {shown(self.bias)}"
         return f"<{type(self).__name__} {name}: {self._header['algorithm']}, {len(self._header['labels'])} labels{limits}>"
+
+    @property
+    def constraints(self) -> Constraints | None:
+        """What forbids sequences of labels."""
+        return self._constraints
+
+    @property
+    def bias(self) -> dict[str, float] | None:
+        """The numbers that are added to the scores of labels; a copy."""
+        return copied(self._bias)
 
     @property
     def loose(self) -> bool:

@@ -174,10 +174,14 @@ def test_a_tagger_keeps_it():
     given = {"O": numpy.float32(-2.5)}
     tagger, rows = even().tagger("bio", given), [[row[:-1] for row in rows] for rows in sentences("ner")]
     given["O"] = 7
+    tagger.bias["O"] = 8
     assert tagger.bias == {"O": -2.5} and ", constraints bio, bias {'O': -2.5}>" in repr(tagger)
     expected = tagger.tag_many(rows)
     for again in (pickle.loads(pickle.dumps(tagger)), copy.copy(tagger), copy.deepcopy(tagger)):
         assert again.bias == tagger.bias and again.tag_many(rows) == expected
+    for name in ("bias", "constraints"):  # which would do nothing
+        with pytest.raises(AttributeError):
+            setattr(tagger, name, None)
 
 
 def test_an_estimator_has_it_as_a_parameter():

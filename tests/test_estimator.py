@@ -111,6 +111,12 @@ def test_constraints_may_change():
     crf = CRF("perceptron", constraints=[("A", "A"), ("B", "B")]).fit([[["a"], ["b"]]] * 3, [["A", "B"]] * 3)
     assert crf.predict_single([["a"], ["b"]]) != ["A", "B"]
     assert crf.set_params(constraints=None).predict_single([["a"], ["b"]]) == ["A", "B"]
+    crf.constraints = [["A", "A"]]
+    assert crf.predict_single([["a"], ["b"]]) == ["A", "A"]
+    crf.constraints[0][0] = crf.constraints[0][1] = "B"
+    assert crf.predict_single([["a"], ["b"]]) == ["B", "B"]
+    crf.constraints[:] = [("A", "B")]
+    assert crf.predict_single([["a"], ["b"]]) == ["A", "B"]
 
 
 # --- Parameters -------------------------------------------------------------------------------------------------------
