@@ -116,6 +116,16 @@ def refuse_losses(run: Run, train: Any, *others: Any, models: Sequence[str] = ()
     log = run.log if isinstance(run.log, str) else None
     refuse_overwriting("--log", read, log)
     refuse_overwriting("--checkpoint", [*read, log], run.checkpoint)
+    for what, names in (("MODEL", models), ("--log", [log]), ("--checkpoint", [run.checkpoint])):
+        for name in names:
+            if name and run.data_dir and _leads_to(name, run.data_dir):
+                raise OptionError(f"{what}: {name} is to be a folder, for --data-dir {run.data_dir}: give another name to one of them")
+
+
+def _leads_to(name: str, folder: str) -> bool:
+    """Whether a file of this name would be in the place of the folder, or of one that it is in."""
+    file, folder = os.path.realpath(name), os.path.realpath(folder)
+    return folder == file or folder.startswith(f"{file}{os.sep}")
 
 
 def check_files(data: Any) -> None:

@@ -41,6 +41,16 @@ def limit(algorithm, n=3):
     return f"--{name.replace('_', '-')}", n
 
 
+@pytest.mark.parametrize("folder", ["m", "./m/", "m/data"])
+@pytest.mark.parametrize(("what", "given"), [("MODEL", ["m"]), ("--log", ["--log", "m", "other"]), ("--checkpoint", ["--checkpoint", "m", "other"])])
+def test_a_folder_is_not_in_the_place_of_a_file(work, what, given, folder, monkeypatch):
+    """That was seen when the model was to be saved."""
+    monkeypatch.chdir(work)
+    *options, model = given
+    said = crfkit("learn", "--data-dir", folder, *options, "template", "train", model, code=2).stderr
+    assert f"Error: {what}: m is to be a folder, for --data-dir {folder}: give another name to one of them\n" in said and not Path("m").exists()
+
+
 def both(folder, *arguments, **how):
     """The model trained on data in memory, which must equal the one trained on data in files."""
     model = trained(folder, *arguments, **how)
