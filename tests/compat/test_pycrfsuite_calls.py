@@ -123,6 +123,13 @@ def test_taggers_and_items_can_be_pickled(model):
         pickle.loads(pickle.dumps(tagger)).labels()
 
 
+@BOTH
+def test_trainers_are_not_copied(library):
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError):
+            copied(library.Trainer(verbose=False))
+
+
 class Named(compat.Tagger):
     def __init__(self, name):
         super().__init__()

@@ -39,6 +39,9 @@ class BaseTrainer:
         if params is not None:
             self.set_params(params)
 
+    def __reduce__(self) -> Any:
+        raise TypeError(f"a {type(self).__name__} can be neither copied nor pickled")  # a copy would share the sequences
+
     def append(self, xseq: Iterable[Any] | ItemSequence, yseq: Iterable[str], group: int = 0) -> None:
         """Add a sequence and its labels. One group may be held out when training."""
         if yseq is None:  # which asks Groups for the labels in the rows
