@@ -10,7 +10,7 @@ from cpython.ref cimport Py_INCREF
 from crfkit.text.table cimport FORM_CONLLU, rows_label
 from crfkit.loops.numbers cimport INFINITY, fabs, isfinite
 from crfkit.loops.kernels cimport K
-from crfkit.lattice.lattice cimport forbid_labels, lattice_add, lattice_forbid, lattice_load_weights, lattice_path_score
+from crfkit.lattice.lattice cimport forbid_labels, lattice_add, lattice_forbid, lattice_of, lattice_path_score
 from crfkit.weights.layout cimport layout_fits
 from crfkit.memory cimport arena_reserve, arena_zeros, memchr, memcpy, memset
 from crfkit.features.hashing cimport strings_find
@@ -30,17 +30,13 @@ cdef class Scratch:
     the index; None: as in training."""
 
     def __cinit__(self, Decoder decoder not None, places=None, *_, **__):
-        # With many labels, matrices of nothing but zeros would take far more time and memory than all else.
-        cdef bint unpaired = decoder.layout.c.n_pairs == 0 and not decoder.constrained and decoder.rest == NULL and decoder.depth < 0
-        self.extractor, self.lattice, self.search = Extractor(decoder.index, places), Lattice(decoder.layout.c.L, listing=unpaired), NBest()
-        if unpaired:
-            self.lattice.list_features(&decoder.layout.c, decoder.recursions, False)
-        lattice_load_weights(&self.lattice.c, &decoder.layout.c, decoder.w, 1.0)
-        if not unpaired and not all_numbers(self.lattice.c.shared.score, decoder.layout.c.L, &self.lattice.c):
+        cdef bint matrix = decoder.constrained or decoder.rest != NULL or decoder.depth >= 0
+        self.extractor, self.search = Extractor(decoder.index, places), NBest()
+        self.lattice = lattice_of(&decoder.layout.c, decoder.w, decoder.recursions, matrix)
+        if not self.lattice.c.counted and not all_numbers(self.lattice.c.shared.score, decoder.layout.c.L, &self.lattice.c):
             raise ModelFileError("the model is damaged: the weight of a pair of labels is not a finite number")
         if decoder.rest != NULL:
-            self.rest = Lattice(decoder.layout.c.L)
-            lattice_load_weights(&self.rest.c, &decoder.layout.c, decoder.rest, 1.0)
+            self.rest = lattice_of(&decoder.layout.c, decoder.rest, decoder.recursions, matrix)
             add_weights(&self.lattice.c, &self.rest.c)
         if decoder.constrained:
             lattice_forbid(&self.lattice.c, decoder.may_follow)

@@ -49,3 +49,5 @@ cdef class Lattice(Arena):
     cdef int reserve_shared(self, int32_t T) except -1 nogil
     cdef int list_pairs(self, str recursions) except -1
     cdef int list_features(self, const LayoutC* layout, str recursions, bint summed) except -1
+
+cdef Lattice lattice_of(const LayoutC* layout, const weight_t* w, str recursions, bint matrix=*)

@@ -269,6 +269,18 @@ cdef class Lattice:
             lat.edge[t] = &lat.shared
 
 
+cdef Lattice lattice_of(const LayoutC* layout, const weight_t* w, str recursions, bint matrix=False):
+    """A lattice for weights that stay as they are. They are loaded; `list_pairs` comes next. `matrix`: the scores of steps will be changed, as
+    a matrix. Else steps are lists at once where there are no pairs of labels: with many labels, matrices of nothing but zeros would take far
+    more time and memory than all else."""
+    cdef bint listing = layout.n_pairs == 0 and not matrix
+    cdef Lattice lattice = Lattice(layout.L, listing=listing)
+    if listing:
+        lattice.list_features(layout, recursions, False)
+    lattice_load_weights(&lattice.c, layout, w, 1.0)
+    return lattice
+
+
 cdef int take_tables(Lattice lattice) except -1:
     """The tables of all pairs of labels, as one block. Of lists most of it is never touched."""
     cdef LatticeC* lat = &lattice.c

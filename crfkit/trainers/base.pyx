@@ -16,7 +16,7 @@ from functools import partial
 
 from libc.float cimport FLT_MAX
 
-from crfkit.lattice.lattice cimport Lattice, lattice_load_weights
+from crfkit.lattice.lattice cimport Lattice, lattice_of
 from crfkit.loops.numbers cimport fabs, fabsf, fmax, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport dataset_sentence
@@ -211,12 +211,8 @@ def _label_some(Dataset data, Layout layout, const float[::1] weights, uint16_t[
         weight_t none = 0
         const weight_t* w = &weights[0] if weights.shape[0] else &none     # nothing is read of it without features
         int64_t s
-        bint unpaired = layout.c.n_pairs == 0
-        Lattice lattice = Lattice(layout.c.L, listing=unpaired)
+        Lattice lattice = lattice_of(&layout.c, w, "auto")
         SentenceC sent
-    if unpaired:
-        lattice.list_features(&layout.c, "auto", False)
-    lattice_load_weights(&lattice.c, &layout.c, w, 1.0)
     lattice.list_pairs("auto")
     with nogil:
         for s in range(first, min(first + AT_ONCE, data.c.n_seq)):
