@@ -16,11 +16,17 @@ from click.testing import CliRunner, Result
 from crfkit import options
 from crfkit.cli import cli
 
+OVERCOMMIT = "/proc/sys/vm/overcommit_memory"
+
 plain_build = pytest.mark.skipif(
     "libasan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer needs memory of its own, and stops programs of others for their faults"
 )
 
 memory_told = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the system does not tell what memory a program takes")
+memory_overcommitted = pytest.mark.skipif(
+    os.path.exists(OVERCOMMIT) and Path(OVERCOMMIT).read_text().strip() == "2",
+    reason="the system promises no more memory than it has (vm.overcommit_memory = 2)",
+)
 full_device = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
 named_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
 

@@ -15,6 +15,7 @@ from crfkit.features.packing import pack
 from crfkit.features.strings import StringTable
 from crfkit.template.parsing import Template
 from crfkit.trainers.batch.visits import bytes_of_visits
+from crfkit.trainers.online.paths import Paths
 from crfkit.weights.layout import Layout
 
 pytestmark = [plain_build, pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit what is asked for")]
@@ -35,11 +36,11 @@ def without_features(attributes):
 
 
 @contextmanager
-def little_memory():
+def little_memory(most=NUMBERS // 2):
     """Half of what the tables of these tests take: to ask for it is an error, and nothing is touched. Where a size overflows, less is asked for,
     or nothing that can be."""
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (NUMBERS // 2, before[1]))
+    resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
     try:
         yield
     finally:
@@ -68,3 +69,12 @@ def test_rows_of_the_index_whose_numbers_take_eight_gigabytes():
     index = Index(Template.of("".join(f"U{k}:%x[0,0]\n" for k in range(lines))), sections, verify=False)
     with little_memory(), pytest.raises(MemoryError):
         pack(index)
+
+
+def test_labels_whose_pairs_are_no_features_take_no_tables_of_pairs():
+    """A table of bytes, which is the smallest, would take four gigabytes."""
+    data = Dataset(u_ptr=[0, 1], u_id=[0], label=[65534], seq_ptr=[0, 1], n_u=1)
+    with little_memory(2 * NUMBERS):
+        layout, *_ = Layout.build(data, 65535, 0, b"\1", b"")
+        Paths(layout)
+    assert layout.n_features == 1

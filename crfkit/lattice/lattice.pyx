@@ -12,13 +12,10 @@ from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_mostly_unused, arena_reserve, arena_zeros, memchr, memset
 from crfkit.weights.cells cimport padded, rich_features
 from crfkit.weights.layout cimport Layout
-from crfkit.loops.structs cimport (
-    EdgeC, PairC, crfkit_edge_score, crfkit_most_places, crfkit_row_top, crfkit_set_score, crfkit_sums_bytes
-)
+from crfkit.loops.structs cimport EdgeC, PairC, crfkit_edge_score, crfkit_most_places, crfkit_row_top, crfkit_set_score, crfkit_sums_bytes
 from crfkit.errors import ImpossibleError
 
 cdef int64_t MOST_POSITIONS = (1 << 31) - 64
-
 cdef int64_t LARGEST_CELL = (1 << 31) - 1       # places in a matrix of label pairs are 32 bits where there are many of them
 
 cdef enum:
@@ -34,10 +31,9 @@ cdef Recursions recursions_of(str name) except *:
 cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=False) noexcept nogil:
     """Up to how many pairs with a weight a list is faster than a matrix; -1: it never is.
 
-    Measured by benchmarks/sparse_threshold.py. Up to some eighty labels a matrix fits into the L1 cache, and only
-    very short lists are faster. With more labels, lists of up to 9 % of all pairs are faster for both forward-backward
-    and Viterbi, and of up to a quarter for forward-backward alone, by the sums of a list (loops/simd/sums.inc): that is
-    `summed`, where best paths are never searched and all steps are the shared one."""
+    Measured by benchmarks/sparse_threshold.py. Up to some eighty labels a matrix fits into the L1 cache, and only very short lists are faster.
+    With more labels, lists of up to 9 % of all pairs are faster for both forward-backward and Viterbi, and of up to a quarter for forward-backward
+    alone, by the sums of a list (loops/simd/sums.inc): that is `summed`, where best paths are never searched and all steps are the shared one."""
     if recursions == SPARSE:
         return L * L
     if recursions == DENSE or L < 48:
@@ -70,7 +66,7 @@ def bytes_of_tables(Layout layout not None, bint summed) -> int:
 
 
 cdef inline bint places_fit(const LayoutC* layout) noexcept nogil:
-    return <int64_t>layout.L * layout.P <= LARGEST_CELL
+    return layout.n_pairs == 0 or <int64_t>layout.L * layout.P <= LARGEST_CELL
 
 
 cdef inline bint is_listed(const LayoutC* layout, Recursions form, bint summed) noexcept nogil:
@@ -270,9 +266,8 @@ cdef class Lattice:
 
 
 cdef Lattice lattice_of(const LayoutC* layout, const weight_t* w, str recursions, bint matrix=False):
-    """A lattice for weights that stay as they are. They are loaded; `list_pairs` comes next. `matrix`: the scores of steps will be changed, as
-    a matrix. Else steps are lists at once where there are no pairs of labels: with many labels, matrices of nothing but zeros would take far
-    more time and memory than all else."""
+    """A lattice with these weights, for `list_pairs`. Where there are no pairs of labels, steps are lists at once, unless a `matrix` is wanted:
+    with many labels, matrices of nothing but zeros would take far more time and memory than all else."""
     cdef bint listing = layout.n_pairs == 0 and not matrix
     cdef Lattice lattice = Lattice(layout.L, listing=listing)
     if listing:
@@ -376,7 +371,7 @@ cdef int reserve_lists(Lattice lattice, int64_t pairs) except -1 nogil:
 
 cdef int list_sums(Lattice lattice) except -1 nogil:
     """After list_pairs: the same pairs for sums."""
-    if <int64_t>lattice.c.L * lattice.c.P > LARGEST_CELL:
+    if lattice.c.shared.n > 0 and <int64_t>lattice.c.L * lattice.c.P > LARGEST_CELL:
         return 0
     K.list_sums(&lattice.c.shared, <char*>arena_reserve(lattice, &lattice.sums, crfkit_sums_bytes(lattice.c.L, lattice.c.shared.n), 1))
 

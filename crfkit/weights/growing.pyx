@@ -227,7 +227,7 @@ cdef class Growing(Arena):
                 family.attribute[family.borrowed[k]].place = <int32_t>k
         (u_ptr, u_key), (b_ptr, b_key), (_, plain) = [family.lists(rank) for family in self.families]
         layout = Layout(labels, self.has_tau, hot, u_ptr, labels_of(u_key, 0), b_ptr, labels_of(b_key, 16), labels_of(b_key, 0))
-        pairs = bytearray(<int64_t>labels * layout.c.P)
+        pairs = bytearray(layout.c.rich0 - layout.c.tau0)
         for key in plain:
             pairs[<int64_t>(key >> 16) * layout.c.P + (key & 0xFFFF)] = 1
         layout.tell_absent(pairs)

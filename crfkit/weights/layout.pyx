@@ -188,7 +188,7 @@ cdef class Layout:
         b_ptr, b_prev2, b_prev, b_label = b.features(b_new, n_b)
         self = Layout(labels, plain != RULE_DROPPED, hot, u_ptr, u_label, b_ptr, b_prev, b_label, b_prev2, verify=False)
         self.unverified = False     # it was just made
-        cdef uint8_t[::1] cell = bytearray(<int64_t>labels * P)
+        cdef uint8_t[::1] cell = bytearray(self.c.rich0 - self.c.tau0)
         for i in range(labels if plain == RULE_ALL else 0):
             memset(&cell[i * P], 1, labels)
         for i, j in pairs if plain == RULE_OBSERVED else ():
@@ -208,28 +208,29 @@ cdef class Layout:
             last = max(last, data.c.label[t])
         if last >= self.c.L or data.n_u > self.c.A or data.n_b > self.c.B:
             raise ValueError("data of another layout")
-        if learning and self.c.tau_mask == NULL:
+        if learning and self.pairs is None:
             raise ValueError("a layout that is not made for learning")
 
     cpdef int tell_absent(self, pairs) except -1:
         """Record for training which cells of dense rows, and which of the matrix of label pairs (`pairs`, L rows of P
-        bytes), belong to features. A layout of a model file needs no such record: all other cells are zero."""
+        bytes, or nothing where these are no features), belong to features. A layout of a model file needs no such record: all other cells
+        are zero."""
         cdef:
             LayoutC* c = &self.c
             const uint8_t[::1] mask = pairs
-            int64_t f, k
+            int64_t f, k, n = c.rich0 - c.tau0
             int32_t a
-        if mask.shape[0] != <int64_t>c.L * c.P:
-            raise ValueError(f"{mask.shape[0]} cells of label pairs, expected {<int64_t>c.L * c.P}")
+        if mask.shape[0] != n:
+            raise ValueError(f"{mask.shape[0]} cells of label pairs, expected {n}")
         self.verify()
-        self.pairs, c.tau_mask = pairs, &mask[0]
+        self.pairs, c.tau_mask = pairs, &mask[0] if n else NULL
         c.u_exists = self.u_exists = <uint8_t*>arena_zeros(self, c.cold0 // 8, 1)
         for a in range(c.H):
             for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
                 k = <int64_t>a * c.P + c.u_label[f]
                 self.u_exists[k >> 3] |= 1 << (k & 7)
         c.n_pairs = 0
-        for k in range(<int64_t>c.L * c.P if c.has_tau else 0):
+        for k in range(n):
             c.n_pairs += c.tau_mask[k]
 
     @property

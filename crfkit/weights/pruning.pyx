@@ -126,7 +126,7 @@ def frequent(Layout layout not None, Dataset data not None, double least):
     of the unigram attributes, of the bigram ones). None if there are no such features. Features of bigram
     attributes stay. Counts are CRFsuite's: each occurrence counts its value, a label pair counts one, times the weight of the sequence."""
     cdef:
-        int64_t s, t, u, k, cell, pairs, n_pairs = <int64_t>layout.c.L * layout.c.P
+        int64_t s, t, u, k, cell, pairs
         int64_t left = 0
         bint negative = False
         double weight
@@ -156,8 +156,8 @@ def frequent(Layout layout not None, Dataset data not None, double least):
     if left == layout.n_features:
         return None
     found, _, *new = pruned(layout, keep)
-    cdef unsigned char[::1] wanted = bytearray(n_pairs)
-    for k in range(n_pairs if layout.c.has_tau else 0):
+    cdef unsigned char[::1] wanted = bytearray((<Layout>found).c.rich0 - (<Layout>found).c.tau0)
+    for k in range(wanted.shape[0]):
         wanted[k] = keep[pairs + k] != 0
     (<Layout>found).tell_absent(wanted.base)
     return found, *new

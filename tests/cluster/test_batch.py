@@ -163,6 +163,16 @@ def test_what_is_wrong_beside_tables_ends_the_run(tmp_path, monkeypatch, wrong):
         with_workers(monkeypatch, train, TEMPLATE, "owlqn", 2, max_iter=2)
 
 
+@pytest.mark.parametrize(("template", "some"), [(TEMPLATE, True), (Template.parse("U:%x[0,0]\nB:%x[0,0]\n"), False)])
+def test_pairs_of_labels_are_sought_where_they_are_features(tmp_path, monkeypatch, template, some):
+    """That takes a table of all of them: gigabytes where labels are tens of thousands."""
+    read, train, told = Service.read, corpus(tmp_path / "train.txt", 200), []
+    monkeypatch.setattr(Service, "read", lambda self, *given, **named: told.append(read(self, *given, **named)) or told[-1])
+    many, _ = with_workers(monkeypatch, train, template, "lbfgs", 1, max_iter=2)
+    assert many == on_one_machine(train, template, "lbfgs", max_iter=2)
+    assert {len(answer["pairs"]) > 0 for answer in told} == {some}
+
+
 def test_one_that_has_forgotten_everything_begins_anew(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 200)
     one = on_one_machine(train, TEMPLATE, "lbfgs", max_iter=6)

@@ -99,11 +99,12 @@ class Service:
         if checksum is not None:
             return None
         n = len(data.labels)
+        pairs = pairs_in(data, n) if builder.plain_rule() else []  # looking for them takes a table of all
         return {
             "tables": tables(builder),
             "u": seen_in(data, n, False),
             "b": seen_in(data, n, True, builder.reaches()),
-            "pairs": array.array("i", [label for pair in pairs_in(data, n) for label in pair]),
+            "pairs": array.array("i", [label for pair in pairs for label in pair]),
             "label_counts": data.label_counts(),
             **{name: getattr(data, name) for name in (*SUMS, *LARGEST)},
             "attributes": list(found.items()),

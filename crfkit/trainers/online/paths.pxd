@@ -14,7 +14,7 @@ cdef class AveragedTrainer(OnlineTrainer):
 cdef class Paths(Arena):
     """Scratch of a trainer that moves away from the paths it has found."""
     cdef int64_t P
-    cdef double* amounts    # [L][P] of labels or label pairs; zeros between uses
+    cdef double* amounts    # [L][P] of labels or label pairs, [P] where no pairs are features; zeros between uses
     cdef BufferC shares     # the labels or pairs that have one
     cdef int32_t n          # how many
 

@@ -78,7 +78,7 @@ cdef class Paths:
 
     def __cinit__(self, Layout layout):
         self.P = layout.c.P
-        self.amounts = <double*>arena_zeros(self, <int64_t>layout.c.L * layout.c.P, sizeof(double))
+        self.amounts = <double*>arena_zeros(self, (<int64_t>layout.c.L if layout.c.has_tau or layout.c.B else 1) * self.P, sizeof(double))
 
     cdef int follow(self, OnlineTrainer trainer, const SentenceC* sent, const uint16_t* paths, const double* probability, int64_t n,
                     double gain, double* late) except -1 nogil:
@@ -106,7 +106,7 @@ cdef class Paths:
                     by = sent.u_val[u] if sent.u_val != NULL else 1.0
                     for q in range(self.n):
                         change(w, late, when, layout_cell(layout, sent.u_id[u], shares[q].label), by * shares[q].amount)
-            if t > 0 and not (here and before) and (layout.has_tau or sent.b_ptr != NULL):
+            if t > 0 and not (here and before) and (layout.has_tau or layout.B):
                 list_shares(self, sent, paths, probability, n, gain, t, True)
                 if layout.has_tau:
                     for q in range(self.n):
