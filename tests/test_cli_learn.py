@@ -49,7 +49,7 @@ def test_sbcd_says_where_it_cannot_win(train, monkeypatch):
     """The note comes for two labels, if the data are large enough to matter. With many labels and few attributes both are about as fast."""
     train.write_text("\n".join(f"w{k % 97} P X{k % 2}" if k % 20 else "" for k in range(1, 2000)))
     for least, told in ((1_000_000, 0), (1000, 1)):
-        monkeypatch.setattr("crfkit.learning.training._MANY", least)
+        monkeypatch.setattr("crfkit.trainers.batch.sbcd.MANY", least)
         assert learn("-a", "sbcd", "--max-iter", 1).stderr.count("takes several times as long here as owlqn") == told
     assert "owlqn" not in learn("-a", "owlqn", "--max-iter", 1).stderr
     train.write_text("\n".join(f"w P X{k % 99 if k > 99 else k}" for k in range(2000)))

@@ -49,9 +49,9 @@ def test_lookahead_says_where_it_goes_through_too_many_pairs(train, monkeypatch)
         train.write_text("\n".join(f"w{k} P X{k}" for k in range(labels)))
         return learn("-a", "lookahead", *options).stderr.count(f"it goes through all pairs of {labels} labels; with --depth 0 it does not")
 
-    monkeypatch.setattr("crfkit.learning.training._MANY_PAIRS", 2 * 200 * 2 * 200**2)
+    monkeypatch.setattr("crfkit.trainers.online.lookahead.MANY_PAIRS", 2 * 200 * 2 * 200**2)
     asked = ("--passes", 2, "--depth", 2)
     assert told(200, *asked) == 1
     assert told(200, "--passes", 1, "--depth", 2) == told(200, "--passes", 2, "--depth", 1) == told(200, *asked, "--features", "all") == 0
-    monkeypatch.setattr("crfkit.learning.training._MANY_PAIRS", 1)
+    monkeypatch.setattr("crfkit.trainers.online.lookahead.MANY_PAIRS", 1)
     assert (told(199, *asked), told(200, "--passes", 1, "--depth", 0), told(200, "--passes", 1)) == (0, 0, 1)

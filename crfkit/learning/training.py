@@ -19,7 +19,7 @@ from crfkit.errors import OptionError
 from crfkit.foreign import load
 from crfkit.model import Model, build, ready
 from crfkit.modelfile import check_header
-from crfkit.options import TRAINERS, Run
+from crfkit.options import Run
 from crfkit.parallel import threads_of
 from crfkit.replacing import check_writable, empty_folders_removed, refuse_overwriting
 from crfkit.tagging import Tagger
@@ -40,9 +40,6 @@ from .passes import Passes
 from .progress import Progress, StopRequest
 from .reader import Reader
 
-_MANY = 200_000  # attributes of all tokens: sbcd takes ten seconds or more
-_MANY_PAIRS = 30_000_000_000  # of labels, of all tokens in all passes: lookahead, which looks at each, takes ten seconds or more
-_MANY_LABELS = 200  # from which on trainers that follow only pairs that are features are many times as fast
 _IN_HEADER = ("features", "min_freq", "partial", "prune", "seed", "select")
 
 
@@ -124,7 +121,7 @@ class Training:
         progress.warn(_labels_warning(corpus, run))
         progress.warn(_blanks_warning(corpus.dataset.labels))
         progress.warn(_unknown_warning(corpus, run))
-        progress.warn(_slow_warning(self.algorithm, options, corpus, run))
+        progress.warn(trainer_class(self.algorithm).slowness(corpus.dataset, options, run.features == "all"))
         progress.warn(_few_steps_warning(self.algorithm, corpus.summary["sequences"], corpus.summary["tokens"]))
         check_memory(expected, options, run, lambda: place.savings(corpus, counting))
         progress.chosen(chosen, why)
@@ -203,37 +200,9 @@ def _unknown_warning(corpus: Corpus, run: Run) -> str | None:
     return "many tokens have the label '?', which is learned like any other: with --partial it means that the label is unknown"
 
 
-def _slow_warning(algorithm: str, options: Any, corpus: Corpus, run: Run) -> str | None:
-    """A warning if other trainers take a fraction of the time, unless the data are small."""
-    if algorithm == "sbcd":
-        return _slow_sbcd_warning(corpus, run)
-    if algorithm != "lookahead":
-        return None
-    labels = len(corpus.dataset.labels)
-    pairs = options.passes * corpus.summary["tokens"] * options.depth * labels**2
-    if labels < _MANY_LABELS or run.features == "all" or pairs < _MANY_PAIRS:
-        return None
-    return (
-        f"lookahead takes many times as long here as cw or perceptron: for each token it goes through all pairs of {labels:,} labels; "
-        "with --depth 0 it does not"
-    )
-
-
-def _slow_sbcd_warning(corpus: Corpus, run: Run) -> str | None:
-    """A warning if another trainer has the same optimum much sooner (docs/trainers.md, "When sbcd pays")."""
-    labels, attributes = len(corpus.dataset.labels), sum(corpus.dataset.n_incidences)
-    few = attributes <= 5 * corpus.summary["tokens"]
-    if attributes < _MANY or (labels >= 50 and run.features == "all") or (labels >= 100 and few):
-        return None
-    return (
-        "sbcd takes several times as long here as owlqn, which has the same optimum; "
-        "it is the faster one with 50 labels or more and --features all"
-    )
-
-
 def _few_steps_warning(algorithm: str, sequences: int, tokens: int) -> str | None:
     """A warning if a trainer that makes a step for each sequence hardly makes any."""
-    if sequences >= 10 or tokens < 1000 * sequences or algorithm == "lookahead" or not hasattr(TRAINERS[algorithm], "passes"):
+    if sequences >= 10 or tokens < 1000 * sequences or not trainer_class(algorithm).by_sequence:
         return None
     return (
         f"{algorithm} makes one step for each sequence, and there are {sequences} of {tokens // sequences:,} tokens: "

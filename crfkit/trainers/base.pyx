@@ -68,6 +68,7 @@ cdef class Trainer:
 
     threaded = False            # several threads compute the same weights as one
     lock_free = False           # several threads may change the weights at once
+    by_sequence = False         # makes one step for each sequence
     numbers = ("converged",)    # attributes that belong to the state
     looks_for_paths = False     # learns from the best paths, not from expectations over all paths
     rates_of_rows = False       # each row has a rate, which passes change (`rates`)
@@ -110,6 +111,12 @@ cdef class Trainer:
     def bytes_per_cell(options, int threads) -> int:
         """Bytes of that for each weight: the weight, a copy, and with batches its gradient."""
         return 2 * sizeof(weight_t) + sizeof(weight_t) * (getattr(options, "batch_size", 1) > 1)
+
+    @classmethod
+    def slowness(cls, data, options, bint every) -> str | None:
+        """Why another trainer takes a fraction of the time on these data, unless they are small. `every`: all labels and pairs of them are
+        features."""
+        return None
 
     def prepare(self, should_stop=None):
         """Work before the first pass, if any: yields {"loss": ...} after each part of it."""

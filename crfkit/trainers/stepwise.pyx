@@ -43,6 +43,7 @@ cdef int64_t BLOCK = constants.BLOCK_SEQUENCES
 cdef class OnlineTrainer(Trainer):
     """Trainers that change the weights after every sequence, or every few of them (options.batch_size)."""
 
+    by_sequence = True
     numbers = Trainer.numbers + ("passes", "steps")
 
     def __cinit__(self, Dataset data, Layout layout, options, initial=None, seed=0, threads=1, Trainer leader=None,

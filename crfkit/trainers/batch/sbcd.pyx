@@ -28,6 +28,8 @@ from .quasinewton cimport dual_objective
 
 from collections import deque
 
+MANY = 200_000      # attributes of all tokens: training takes ten seconds or more
+
 cdef enum:
     WORK_BETWEEN_SIGNALS = 100_000
     # Plain label pairs occur everywhere and interact with everything: visiting them more often halves the number of passes.
@@ -72,6 +74,16 @@ cdef class Sbcd(Trainer):
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
         return 3 * 4 + 8 + 1 + 4      # now, before and after the blocks of a pass; counts; a copy for the model
+
+    @classmethod
+    def slowness(cls, data, options, bint every):
+        # docs/trainers.md, "When sbcd pays"
+        labels, attributes = len(data.labels), sum(data.n_incidences)
+        few = attributes <= 5 * data.n_tokens
+        if attributes < MANY or (labels >= 50 and every) or (labels >= 100 and few):
+            return None
+        return ("sbcd takes several times as long here as owlqn, which has the same optimum; "
+                "it is the faster one with 50 labels or more and --features all")
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, **unused):
         self.chains = Chains(Edges(data, layout, options.recursions))

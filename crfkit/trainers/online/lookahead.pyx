@@ -20,6 +20,9 @@ from crfkit.memory cimport arena_zeros
 from crfkit.loops.structs cimport LayoutC, SentenceC
 from .paths cimport AveragedTrainer, change
 
+MANY_PAIRS = 30_000_000_000     # of labels, of all tokens in all passes: to look at each takes ten seconds or more
+MANY_LABELS = 200               # from which on trainers that follow only pairs that are features are many times as fast
+
 
 cdef class Lookahead(AveragedTrainer):
     """The loss is the sum over all decisions of what the margin lacks. `direction` was applied when the data were read."""
@@ -29,13 +32,21 @@ cdef class Lookahead(AveragedTrainer):
     cdef double margin
     cdef public int64_t decisions
 
-    measured_steps = False
+    by_sequence = measured_steps = False
     numbers = AveragedTrainer.numbers + ("decisions",)
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
         cdef int64_t of_search = 2 * <int64_t>layout.c.L * layout.c.P * sizeof(double)      # pairs of labels, turned, and bounds
         return super(Lookahead, cls).expected_bytes(data, layout, options, threads) + of_search
+
+    @classmethod
+    def slowness(cls, data, options, bint every):
+        labels = len(data.labels)
+        if labels < MANY_LABELS or every or options.passes * data.n_tokens * options.depth * labels**2 < MANY_PAIRS:
+            return None
+        return (f"lookahead takes many times as long here as cw or perceptron: for each token it goes through all pairs of {labels:,} labels; "
+                "with --depth 0 it does not")
 
     def __init__(self, Dataset data, Layout layout, options, shared=(), **unused):
         self.search = LookaheadSearch(layout, self.lattice, options.depth, shared)
