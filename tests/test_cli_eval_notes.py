@@ -44,3 +44,11 @@ def test_a_note_on_another_label_outside_of_chunks(gold, options, meant):
         return
     assert done.stderr == f"crfkit: <stdin>: no gold label is O: if {meant} is the label outside of chunks, give --outside {shlex.quote(meant)}\n"
     assert run("--outside", meant, stdin=text).stdout == run(stdin=text.replace(meant, "O")).stdout != run(stdin=text).stdout
+
+
+@pytest.mark.parametrize(("outside", "told"), [("N", False), ("X", False), ("O", False), ("o", True), ("B-n", True)])
+@pytest.mark.parametrize("options", [(), ("--tokens",), ("--raw",), ("--scheme", "bio"), ("--json",)])
+def test_a_note_on_a_label_outside_of_chunks_that_does_not_occur(outside, told, options):
+    """Neither as a gold label nor as a predicted one."""
+    said = run(*options, "--outside", outside, stdin=b"a B-N N\nb X O\nc O X\nd I-N I-N\n").stderr
+    assert said == f"crfkit: <stdin>: no label is {outside!r}, which --outside names\n" * told

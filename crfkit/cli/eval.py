@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import click
@@ -17,6 +17,7 @@ from crfkit.evaluation.evaluate import SCHEME_NAMES, Outputs
 from crfkit.evaluation.schemes import marks_chunks, outside_among, scheme_called
 from crfkit.evaluation.scores import Comparison, Scores, chunk_report, percent
 from crfkit.replacing import refuse_overwriting
+from crfkit.values import shown
 
 from .common import HELP_FLAGS, PATH, Integer, Text, debug_option, is_given, note, usage_errors, write_output
 
@@ -105,8 +106,8 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
     ]
     if outputs.marks.warning is not None:
         note(f"warning: {outputs.marks.warning}")
-    for scores in outputs.scores:
-        for text in _notes(scores, options):
+    for scores, met in zip(outputs.scores, outputs.met, strict=True):
+        for text in _notes(scores, met, options):
             note(f"{scores.path}: {text}")
     write_output(_as_json(outputs.scores, comparisons) if options["as_json"] else _as_text(outputs.scores, comparisons, options))
 
@@ -138,9 +139,9 @@ def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any
     )
 
 
-def _notes(scores: Scores, options: dict[str, Any]) -> Iterator[str]:
-    """What to tell users who might take the numbers for conlleval's, or misread them."""
-    if doubt := _doubt(scores, options):
+def _notes(scores: Scores, met: Iterable[str], options: dict[str, Any]) -> Iterator[str]:
+    """What to tell users who might take the numbers for conlleval's, or misread them. `met`: the labels of the file."""
+    if doubt := _doubt(scores, met, options):
         yield doubt
     if scores.malformed_chunks:
         begun = scores.malformed_chunks + scores.chunks.gold
@@ -154,7 +155,7 @@ def _notes(scores: Scores, options: dict[str, Any]) -> Iterator[str]:
         )
 
 
-def _doubt(scores: Scores, options: dict[str, Any]) -> str | None:
+def _doubt(scores: Scores, met: Iterable[str], options: dict[str, Any]) -> str | None:
     """Why the scores may not be what was wanted, if they seem so."""
     if scores.tokens == 0:
         return "no tokens"
@@ -169,6 +170,8 @@ def _doubt(scores: Scores, options: dict[str, Any]) -> str | None:
         return "the gold labels mark no chunks, so that only the accuracy tells something; --tokens reports on labels"
     if of_chunks and (plain := outside_among(gold)) is not None:
         return f"no gold label is {options['outside']}: if {plain} is the label outside of chunks, give --outside {shlex.quote(plain)}"
+    if options["outside"] not in ("O", *met):
+        return f"no label is {shown(options['outside'])}, which --outside names"
     return None
 
 

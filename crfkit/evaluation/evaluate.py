@@ -115,6 +115,7 @@ class Outputs:
                 _check_labels(tally, SEGMENT_PREFIXES, "a word segmentation")
         self.scheme = _chosen(self._tallies, scheme, self.strict)
         self.scores = [_scores(tally, self.scheme, self.strict) for tally in self._tallies]
+        self.met = [tally.first_lines.keys() for tally in self._tallies]  # the labels of each file, also those that count as others
 
     def _counted(self, entry: Any, files: Labelled, right: Iterable[Sentence] | None, how: dict[str, Any]) -> Tally:
         """The counts of a file that has both labels, or beside the sentences with the right ones. `how`: arguments of Tally."""
