@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .errors import DataError
+from .errors import CrfkitWarning, DataError, warn_caller
 from .model import build
 from .spelling import NO_LABEL, attribute_of, earlier_of, escaped, unescaped
 from .text.opening import contents
@@ -54,6 +54,8 @@ class _Editor:
         from .weights.precision import cells, doubles
 
         edits = list(self._edits())
+        if not edits:
+            warn_caller(CrfkitWarning(f"{self._path}: no line has a weight: the model stays as it is"))
         of_u, pairs, of_b = doubles(self._layout, self._model.weights)
         pairs = self._with_pairs(pairs, [edit for edit in edits if edit.attribute is None])
         of_u = self._with_features(False, of_u, edits)

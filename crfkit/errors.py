@@ -10,6 +10,8 @@ import os
 import re
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 MOST = 5000  # characters of a message: the longest path, and what is said of it
@@ -69,6 +71,16 @@ def warn_caller(warning: CrfkitWarning) -> None:
     while frame is not None and frame.f_code.co_filename.startswith(own):
         level, frame = level + 1, frame.f_back  # type: ignore[assignment]
     warnings.warn(warning, stacklevel=level)
+
+
+@contextmanager
+def warnings_taken() -> Iterator[list[str]]:
+    """A list, which at the end has what crfkit warned of inside by the means of Python."""
+    told: list[str] = []
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", CrfkitWarning)
+        yield told
+    told += [str(warning.message) for warning in heard if issubclass(warning.category, CrfkitWarning)]
 
 
 class Interrupted(KeyboardInterrupt):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from crfkit import load, modelfile
 from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.decode.printing import Printer
-from crfkit.errors import CrfkitWarning, FileError, OptionError, refuse
+from crfkit.errors import FileError, OptionError, refuse, warnings_taken
 from crfkit.replacing import empty_folders_removed, remove_leftovers, replacing, write_texts
 from crfkit.text.compression import without_suffix
 from crfkit.text.reading import Source
@@ -143,11 +142,10 @@ def _blank_line(text: bytes) -> bytes:
 
 def open_tagger(model: str, options: Mapping[str, Any]) -> tuple[Any, list[str]]:
     """The tagger of a model, and what there is to warn of; OptionError for what it has no use for."""
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always", CrfkitWarning)
+    with warnings_taken() as told:
         tagger = load(model, constraints=options["constraints"], bias=options["bias"])
     check_use(tagger, options)
-    return tagger, [str(warning.message) for warning in heard if issubclass(warning.category, CrfkitWarning)]
+    return tagger, told
 
 
 class Service:

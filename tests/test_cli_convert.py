@@ -34,3 +34,11 @@ def test_templates_are_kept(to):
 def test_what_cannot_be_converted(tmp_path, arguments, model, reason):
     assert error("convert", *arguments, model, "other") == f"{model}: {reason}"
     assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(("edits", "told"), [("", True), ("\ufeff\n\r\n", True), ("U:aX\t#\tX\t0.5\n", False)])
+def test_a_file_without_edits_is_mentioned(tmp_path, edits, told):
+    (tmp_path / "edits").write_text(edits, encoding="utf-8", newline="")
+    said = crfkit("convert", "--edit", "edits", "plain", "other").stderr
+    assert said == "crfkit: warning: edits: no line has a weight: the model stays as it is\n" * told
+    assert (crfkit("dump", "other").stdout == crfkit("dump", "plain").stdout) == told

@@ -102,6 +102,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("edits")
 
 
+@pytest.mark.filterwarnings("ignore:.* no line has a weight:crfkit.errors.CrfkitWarning")
 @given(edits())
 def test_scores_change_by_the_features_that_fire(folder, case):
     trained, rows, labels, changes = case
@@ -114,6 +115,7 @@ def test_scores_change_by_the_features_that_fire(folder, case):
     assert new.header == {**trained.header, **counts(new)}
 
 
+@pytest.mark.filterwarnings("ignore:.* no line has a weight:crfkit.errors.CrfkitWarning")
 @given(edits(), st.sampled_from(["crfsuite", "crfpp", "crfpp-text"]))
 def test_models_of_other_programs(folder, case, to):
     trained, rows, labels, changes = case

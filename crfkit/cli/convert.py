@@ -6,9 +6,10 @@ import click
 
 from crfkit import foreign
 from crfkit.constants import WEIGHTS
+from crfkit.errors import warnings_taken
 from crfkit.replacing import refuse_overwriting
 
-from .common import HELP_FLAGS, PATH, debug_option, refuse_dash, usage_errors
+from .common import HELP_FLAGS, PATH, debug_option, note, refuse_dash, usage_errors
 
 
 @click.command("convert", context_settings=HELP_FLAGS)
@@ -49,4 +50,7 @@ def convert_command(ctx: click.Context, source: str, target: str, to: str, templ
         refuse_dash("TARGET", target)
         refuse_overwriting("TARGET", (source, template, edit), target)
         foreign.check_weights(weights, to)
-    foreign.convert(source, target, to, template, weights, edit)
+    with warnings_taken() as told:
+        foreign.convert(source, target, to, template, weights, edit)
+    for warning in told:
+        note(f"warning: {warning}")
