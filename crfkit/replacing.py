@@ -29,7 +29,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 def refuse_overwriting(what: str, others: Iterable[str | None], *outputs: str | None) -> None:
     """OptionError if a file that is to be written, there already or not, is one of the others of this command or call. An output `-` is
     standard output: `tag MODEL FILE >> FILE` would read what it writes, without end. Among the others `-` is standard input."""
-    written = {output: "/dev/stdout" if output == "-" else output for output in outputs if output is not None}
+    written = {output: "/dev/stdout" if output == "-" else output for output in outputs if output}
     written = {output: path for output, path in written.items() if os.path.isfile(path) or not os.path.exists(path)}  # a device loses nothing
     kept = {mark for other in others if written and other is not None for mark in _marks("/dev/stdin" if other == "-" else other)}
     for output, path in written.items():

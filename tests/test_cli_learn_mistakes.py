@@ -1,7 +1,7 @@
 """What `crfkit learn` says of templates, labels and trainers that are probably not what was meant."""
 
 import pytest
-from commands import BATCH, learn, write
+from commands import BATCH, error, learn, write
 
 
 @pytest.mark.parametrize(("cells", "told"), [("BB", 0), (["B", "B "], 1), (["B", "\u00a0B"], 1), ([" B", "B "], 1), (["B", "O "], 0)])
@@ -55,3 +55,16 @@ def test_lookahead_says_where_it_goes_through_too_many_pairs(train, monkeypatch)
     assert told(200, "--passes", 1, "--depth", 2) == told(200, "--passes", 2, "--depth", 1) == told(200, *asked, "--features", "all") == 0
     monkeypatch.setattr("crfkit.trainers.online.lookahead.MANY_PAIRS", 1)
     assert (told(199, *asked), told(200, "--passes", 1, "--depth", 0), told(200, "--passes", 1)) == (0, 0, 1)
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (("", "train", "model"), "template: the template is empty: expected the name of a file, or lines that start with U, B or P"),
+    (("template", "", "model"), "the path to read from is empty; give the name of a file"),
+    (("template", "train", ""), "the path to write to is empty; give the name of a file"),
+    (("", "", ""), "the path to write to is empty; give the name of a file"),  # one is not the other
+    (("--log", "", "--dev", "", "template", "train", "model"), "the path to write to is empty; give the name of a file"),
+])
+@pytest.mark.usefixtures("train")
+def test_names_that_are_empty(arguments, said):
+    """As of a variable of the shell's that is not set."""
+    assert error("learn", *arguments) == said

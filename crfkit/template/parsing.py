@@ -67,7 +67,7 @@ _KINDS = {"U": "U", "u": "U", "B": "B", "b": "B", "*": "UB", "T": "T", "P": "P"}
 _NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
 _NAME = r"[^\W\d][^\s,\[\]\"]*"
 _ARGUMENT = re.compile(r'[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*([],])|([^][",]*)([],])')
-_TEXT = r"\n|%[A-Za-z=]+\[|\A\Z"  # rather than a path
+_TEXT = r"\n|%[A-Za-z=]+\["  # rather than a path
 _MACRO = r'%%|%.\[(?:"(?:[^"\\\n]|\\.)*"|[^]"\n])*\]'
 _LONGEST = 1 << 24  # bytes: no model has room for more
 _ANNOTATION = r"[ \t]@[A-Za-z][\w-]*(?:=\S*)?[ \t]*\Z"
@@ -152,6 +152,8 @@ class Template:
         if not isinstance(given, (str, bytes, os.PathLike)):
             raise OptionError(f"template: expected a path, a text or a Template, found {shown(given)}")
         name = os.fsdecode(given)
+        if not name:
+            raise TemplateError("the template is empty: expected the name of a file, or lines that start with U, B or P", _name(None))
         return cls.parse(name) if isinstance(given, str) and re.search(_TEXT, name) and not os.path.exists(name) else cls.load(name)
 
     @classmethod
