@@ -10,10 +10,12 @@ import pytest
 from commands import plain_build
 
 from crfkit.data.dataset import Dataset
+from crfkit.errors import TrainingError
 from crfkit.features.index import Index
 from crfkit.features.packing import pack
 from crfkit.features.strings import StringTable
 from crfkit.template.parsing import Template
+from crfkit.trainers.batch.blocks import blocks_of
 from crfkit.trainers.batch.visits import bytes_of_visits
 from crfkit.trainers.online.paths import Paths
 from crfkit.weights.layout import Layout
@@ -29,10 +31,10 @@ def zeros(size, form="B"):
     return memoryview(room).cast(form)
 
 
-def without_features(attributes):
-    """A layout of so many attributes."""
-    none, ends = array.array("H"), array.array("q", [0])
-    return Layout(2, False, 0, zeros(attributes + 1, "q"), none, ends, none, none, verify=False)
+def without_features(attributes, of_pairs=0):
+    """A layout of so many attributes, and so many of label pairs."""
+    none = array.array("H")
+    return Layout(2, False, 0, zeros(attributes + 1, "q"), none, zeros(of_pairs + 1, "q"), none, none, verify=False)
 
 
 @contextmanager
@@ -57,6 +59,13 @@ def test_attributes_whose_visits_are_counted_in_two_gigabytes():
     data, layout = Dataset(u_ptr=[0, 1], u_id=[0], label=[0], seq_ptr=[0, 1], n_u=1), without_features(NUMBERS // 4)
     with little_memory(), pytest.raises(MemoryError):
         bytes_of_visits(data, layout, 1)
+
+
+def test_more_attributes_than_sbcd_numbers_blocks():
+    half = NUMBERS // 2
+    assert blocks_of(without_features(half, half - 1)) == NUMBERS - 1
+    with pytest.raises(TrainingError, match="^sbcd takes at most 2,147,483,647 attributes"):
+        blocks_of(without_features(half, half))
 
 
 def test_rows_of_the_index_whose_numbers_take_eight_gigabytes():

@@ -15,7 +15,7 @@ from crfkit.loops.numbers cimport fabs, fmax, fmin
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, LayoutC, weight_of
 from crfkit.memory cimport arena_zeros, memcpy
-from crfkit.weights.cells cimport feature_cell
+from crfkit.weights.cells cimport feature_cell, pairs_row
 
 from crfkit.errors import TrainingError
 
@@ -81,15 +81,23 @@ cdef class Occurrences:
                     ptr[id[u]] += 1
 
 
+def blocks_of(Layout layout not None) -> int:
+    """How many blocks there are: one for each unigram attribute, for each rich bigram attribute, and for plain label pairs."""
+    cdef int64_t n = pairs_row(&layout.c) + (1 if layout.c.has_tau else 0)
+    if n > 0x7FFFFFFF:
+        raise TrainingError("sbcd takes at most 2,147,483,647 attributes, those of single labels and those of pairs together")
+    return n
+
+
 cdef class Blocks:
     """Blocks of the weights of `chains`, which a step changes: unigram attributes, rich bigram attributes, plain label pairs."""
 
     def __cinit__(self, Chains chains not None, double kappa):
         cdef int64_t most = <int64_t>chains.layout.c.L * chains.layout.c.P, a, s
         self.data, self.layout, self.chains = chains.data, chains.layout, chains
+        self.n = blocks_of(self.layout)
         self.nodes = Occurrences(self.data, self.layout.c.A, False)
         self.pairs = Occurrences(self.data, self.layout.c.B, True)
-        self.n = self.layout.c.A + self.layout.c.B + (1 if self.layout.c.has_tau else 0)
         self.kappa = <float*>arena_zeros(self, self.n, sizeof(float))
         for a in range(self.n):
             self.kappa[a] = kappa
