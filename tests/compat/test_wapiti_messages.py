@@ -13,7 +13,11 @@ def files():
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    ("train train model", "--pattern: crfkit needs patterns; data that name their features go to `crfkit learn --format crfsuite`"),
+    (
+        "train train model",
+        "--pattern: crfkit needs patterns. Lines that name their features need none: if each line is a sequence, add --me; "
+        "if a line is a token, train with `crfkit learn --format crfsuite`",
+    ),
     ("train -T memm -p patterns train model", "--type: expected crf or maxent; crfkit does not train memm, which normalises each token separately"),
     ("train -T nb -p patterns train model", "--type: expected one of maxent, memm, crf, found 'nb'"),
     ("train -a x -p patterns train model", "--algo: expected one of l-bfgs, sgd-l1, bcd, rprop, rprop+, rprop-, found 'x'"),

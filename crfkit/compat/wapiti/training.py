@@ -120,7 +120,10 @@ def _before(given: dict[str, Any], log: Log) -> tuple[Parts | None, Template | N
         log.step("Load patterns")
         template = read_patterns(given["pattern"], dialect)
     if template is None and not given["me"]:
-        raise OptionError("--pattern: crfkit needs patterns; data that name their features go to `crfkit learn --format crfsuite`")
+        raise OptionError(
+            "--pattern: crfkit needs patterns. Lines that name their features need none: if each line is a sequence, add --me; "
+            "if a line is a token, train with `crfkit learn --format crfsuite`"
+        )
     return old, template
 
 
