@@ -64,7 +64,7 @@ def test_attributes_whose_visits_are_counted_in_two_gigabytes():
 def test_more_attributes_than_sbcd_numbers_blocks():
     half = NUMBERS // 2
     assert blocks_of(without_features(half, half - 1)) == NUMBERS - 1
-    with pytest.raises(TrainingError, match="^sbcd takes at most 2,147,483,647 attributes"):
+    with pytest.raises(TrainingError, match=r"^sbcd takes at most 2,147,483,647 attributes"):
         blocks_of(without_features(half, half))
 
 

@@ -108,8 +108,8 @@ def write(parts: Parts) -> bytes:
     of_attributes, of_labels = numpy.diff(rows.ptr).astype(numpy.intp), numpy.bincount(before, minlength=n)
     # With many features the chunks are most of the memory that a training run takes: each is made in place, and copied once, to the whole.
     of_states, n_features = len(rows.weight), len(rows.weight) + len(before)
-    chunk = bytearray(_CHUNK.size + feature.itemsize * n_features)
-    _CHUNK.pack_into(chunk, 0, b"FEAT", len(chunk) & 0xFFFFFFFF, n_features)
+    chunk = bytearray(_addressable(_CHUNK.size + feature.itemsize * n_features))
+    _CHUNK.pack_into(chunk, 0, b"FEAT", len(chunk), n_features)
     features = numpy.frombuffer(chunk, feature, offset=_CHUNK.size)
     features["of_pairs"][of_states:] = 1
     features["source"][:of_states] = numpy.repeat(numpy.arange(len(rows.names), dtype="<u4"), of_attributes)
@@ -122,10 +122,15 @@ def write(parts: Parts) -> bytes:
     for magic, sizes, first, empty in ((b"LFRF", of_labels, len(rows.weight), 2), (b"AFRF", of_attributes, 0, 0)):
         offsets = [_HEADER.size + sum(map(len, chunks[:number])) for number in range(len(chunks) + 1)]
         chunks.append(_references(magic, sizes, first, empty, offsets[-1]))
-    size = offsets[-1] + len(chunks[-1])
-    if size > 0xFFFFFFFF:
-        raise UnsupportedError(f"a CRFsuite model of {size} bytes: its offsets end at 4 GB")
+    size = _addressable(offsets[-1] + len(chunks[-1]))
     return b"".join([_HEADER.pack(START, size, b"FOMC", _VERSION, 0, n, len(rows.names), *offsets), *chunks])
+
+
+def _addressable(size: int) -> int:
+    """The size of a part of the file, or of all of it; UnsupportedError if offsets do not reach its end."""
+    if size > 0xFFFFFFFF:
+        raise UnsupportedError(f"a CRFsuite model of {size} bytes or more: its offsets end at 4 GB")
+    return size
 
 
 def _references(magic: bytes, sizes: numpy.ndarray, first: int, empty: int, start: int) -> bytes:

@@ -4,6 +4,7 @@ import random
 import struct
 import tracemalloc
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pycrfsuite
@@ -16,6 +17,7 @@ from trainers.samples import sentences, template
 import crfkit
 from crfkit import foreign
 from crfkit.errors import CrfkitError, ModelFileError, UnsupportedError
+from crfkit.features.strings import StringTable
 from crfkit.foreign import crfsuite
 from crfkit.foreign.parts import FeatureRows, Parts
 from crfkit.template.meaning import expand
@@ -365,3 +367,12 @@ def test_a_label_that_is_no_utf8(small):
     assert tagger.tag(rows, allowed=["\udcff1"] * 2) == ["\udcff1"] * 2
     assert 0 < tagger.probability(rows, ["\udcff1"] * 2) < 1
     assert foreign.model_bytes(foreign.read(foreign.load(data).to_bytes()), "crfsuite").count(b"\xff1\0") == 1
+
+
+@pytest.mark.parametrize("features", [214_748_365, 1 << 40])
+def test_features_beyond_the_offsets_of_the_format(features):
+    """As many as take four gigabytes and more than 32 bits can count: seen before there is room for them."""
+    rows = SimpleNamespace(names=StringTable([b"a"]), ptr=[0, features], weight=range(features))
+    rows.without_zeros = lambda: rows
+    with pytest.raises(UnsupportedError, match=f"^a CRFsuite model of {12 + 20 * features} bytes or more: its offsets end at 4 GB$"):
+        crfsuite.write(Parts("crfsuite", ["A"], rows, FeatureRows.empty(), None))
