@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from crfkit.errors import TemplateError
-from crfkit.values import as_bytes
+from crfkit.values import as_bytes, counted
 
 from .macros import Line, Macro
 from .parsing import Template, read_text
@@ -22,6 +22,7 @@ CRFPP = "crf++"
 WAPITI = "wapiti"
 MAXENT = "wapiti-maxent"  # the same patterns, in a model without label pairs
 
+_NAMED = 3  # lines of which no feature is made; of more, their number
 _CELL = r"%x\[(-?[0-9]{0,2}),([0-9]{0,6})\]"  # missing digits mean zero
 
 
@@ -83,10 +84,15 @@ def parse(text: str, dialect: str, path: str | None = None) -> Template:
 
 def load_crfpp(path: str, warn: Callable[[str], Any]) -> Template:
     """A template file of CRF++, for training. Like CRF++, this passes over lines of no kind; unlike it, it warns of those that are no comments."""
+    strays: list[tuple[int, str]] = []
     lines = [line.removesuffix("\r") for line in read_text(path, loose=True).removeprefix("\ufeff").split("\n")]
     for number, line in enumerate(lines, 1):
         if line and line[0] not in "UB":
             lines[number - 1] = ""
             if line.strip() and not line.lstrip(" \t").startswith("#"):
-                warn(f"{path}:{number}: no feature is made of a line that starts with {line[0]!r}: CRF++ knows U and B")
+                strays.append((number, line[0]))
+    for number, kind in strays[:_NAMED]:
+        warn(f"{path}:{number}: no feature is made of a line that starts with {kind!r}: CRF++ knows U and B")
+    if len(strays) > _NAMED:
+        warn(f"{path}: nor of {counted(len(strays) - _NAMED, 'more line')}: the template is given before the training data")
     return parse("\n".join(lines), CRFPP, path)

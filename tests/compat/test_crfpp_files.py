@@ -42,6 +42,10 @@ def test_lines_of_no_kind_in_templates_are_named_and_passed_over():
     lines = result.stderr.splitlines()
     assert lines[0] == "crfkit: warning: stray:1: no feature is made of a line that starts with 'l': CRF++ knows U and B"
     assert "stray:2: " in lines[1] and "starts with '\\t'" in lines[2] and len(lines) == 3
+    for more, said in ((1, "1 more line"), (2000, "2,000 more lines")):
+        Path("stray").write_text("x\n" * (3 + more) + Path("template").read_text())
+        lines = run(crf_learn, "stray", "train", "same").stderr.splitlines()
+        assert len(lines) == 4 and lines[3] == f"crfkit: warning: stray: nor of {said}: the template is given before the training data"
     Path("stray").write_text("*:%x[0,0]\n")
     assert run(crf_learn, "stray", "train", "none", code=1).stderr.endswith("error: stray: the template is empty\n")
 
