@@ -52,3 +52,10 @@ def test_a_note_on_a_label_outside_of_chunks_that_does_not_occur(outside, told, 
     """Neither as a gold label nor as a predicted one."""
     said = run(*options, "--outside", outside, stdin=b"a B-N N\nb X O\nc O X\nd I-N I-N\n").stderr
     assert said == f"crfkit: <stdin>: no label is {outside!r}, which --outside names\n" * told
+
+
+@pytest.mark.parametrize(("lexicon", "told"), [("", True), ("x y\n", True), ("京\n".encode("gb18030"), True), ("京\n", False), ("京 3\nx\n", False)])
+def test_a_note_on_a_lexicon_of_another_text(tmp_path, lexicon, told):
+    (tmp_path / "lexicon").write_bytes(lexicon if isinstance(lexicon, bytes) else lexicon.encode())
+    said = run("--segments", "--lexicon", tmp_path / "lexicon", stdin="京 S S\n都 S S\n".encode()).stderr
+    assert said == "crfkit: <stdin>: no word is in the lexicon: has it one in each line, in the encoding of the text?\n" * told

@@ -164,6 +164,8 @@ def _doubt(scores: Scores, met: Iterable[str], options: dict[str, Any]) -> str |
     if not any(count.gold and count.found for count in scores.labels.values()):
         elsewhere = "" if options["gold"] is not None else "; --gold takes the gold labels from another file"
         return f"no label is both a gold and a predicted one: is one of the two another column?{elsewhere}"
+    if scores.words is not None and scores.unknown_words is not None and 0 < scores.words.gold == scores.unknown_words.gold:
+        return "no word is in the lexicon: has it one in each line, in the encoding of the text?"
     of_chunks = options["scheme"] == "auto" and not (options["raw"] or options["tokens"] or options["segments"])
     gold = [label for label, count in scores.labels.items() if count.gold]
     if of_chunks and not marks_chunks(gold):
