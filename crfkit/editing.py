@@ -54,8 +54,6 @@ class _Editor:
         from .weights.precision import cells, doubles
 
         edits = list(self._edits())
-        if not edits:
-            warn_caller(CrfkitWarning(f"{self._path}: no line has a weight: the model stays as it is"))
         of_u, pairs, of_b = doubles(self._layout, self._model.weights)
         pairs = self._with_pairs(pairs, [edit for edit in edits if edit.attribute is None])
         of_u = self._with_features(False, of_u, edits)
@@ -63,7 +61,15 @@ class _Editor:
         layout = Layout(self._layout.labels, pairs is not None, 0, *self._arrays.values())
         found = build(layout, cells(of_u, pairs, layout.labels, of_b), self._index, self._model.header)
         found.name = self._model.name
+        if self._same(found):
+            warn_caller(CrfkitWarning(f"{self._path}: no line changes a weight: the model stays as it is"))
         return found
+
+    def _same(self, found: Model) -> bool:
+        """Whether a model has the features and the weights of the one that is edited."""
+        from .weights.precision import doubles
+
+        return found.layout.arrays() == self._layout.arrays() and doubles(found.layout, found.weights) == doubles(self._layout, self._model.weights)
 
     # ------------------------------------------------------------------------------------------- lines
 

@@ -36,9 +36,13 @@ def test_what_cannot_be_converted(tmp_path, arguments, model, reason):
     assert not (tmp_path / "other").exists()
 
 
-@pytest.mark.parametrize(("edits", "told"), [("", True), ("\ufeff\n\r\n", True), ("U:aX\t#\tX\t0.5\n", False)])
-def test_a_file_without_edits_is_mentioned(tmp_path, edits, told):
-    (tmp_path / "edits").write_text(edits, encoding="utf-8", newline="")
+@pytest.mark.parametrize(("edits", "told"), [
+    ("", True), ("\ufeff\n\r\n", True), ("U:zz\t#\tX\t0\n", True), ("{old}", True), ("{new}", False), ("U:zz\t#\tX\t1\n", False), ("U:zz\t#\tX\t0\n{new}", False),
+])
+def test_a_file_without_a_change_is_mentioned(tmp_path, edits, told):
+    """Such as one that drops what the model does not have; `old`: a line of its dump."""
+    old = crfkit("dump", "plain").stdout.splitlines(keepends=True)[0]
+    (tmp_path / "edits").write_text(edits.format(old=old, new=old.rpartition("\t")[0] + "\t0\n"), encoding="utf-8", newline="")
     said = crfkit("convert", "--edit", "edits", "plain", "other").stderr
-    assert said == "crfkit: warning: edits: no line has a weight: the model stays as it is\n" * told
+    assert said == "crfkit: warning: edits: no line changes a weight: the model stays as it is\n" * told
     assert (crfkit("dump", "other").stdout == crfkit("dump", "plain").stdout) == told

@@ -20,6 +20,8 @@ from crfkit.foreign import model_bytes
 from crfkit.model import precision_of
 from crfkit.spelling import attribute_text, escaped, previous_text
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* no line changes a weight:crfkit.errors.CrfkitWarning")
+
 TEMPLATES = {
     "cells": "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nB0:%x[0,0]\nB\n",
     "no pairs": "U0:%x[0,0]/%x[1,0]/%x[-2,0]\nB0:%x[1,0]\n",
@@ -102,7 +104,6 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("edits")
 
 
-@pytest.mark.filterwarnings("ignore:.* no line has a weight:crfkit.errors.CrfkitWarning")
 @given(edits())
 def test_scores_change_by_the_features_that_fire(folder, case):
     trained, rows, labels, changes = case
@@ -115,7 +116,6 @@ def test_scores_change_by_the_features_that_fire(folder, case):
     assert new.header == {**trained.header, **counts(new)}
 
 
-@pytest.mark.filterwarnings("ignore:.* no line has a weight:crfkit.errors.CrfkitWarning")
 @given(edits(), st.sampled_from(["crfsuite", "crfpp", "crfpp-text"]))
 def test_models_of_other_programs(folder, case, to):
     trained, rows, labels, changes = case
