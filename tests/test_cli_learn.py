@@ -56,9 +56,9 @@ def test_sbcd_says_where_it_cannot_win(train, monkeypatch):
     assert "owlqn" not in learn("-a", "sbcd", "--max-iter", 1).stderr
 
 
-@pytest.mark.parametrize(("algorithm", "sequences", "told"), [("sgd", 2, 1), ("perceptron", 9, 1), ("arow", 10, 0), ("lbfgs", 2, 0), ("lookahead", 2, 0)])
+@pytest.mark.parametrize(("algorithm", "sequences", "told"), [("sgd", 2, 1), ("perceptron", 9, 1), ("adf", 20, 1), ("arow", 40, 0), ("lbfgs", 2, 0), ("lookahead", 2, 0)])
 def test_a_handful_of_long_sequences(algorithm, sequences, told, tmp_path):
-    """A few long sequences: trainers that make one step per sequence get a warning."""
+    """Trainers that make one step per sequence get a warning where there are few for their length."""
     write(template="U:%x[0,0]\n", train="\n".join("a x\nb y\n" * 500 for _ in range(sequences)))
     limit = ("--max-iter", 1) if algorithm == "lbfgs" else ("--passes", 1)
     said = crfkit("learn", "-a", algorithm, *limit, tmp_path / "template", tmp_path / "train", tmp_path / "model").stderr

@@ -40,6 +40,7 @@ from .passes import Passes
 from .progress import Progress, StopRequest
 from .reader import Reader
 
+_LONG, _LONGER = 500, 30  # tokens of a sequence from which on it is long: as such, and for each sequence that there is
 _IN_HEADER = ("features", "min_freq", "partial", "prune", "seed", "select")
 
 
@@ -201,8 +202,8 @@ def _unknown_warning(corpus: Corpus, run: Run) -> str | None:
 
 
 def _few_steps_warning(algorithm: str, sequences: int, tokens: int) -> str | None:
-    """A warning if a trainer that makes a step for each sequence hardly makes any."""
-    if sequences >= 10 or tokens < 1000 * sequences or not trainer_class(algorithm).by_sequence:
+    """A warning if a trainer that makes a step for each sequence makes few (docs/defaults.md, "A few long texts")."""
+    if tokens < sequences * max(_LONG, _LONGER * sequences) or not trainer_class(algorithm).by_sequence:
         return None
     return (
         f"{algorithm} makes one step for each sequence, and there are {sequences} of {tokens // sequences:,} tokens: "
