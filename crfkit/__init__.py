@@ -10,12 +10,23 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
 from importlib.machinery import PathFinder
 
 if PathFinder.find_spec(f"{__name__}._cyutility", __path__) is None:
     from ._uncompiled import installed
 
     installed(__name__, __path__[0])
+
+# A free-threaded interpreter turns its lock on for the first of the compiled modules (docs/design.md, Builds), and would warn of that
+# in every run of a command.
+if hasattr(sys, "_is_gil_enabled") and not sys._is_gil_enabled():
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The global interpreter lock", RuntimeWarning)
+        import_module(f"{__name__}.threads")
 
 from .version import __version__
 
@@ -93,8 +104,6 @@ def load(path_or_bytes: Any, *, constraints: ConstraintSource | None = None, bia
 if not TYPE_CHECKING:  # type checkers know all names, and find those that are none
 
     def __getattr__(name):
-        from importlib import import_module
-
         if name == "errors":
             return import_module(f"{__name__}.errors")
         if name not in _PLACES:
