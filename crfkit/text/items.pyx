@@ -12,6 +12,7 @@ programs. With labels, each item is in a pair (item, label). A str of one charac
 a sentence or an item: the list of its characters.
 """
 
+cimport cython
 from libc.float cimport FLT_MAX
 from libc.stdint cimport INT32_MAX, int32_t
 
@@ -44,6 +45,24 @@ cdef extern from "Python.h":
     const char* bytes_of "PyUnicode_DATA"(PyObject*) noexcept
     Py_ssize_t length_of "PyUnicode_GET_LENGTH"(PyObject*) noexcept
 
+cdef extern from *:
+    """
+    /* Keeps other threads from changing an object, where the interpreter has no lock. Unlike Cython's critical sections it takes no instruction elsewhere. */
+    #ifdef Py_GIL_DISABLED
+        typedef PyCriticalSection HeldC;
+        #define hold PyCriticalSection_Begin
+        #define let_go PyCriticalSection_End
+    #else
+        typedef char HeldC;
+        #define hold(held, object) (void)(held)
+        #define let_go(held) (void)(held)
+    #endif
+    """
+    ctypedef struct HeldC:
+        pass
+    void hold(HeldC* held, object) noexcept
+    void let_go(HeldC* held) noexcept
+
 cdef enum:
     DEEPEST = 50                        # levels of nested mappings
     LARGE = 1 << 20                     # bytes of a sentence whose rows are not kept for the next one
@@ -51,6 +70,7 @@ cdef enum:
 
 
 cdef Rows spare = None                  # of `read_sentence`, reused
+cdef object door = object()             # through which one thread at a time comes to it, where the interpreter has no lock
 
 
 cpdef int fill_rows(Rows rows, sentences, bint labelled=False, int64_t before=0) except -1:
@@ -75,16 +95,19 @@ cpdef int fill_rows(Rows rows, sentences, bint labelled=False, int64_t before=0)
 def read_sentence(sentence):
     """A sentence whose names may be any bytes, and whose values are kept in double precision."""
     global spare
-    cdef Rows rows = spare
+    cdef Rows rows
     cdef Packed made
-    spare = None    # the sentence may be a generator that reads another
+    with cython.critical_section(door):
+        rows, spare = spare, None       # the sentence may be a generator that reads another
     if rows is None:
         rows = Rows("crfsuite")
         rows.loose = rows.spelled = True
     rows.exact = {}
     fill_rows(rows, (sentence,))
     made = packed(rows, rows.exact)
-    spare = rows if rows.n_arena < LARGE else None
+    if rows.n_arena < LARGE:
+        with cython.critical_section(door):
+            spare = rows
     return made
 
 
@@ -116,6 +139,8 @@ cdef int add_sentence(Rows rows, sentence, bint labelled, PlaceC* place) except 
 cdef inline void prefetch_items(sentence, Py_ssize_t k) noexcept:
     """Prefetch item k of a list, the contents of item k if that is a list, and item k + 1."""
     cdef PyObject* item
+    cdef HeldC held
+    hold(&held, sentence)
     if k + 1 < PyList_GET_SIZE(sentence):
         crfkit_prefetch(PyList_GET_ITEM(sentence, k + 1))
     if k < PyList_GET_SIZE(sentence):
@@ -123,6 +148,7 @@ cdef inline void prefetch_items(sentence, Py_ssize_t k) noexcept:
         if PyList_CheckExact(<object>item):
             crfkit_prefetch((<PyListObject*>item).ob_item)
             crfkit_prefetch((<PyListObject*>item).ob_item + 8)
+    let_go(&held)
 
 
 cdef inline void prefetch_text(const PyObject* text) noexcept:
@@ -173,14 +199,17 @@ cdef bytes label_of(label, const PlaceC* place, bint free):
 
 cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
     cdef Py_ssize_t k = 0
+    cdef HeldC held
     if PyAnySet_CheckExact(item):
         item = ordered(item)
     if PyList_CheckExact(item):
+        hold(&held, item)
         for k in range(min(AHEAD, PyList_GET_SIZE(item))):
             prefetch_text(PyList_GET_ITEM(item, k))
+        let_go(&held)
         k = add_plain_names(rows, item, 0)
         while k < PyList_GET_SIZE(item):        # the size may change: a number's __float__ can run any code
-            name = <object>PyList_GET_ITEM(item, k)
+            name = (<list>item)[k]
             add_name(rows, name, place)
             k = add_plain_names(rows, item, k + 1)
     elif PyDict_CheckExact(item) or isinstance(item, Mapping):
@@ -198,9 +227,10 @@ cdef int add_item(Rows rows, item, const PlaceC* place) except -1:
 
 cdef Py_ssize_t add_plain_names(Rows rows, item, Py_ssize_t k) except -1:
     """Add the names in a list from index k on, as long as they are ASCII strings, as nearly all are, without calls to the
-    interpreter. Returns the index of the first other item."""
+    interpreter. Returns the index of the first other item, or of one for which there is no room."""
     cdef Py_ssize_t size = PyList_GET_SIZE(item)
-    cdef PyObject** name = (<PyListObject*>item).ob_item
+    cdef PyObject** name
+    cdef HeldC held
     cdef int64_t a = rows.c.n_attr, end = rows.n_arena, room, n
     cdef int64_t* start
     cdef int32_t* length
@@ -211,21 +241,20 @@ cdef Py_ssize_t add_plain_names(Rows rows, item, Py_ssize_t k) except -1:
     while size - k > rows.cap_attr - a:
         rows.grow_attributes()
     start, length, value, room = rows.c.attr_start, rows.c.attr_len, rows.c.attr_value, rows.cap_arena
+    hold(&held, item)
+    size, name = min(size, PyList_GET_SIZE(item)), (<PyListObject*>item).ob_item
     while k < size and is_text(name[k]) and is_ascii(name[k]):
         if k + AHEAD < size:
             prefetch_text(name[k + AHEAD])
         n = length_of(name[k])
-        if n > INT32_MAX:
+        if n > INT32_MAX or n > room - end:     # the arena may only grow where an error may be raised
             break
-        if n > room - end:
-            rows.n_arena = end
-            rows.grow_arena(n)
-            arena, room = rows.c.arena, rows.cap_arena
         copy_bytes(arena + end, bytes_of(name[k]), n)
         start[a], length[a], value[a] = end, <int32_t>n, 1
         end += n
         a += 1
         k += 1
+    let_go(&held)
     rows.c.n_attr, rows.n_arena = a, end
     return k
 

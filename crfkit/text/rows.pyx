@@ -12,6 +12,7 @@ written back byte for byte:
 The loops run without the interpreter, so they only record a fault; `parse` makes it an exception with path and line.
 """
 
+cimport cython
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize
 from libc.stdint cimport INT32_MAX
 
@@ -103,11 +104,14 @@ cdef class Rows(Table):
             raise IndexError(f"token {token} of {self.c.n_tok}")
         if self.block is None:
             raise ValueError("the rows do not come from a file")
-        if self.c.line_start[token] < self.counted_to:
-            self.counted = self.counted_to = 0
-        self.counted += self.block.data.count(b"\n", self.counted_to, self.c.line_start[token])
-        self.counted_to = self.c.line_start[token]
-        return self.block.first_line + self.counted
+        cdef int64_t start = self.c.line_start[token], counted = 0, to = 0
+        with cython.critical_section(self):     # threads share rows
+            if start >= self.counted_to:
+                counted, to = self.counted, self.counted_to
+        counted += self.block.data.count(b"\n", to, start)
+        with cython.critical_section(self):
+            self.counted, self.counted_to = counted, start
+        return self.block.first_line + counted
 
     def where(self, int64_t token):
         """The path and line of a token; (None, None) if it does not come from a file."""

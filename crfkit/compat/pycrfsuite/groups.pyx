@@ -6,8 +6,11 @@ sequence, what was appended is taken back. So neither an error nor Ctrl-C leaves
 Training orders the attributes of each token by numbers of its own. It does so in place, with the data lent to it: a copy would take as much
 memory again. What comes meanwhile is appended to a copy. Where a group is held out, the data are taken apart, and put together when they are
 wanted next.
+
+Threads may append while another one trains. Critical sections keep them apart where the interpreter has no lock.
 """
 
+cimport cython
 from cpython cimport array
 from libc.stdint cimport INT32_MAX, int32_t, int64_t, uint16_t, uint64_t
 
@@ -49,6 +52,7 @@ cdef class Groups:
         """The sequences. After a training, the attributes of a token are in the order of their numbers."""
         return self.own()
 
+    @cython.critical_section
     cdef Dataset own(self):
         """The data, to be changed: what is lent stays with the training, and a copy takes its place."""
         cdef Dataset data, copy
@@ -69,15 +73,18 @@ cdef class Groups:
 
     def add(self, sentence, labels, int group):
         """Append a list of items and their labels."""
-        cdef Rows rows = self.spare
-        self.spare = None               # the sentence may be a generator that adds another sequence
+        cdef Rows rows
+        with cython.critical_section(self):
+            rows, self.spare = self.spare, None     # the sentence may be a generator that adds another sequence
         if rows is None:
             rows = Rows("crfsuite")
             rows.loose = rows.spelled = True
         fill_rows(rows, (sentence,), False, len(self.groups))
         self.append(rows, 0, labels, group)
-        self.spare = rows
+        with cython.critical_section(self):
+            self.spare = rows
 
+    @cython.critical_section
     cpdef append(self, Rows rows, int64_t s, labels, int group):
         """Append a sequence of rows, unless it is empty, with these labels, a str or bytes for each token; None: with its own."""
         cdef list given = checked(rows, s, labels, len(self.groups) + 1)
@@ -103,6 +110,7 @@ cdef class Groups:
             self.kept.point()
             raise
 
+    @cython.critical_section
     def divided(self, int holdout):
         """The sequences of the other groups and of this one, the names of all attributes, and the group of each sequence. Sequences that are
         appended while this is at work, as garbage is collected, are not among them. Those of the other groups are lent, until `give_back`, and
@@ -131,6 +139,7 @@ cdef class Groups:
         learned.labels = held.labels = [as_text(self.labels[label]) for label in range(n_labels)]
         return learned, held, names, groups
 
+    @cython.critical_section
     def renumber(self, Dataset data not None, const int32_t[::1] new not None):
         """Give the attributes of data that `divided` made other numbers, all that occur in those that are lent. It is done once."""
         cdef const int32_t* number = &new[0] if new.shape[0] else NULL
@@ -153,6 +162,7 @@ cdef class Groups:
         self.give_back(data)
         return copy
 
+    @cython.critical_section
     def give_back(self, Dataset data not None):
         """Nobody works any more with data that `divided` made."""
         if data is self.kept:           # else they are a copy, or one has taken their place
