@@ -165,6 +165,7 @@ def test_greenlets_in_the_place_of_threads():
     python(GREENLETS, timeout=600)
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_child_has_threads_of_its_own():
     threads, done = Threads(1), []
     threads.run(done.append, [(1,), (2,)])
