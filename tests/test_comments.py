@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from commands import crfkit as command
 from commands import write
+from workers import use_local_workers
 
 import crfkit
 from crfkit.errors import CrfkitWarning
@@ -82,14 +83,15 @@ def test_layouts_of_crfpp_keep_them():
 
 
 @pytest.mark.parametrize("name", ["plain", "alike", "token", "single"])
-def test_a_warning_where_every_such_line_stands_before_a_sentence(name):
+def test_a_warning_where_every_such_line_stands_before_a_sentence(name, monkeypatch):
+    use_local_workers(monkeypatch)
     wanted = [WARNING] if name == "alike" else []
 
     def said(*arguments, **how):
         return [WARNING for line in command(*arguments, **how).stderr.splitlines() if line.startswith("crfkit: warning: ") and line.endswith(WARNING)]
 
     assert said("learn", "-a", "sgd", "template", name, "m") == said("tag", "model", name) == wanted
-    assert said("tag", "--threads", 3, "model", name) == wanted
+    assert said("tag", "--threads", 3, "model", name) == said("learn", "-a", "sgd", "--workers", 2, "template", name, "m") == wanted
     assert said("eval", name) == said("eval", name, "plain") == said("eval", "--gold", name, name) == wanted
     assert said("learn", "-q", "-a", "sgd", "template", name, "m") == said("tag", "-q", "model", name) == []
     assert said("learn", "-a", "sgd", "--comments", "template", name, "m") == said("tag", "--comments", "model", name) == []

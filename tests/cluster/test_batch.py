@@ -27,19 +27,24 @@ CASES = [
 ]
 
 
+def compared(monkeypatch, train, template, algorithm, n, shards, kind=None, **options):
+    """The workers of a run that learns what one machine learns, and tells the same of each pass: its numbers have more digits than weights."""
+    told, names = ([], []), {"objective", "gradient", "gap", "train_accuracy", "train_sentence_accuracy"}
+    one = on_one_machine(train, template, algorithm, progress=told[0].append, **options)
+    many, workers = with_workers(monkeypatch, train, template, algorithm, n, kind=kind, shards=shards, progress=told[1].append, **options)
+    assert many == one
+    ours, theirs = ([{name: record[name] for name in names & record.keys()} for record in records] for records in told)
+    assert ours == theirs and len(ours) > 1
+    return workers
+
+
 @pytest.mark.usefixtures("_small_chunks")
 @pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.long), 3])
 @pytest.mark.parametrize(("algorithm", "options"), CASES)
 def test_same_bytes_as_one_machine(tmp_path, monkeypatch, algorithm, options, n):
     train = corpus(tmp_path / "train.txt", 250)
     corpus(tmp_path / "dev.txt", 20, 5)
-    options = {"max_iter": 6, **options}
-    told, names = ([], []), {"objective", "gradient", "gap", "train_accuracy", "train_sentence_accuracy"}
-    one = on_one_machine(train, TEMPLATE, algorithm, progress=told[0].append, **options)
-    many, workers = with_workers(monkeypatch, train, TEMPLATE, algorithm, n, shards=7, progress=told[1].append, **options)
-    assert many == one
-    ours, theirs = ([{name: record[name] for name in names & record.keys()} for record in records] for records in told)
-    assert ours == theirs and len(ours) > 1
+    workers = compared(monkeypatch, train, TEMPLATE, algorithm, n, shards=7, **{"max_iter": 6, **options})
     assert workers.verbs.count("read") >= 4
 
 
@@ -64,14 +69,22 @@ def test_values_of_dropped_attributes_do_not_count(monkeypatch):
     assert with_workers(monkeypatch, "train", None, "lbfgs", shards=3, **options)[0] == one
 
 
-@pytest.mark.parametrize(("weights", "n"), [(False, 2), (True, 1)])  # one worker: data with values and weights are put together
+@pytest.mark.usefixtures("_small_chunks")
+@pytest.mark.parametrize(("weights", "n"), [(False, 6), (True, 1)])  # one that has no values, or data with values and weights put together
 def test_values_and_weights(tmp_path, monkeypatch, weights, n):
     train = [items(tmp_path / "a.txt", weights=weights), items(tmp_path / "b.txt", 20)]
     with open("plain.txt", "w") as file:
         file.write("B-x\tthe\tof\nO\tcat\n\n" * 700)
-    options = {"format": "crfsuite", "max_iter": 8}
-    one = on_one_machine([*train, "plain.txt"], None, "lbfgs", **options)
-    assert with_workers(monkeypatch, [*train, "plain.txt"], None, "lbfgs", n, shards=6, **options)[0] == one
+    compared(monkeypatch, [*train, "plain.txt"], None, "lbfgs", n, shards=6, format="crfsuite", max_iter=8)
+
+
+@pytest.mark.usefixtures("_small_chunks")
+def test_steps_that_are_too_long_are_given_up(tmp_path, monkeypatch):
+    """By a worker that has all data, as by one machine."""
+    collect, found = batch.DistributedObjective.collect, []
+    monkeypatch.setattr(batch.DistributedObjective, "collect", lambda *given: found.append(collect(*given)) or found[-1])
+    compared(monkeypatch, items(tmp_path / "train.txt"), None, "owlqn", 1, shards=4, format="crfsuite", l1=0.1, l2=0.01, max_iter=8)
+    assert None in found
 
 
 def test_files_patterns_and_compressed_ones(tmp_path, monkeypatch):
@@ -229,6 +242,14 @@ def test_one_that_has_forgotten_everything_takes_over_more(tmp_path, monkeypatch
     assert len(workers.all) == 0 and workers.started == 2
 
 
+@pytest.mark.usefixtures("_small_chunks")
+def test_one_that_has_taken_over_sums_up_all_that_it_has(tmp_path, monkeypatch):
+    """What has come in its second group, too."""
+    kind = partial(Few, on_step=answers("look_around", {2: "dies"}))
+    workers = compared(monkeypatch, items(tmp_path / "train.txt"), None, "lbfgs", 2, shards=4, kind=kind, format="crfsuite", max_iter=2)
+    assert len(workers.all) == 0 and workers.started == 2
+
+
 def test_deaths_at_any_time(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 200)
     one = on_one_machine(train, TEMPLATE, "lbfgs", max_iter=6)
@@ -271,6 +292,22 @@ def test_advice_is_that_of_one_machine(monkeypatch, text):
     with pytest.raises(errors.DataError) as many:
         with_workers(monkeypatch, "train", "U:%x[0,0]\n", "lbfgs", shards=3)
     assert str(many.value) == str(one.value)
+
+
+def test_a_part_of_a_file_may_have_no_attributes(monkeypatch):
+    """Though it ends a shard. A whole file may not."""
+    Path("train").write_text("A\ta\n\n" * 9 + "B\n\n" * 20)
+    compared(monkeypatch, "train", None, "lbfgs", 1, shards=2, format="crfsuite", max_iter=2)
+    Path("bare").write_text("A\n\nB\n")
+    with pytest.raises(errors.DataError, match=r"^bare: no line has an attribute"):
+        with_workers(monkeypatch, ["train", "bare"], None, "lbfgs", format="crfsuite")
+
+
+def test_folders_for_data_are_looked_at_where_the_data_are():
+    """By each worker, before it reads."""
+    Path("taken").write_text("")
+    with pytest.raises(errors.FileError, match="taken: is a file, expected a folder for data"):
+        Service().begin(None, {"data_dir": "taken"}, None, [0, None, None, None, ""])
 
 
 def test_errors_in_data_with_comments_do_not_ask_for_them(monkeypatch):

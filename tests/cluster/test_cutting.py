@@ -13,7 +13,7 @@ import pytest
 from commands import named_pipes
 
 from crfkit import errors
-from crfkit.learning.shards.files import count, cut, look, matching
+from crfkit.learning.shards.files import Piece, count, cut, look, matching, shards_of
 from crfkit.learning.shards.sums import add_rounded, add_scaled, merge, picked, quantum_of
 from crfkit.text.block import Columns
 from crfkit.text.opening import Stretch
@@ -34,6 +34,26 @@ def test_every_byte_is_in_one_stretch():
         assert len(own) == n
         assert own[0].start == 0 and own[-1].end is None
         assert all(one.end == two.start and one.start < one.end for one, two in itertools.pairwise(own))
+
+
+def test_shards_are_whole_chunks():
+    """Those of all sequences together, each of which is in one shard, wherever the cuts are."""
+    rng = random.Random(1)
+    for _ in range(200):
+        lengths = [[rng.choice([1, 2, 7, 30]) for _ in range(rng.choice([0, 0, 1, 2, 9]))] for _ in range(6)]
+        starts = list(itertools.accumulate(itertools.chain(*lengths), initial=0))
+        begin = [k for k in range(len(starts) - 1) if k == 0 or starts[k] // 10 != starts[k - 1] // 10]
+        pieces, numbers = [], iter(range(len(starts) - 1))
+        for place, own in enumerate(lengths):
+            heads = [length for length, start in zip(own, itertools.accumulate(own, initial=0), strict=False) if start <= 10]
+            pieces.append(Piece(Stretch("a", place), sum(own), len(own), heads, own[-1] if own else 0))
+        whole = [list(itertools.islice(numbers, len(own))) for own in lengths]
+        found = []
+        for before, parts in shards_of(pieces, 10):
+            assert before == starts[len(found)] and len(found) in begin
+            for stretch, skip, take in parts:
+                found += whole[stretch.start][skip:][: None if take < 0 else take]
+        assert found == list(range(len(starts) - 1))
 
 
 def test_compressed_files_are_not_cut(tmp_path):
@@ -86,6 +106,14 @@ def test_sums_are_the_same_in_any_order():
         found.add(total.tobytes())
     assert len(found) == 1
     assert total.tolist() == pytest.approx([math.fsum(part[k] for part in parts) for k in range(20)], rel=1e-6)
+
+
+@pytest.mark.parametrize("shards", [1, 2, 1000])
+def test_numbers_below_the_limit_are_rounded_to_the_nearest_multiple(shards):
+    limit, numbers = 2.0**16, array.array("d", [0.0, 0.0, 0.0])
+    quantum = quantum_of(limit, shards)
+    add_rounded(numbers, array.array("d", [limit - 0.75 * quantum, 1.25 * quantum - limit, 1 / 3]), limit, quantum)
+    assert numbers.tolist() == [limit - quantum, quantum - limit, quantum * round(1 / 3 / quantum)]
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 4.0, -4.0])

@@ -1,14 +1,16 @@
 """Online trainers over shards: the same bytes with any number of workers, even if some die, and when resumed."""
 
 import array
+import itertools
 import math
 import random
 import warnings
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 from commands import text_of
-from workers import TEMPLATE, corpus, items, use_local_workers, with_workers
+from workers import TEMPLATE, LocalWorkers, corpus, items, use_local_workers, with_workers
 
 import crfkit
 from crfkit import errors, modelfile
@@ -44,15 +46,19 @@ def test_same_bytes_for_any_number_of_workers(tmp_path, monkeypatch, algorithm, 
     assert workers.verbs.count("learn") >= 4  # of two passes, so that there are several shards
 
 
-@pytest.mark.parametrize("wrong", [lambda n: ["x"] * n, lambda n: [[1.0, 2.0]] * n], ids=["texts", "rows"])
-def test_of_an_answer_that_is_wrong_in_part_nothing_is_added(tmp_path, monkeypatch, wrong):
+@pytest.mark.parametrize("flaw", [
+    lambda answer: answer["sums"].update(average=["x"] * len(answer["sums"]["average"])),
+    lambda answer: answer["sums"].update(average=[[1.0, 2.0]] * len(answer["sums"]["average"])),
+    lambda answer: answer["records"].pop(),
+], ids=["texts", "rows", "records"])
+def test_of_an_answer_that_is_wrong_in_part_nothing_is_added(tmp_path, monkeypatch, flaw):
     learn, train, answers = service.Service.learn, corpus(tmp_path / "train.txt", 80), []
 
     def flawed(self, *given, **named):
         answer = learn(self, *given, **named)
         answers.append(answer)
         if len(answers) == 1:
-            answer["sums"]["average"] = wrong(len(answer["sums"]["average"]))
+            flaw(answer)
         return answer
 
     one, _ = with_workers(monkeypatch, train, TEMPLATE, "perceptron", 2, passes=2)
@@ -72,17 +78,35 @@ def test_values_and_weights(tmp_path, monkeypatch, algorithm):
 
 @pytest.mark.parametrize("algorithm", ["sgd", "adf"])
 def test_one_rate_for_all_where_one_machine_has_it(tmp_path, monkeypatch, algorithm):
-    """Of values far from zero, shares of the rate learn next to nothing."""
+    """Of values far from zero, shares of the rate learn next to nothing. Each pass goes on from what a checkpoint would have."""
+    def resumed(mixing, stop=None, own=Mixing.run_pass):
+        state, mixing.shares = mixing.state(), True
+        mixing.restore(state)
+        return own(mixing, stop)
+
     rng = random.Random(0)
     draw = {"low": -1, "high": 1}
     lines = [f"{label}\tx:{300 + 10 * draw[label] + rng.random()}\tbias:300" for label in rng.choices(list(draw), k=600)]
     (tmp_path / "train.txt").write_text("".join(line + "\n" * rng.choice((1, 2)) for line in lines))
     train, how = str(tmp_path / "train.txt"), {"format": "crfsuite", "passes": 20, "seed": 3}
     alone = crfkit.learn(train, None, algorithm, **how)
+    monkeypatch.setattr(Mixing, "run_pass", resumed)
     with_workers(monkeypatch, train, None, algorithm, 2, shards=1, **how)
     tagger = crfkit.load("model")
     assert tagger.model.header["chosen"] == alone.header["chosen"]
     assert [tagger.tag([{"x": value, "bias": 300}]) for value in (290, 310)] == [["low"], ["high"]]
+
+
+@pytest.mark.parametrize("algorithm", ["sgd", "adf"])
+def test_large_values_have_lower_rates_as_on_one_machine(tmp_path, monkeypatch, algorithm):
+    """Where the rate is found. All sequences are the same, so that their order is nothing."""
+    (tmp_path / "train.txt").write_text("A\tx:30\ty\nB\tx:2\ty\nB\ty\n\n" * 40)
+    how = {"format": "crfsuite", "passes": 2}
+    alone = crfkit.learn(tmp_path / "train.txt", None, algorithm, **how)
+    with_workers(monkeypatch, str(tmp_path / "train.txt"), None, algorithm, 1, shards=1, **how)
+    model = crfkit.load("model").model
+    assert model.header["chosen"] == alone.header["chosen"]
+    assert weights_of(model) == pytest.approx(weights_of(alone), rel=1e-4, abs=1e-6)
 
 
 def test_with_more_passes_the_rate_falls_as_before(tmp_path, monkeypatch):
@@ -102,7 +126,9 @@ def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm
     limit = "max_iter" if algorithm == "owlqn" else "passes"
     whole, _ = with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, **{limit: 4})
     with_workers(monkeypatch, train, TEMPLATE, algorithm, 3, checkpoint="run", **{limit: 2})
-    again, _ = with_workers(monkeypatch, train, TEMPLATE, algorithm, 1, checkpoint="run", resume=True, **{limit: 4})
+    numbers = itertools.count()  # who gets the first shard dies, so that others come before it
+    kind = partial(LocalWorkers, on_step=lambda _, verb, __: "dies" if verb == "number" and next(numbers) == 0 else None)
+    again, _ = with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, kind=kind, checkpoint="run", resume=True, **{limit: 4})
     assert again == whole
     more = {"checkpoint": "run", "resume": True, limit: 7}
     with pytest.raises(errors.OptionError, match="was written without shards, not with 7"):
@@ -191,7 +217,8 @@ def weights_of(model):
 @pytest.mark.parametrize("shards", [1, 2])
 @pytest.mark.parametrize(
     ("algorithm", "options"),
-    [("sgd", {"rate": 0.5, "decay": 0.0}), ("sgd", {"rate": 0.5, "decay": 0.7}), ("sgd", {"rate": 0.5, "decay": 0.0, "batch_size": 2}), ("sapo", {"rate": 0.5, "decay": 0.5}),
+    [("sgd", {"rate": 0.5, "decay": 0.0}), ("sgd", {"rate": 0.5, "decay": 0.7}), ("sgd", {"rate": 0.5, "decay": 0.0, "batch_size": 2}),
+     ("sgd", {"rate": 0.5, "decay": 0.0, "batch_size": 30}), ("sgd", {"rate": 0.5, "decay": 0.7, "l1": 4.0, "passes": 1}), ("sapo", {"rate": 0.5, "decay": 0.5}),
      ("adf", {"rate": 0.5}), ("perceptron", {}), ("perceptron", {"average": False}), ("mira", {}), ("lookahead", {})],
 )
 def test_where_all_sequences_are_the_same_shards_are_so_many_machines(tmp_path, monkeypatch, algorithm, options, shards):
@@ -201,12 +228,14 @@ def test_where_all_sequences_are_the_same_shards_are_so_many_machines(tmp_path, 
     sequence, n = "a X\na Y\na X\nb Y\nb X\nb Y\nb Y\n\n", 40
     for name, copies in (("all", n), ("part", n // shards)):
         (tmp_path / name).write_text("\n" * 20 + sequence * copies)  # half of the bytes end within the first half
-    penalty = [{"l2": 8.0 / parts} if hasattr(algorithms.TRAINERS[algorithm], "l2") else {} for parts in (1, shards)]
-    given = {"passes": 4, **options}
-    alone = crfkit.learn(tmp_path / "part", rules, algorithm, **given, **penalty[1])
+    given = {"passes": 4, **({"l2": 8.0} if hasattr(algorithms.TRAINERS[algorithm], "l2") else {}), **options}
+    penalty = {name: given.pop(name) for name in ("l1", "l2") if name in given}
+    alone = crfkit.learn(tmp_path / "part", rules, algorithm, **given, **{name: value / shards for name, value in penalty.items()})
     monkeypatch.setattr(driver, "CHUNK_TOKENS", 7)
-    with_workers(monkeypatch, str(tmp_path / "all"), rules, algorithm, 1, shards=shards, **given, **penalty[0])
-    assert weights_of(crfkit.load("model").model) == pytest.approx(weights_of(alone), rel=1e-4, abs=1e-6)
+    with_workers(monkeypatch, str(tmp_path / "all"), rules, algorithm, 1, shards=shards, **given, **penalty)
+    model = crfkit.load("model").model
+    assert weights_of(model) == pytest.approx(weights_of(alone), rel=1e-4, abs=1e-6)
+    assert model.header.get("chosen") == alone.header.get("chosen")
 
 
 def test_shares_of_right_labels_count_by_tokens_and_sequences():

@@ -192,6 +192,15 @@ def test_taggers_without_label_pairs_have_no_tables_of_all_pairs(monkeypatch):
     assert more[0] < 1_000_000 < 3 * 8 * 1000**2 < more[1]
 
 
+def test_each_tagger_has_room_for_the_longest_sentence(monkeypatch):
+    """Among others for its scores, and forward and backward sums. And what was once in use is taken, whatever is needed now."""
+    corpus = read_corpus(Reader([[["a", "XY"[n % 2]] for n in range(1000)]], Template.parse("U:%x[0,0]\n"), options.Run()))
+    for peak in (0, 1 << 40):
+        monkeypatch.setattr(memory, "in_use", lambda peak=peak: (1 << 20, peak))
+        one, three = (memory.expected_memory(corpus, "perceptron", options.make("perceptron", {}), 1, taggers) for taggers in (1, 3))
+        assert one == three == peak if peak else three - one > 2 * 3 * 8 * 1000 * 8
+
+
 @pytest.mark.parametrize(("algorithm", "needed"), [("lbfgs", [1, 6]), ("sgd", [1, 4])])
 def test_threads_have_as_much_to_do_as_they_take_at_once(algorithm, needed):
     """Batch trainers take tokens, online trainers sequences: with less data, some threads would have nothing."""
