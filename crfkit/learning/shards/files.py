@@ -134,7 +134,7 @@ def shards_of(pieces: Sequence[Piece], chunk: int) -> list[Shard]:
             if place // chunk != last // chunk:
                 break
             last, place, first = place, place + length, first + 1
-        if first and shards:
+        if first:
             shards[-1].parts.append((piece.stretch, 0, first if first < piece.sequences else -1))
         if first < piece.sequences:
             shards.append(Shard(place, [(piece.stretch, first, -1)]))
