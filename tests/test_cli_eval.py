@@ -78,6 +78,11 @@ def test_chunks_without_a_type_are_listed_as_conlleval_lists_them():
     assert run(stdin=b"a B B\nb I I\n").stdout.count("                 : precision: 100.00%") == 2
 
 
+def test_names_of_types_have_their_width_in_bytes_as_conlleval_counts():
+    assert f"\n{15 * ' '}Ä: precision: 100.00%" in run(stdin="a B-Ä B-Ä\n").stdout
+    assert f"\nÄ{5 * ' '} &  100.00" in run("-l", stdin="a B-Ä B-Ä\n").stdout
+
+
 @pytest.mark.parametrize("data", [
     EXAMPLE.replace(" ", "\t").encode(),
     EXAMPLE.replace("\n", "\r\n").encode(),
@@ -207,6 +212,8 @@ def test_several_files():
     assert table[4].split() == ["CONJP:", "0.00", "0.00", "0.00", "100.00", "100.00", "100.00"]
     assert table[-1].split() == ["accuracy:", "60.00", "80.00"]
     assert {line.index(":") for line in table[2:]} == {17} and {len(line) for line in table} == {18 + 2 * 24}
+    text_file("a" * 30, EXAMPLE)
+    assert {len(line) for line in run("a" * 30, "b.out").stdout.splitlines()} == {18 + 2 * 32}
     assert run("-l", "a.out", "b.out").stdout.startswith("==> a.out <==\n        & Precision")
     result = run("a.out", "b.out", "--compare", "--shuffles", "99", "--seed", "5")
     assert "b.out against a.out: 99 shuffles of 2 sentences, seed 5\n" in result.stdout

@@ -65,8 +65,8 @@ def test_gold_labels_from_another_file(tmp_path, options, gold, answers):
 
 def test_gold_labels_of_crfsuite_are_escaped():
     """Answers are not, as there."""
-    gold, answers = (io.BytesIO(text) for text in (b"a\\:b\tx:0.5\nO\\\\\ty\n", b"a:b\nO\\\n"))
-    assert Outputs(answers, format="crfsuite", gold=gold).scores[0].correct_tokens == 2
+    gold, answers = (io.BytesIO(text) for text in (b"a\\:b\tx:0.5\nO\\\\\ty\nN\\\\\\\\\tz\n", b"a:b\nO\\\nN\\\\\n"))
+    assert Outputs(answers, format="crfsuite", gold=gold).scores[0].correct_tokens == 3
 
 
 def test_gold_labels_are_in_one_file():
@@ -118,6 +118,12 @@ def test_words_are_compared_in_the_column_of_their_name(tmp_path, options, gold,
     (tmp_path / "gold").write_bytes(gold)
     done = run(*options, "--gold", tmp_path / "gold", stdin=answers.replace(b"1/2", b"1/3"), code=1)
     assert "word 2 of the sentence is '1/3', expected '1/2' as in" in done.stderr
+
+
+def test_labels_outside_the_scheme_are_told_with_their_sentence():
+    write(gold="a O\n\nb O\n\n", answers="a O\n\n\n\nb E-A\n\n")
+    said = run("--gold", "gold", "--strict", "--scheme", "bio", "answers", code=1).stderr
+    assert said.startswith("crfkit: error: answers:5: the label 'E-A' is not one of the scheme bio")
 
 
 def test_gold_labels_that_nobody_predicted_are_told_of(tmp_path):

@@ -73,8 +73,9 @@ def test_strict_and_lenient_readings(labels, lenient, iob1, iob2, ioe1, ioe2, io
     assert_spans(labels, "iobes", False, lenient)
     for scheme, spans in {"iob1": iob1, "bio": iob2, "ioe1": ioe1, "ioe2": ioe2, "iobes": iobes}.items():
         if spans is ERROR:
-            with pytest.raises(DataError, match=f"is not one of the scheme {scheme}: expected the prefix"):
+            with pytest.raises(DataError, match=f"is not one of the scheme {scheme}: expected the prefix") as fault:
                 evaluate([labels], [labels], scheme, strict=True)
+            assert fault.value.path is fault.value.line is None
         else:
             assert_spans(labels, scheme, True, spans)
 
@@ -132,6 +133,11 @@ def test_the_scheme_is_found(labels, lenient, strict):
     assert evaluate([labels], [labels]).scheme == lenient
     if strict:
         assert evaluate([labels], [labels], strict=True).scheme == strict
+
+
+@pytest.mark.parametrize(("second", "strict", "scheme"), [("S-A", False, "iobes"), ("S-A", True, "iobes"), ("I-A", True, "iob1"), ("B-A", True, "bio")])
+def test_all_files_have_the_scheme_of_all_labels(second, strict, scheme):
+    assert outputs("w B-A B-A\n", f"w {second} {second}\n\n" * 2, strict=strict).scheme == scheme
 
 
 def test_the_gold_labels_decide_the_scheme():
@@ -254,6 +260,11 @@ def outputs(*texts, **options):
 def test_delimiters(delimiter, text):
     (scores,) = outputs(text, delimiter=delimiter).scores
     assert (scores.tokens, scores.chunks) == (1, Count(1, 1, 1))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_carriage_return_ends_what_a_pattern_looks_at(end):
+    assert outputs(f"a;O;O;{end}", delimiter=";(?=.)").scores[0].confusion == {("O", "O;"): 1}
 
 
 @pytest.mark.parametrize("text", ["a\tX \tX \nb\tO\tO\n", "a\tX \tX\nb\tO\tO\n", "a|X |X \nb|O|O\n"])

@@ -1,5 +1,6 @@
 """Is a difference significant? Against all exchanges, and the dice once more."""
 
+import random
 from itertools import product
 
 import pytest
@@ -7,6 +8,7 @@ from evaluation.test_evaluate import outputs
 from xoshiro import Random
 
 from crfkit.errors import DataError
+from crfkit.evaluation import significance
 from crfkit.evaluation.evaluate import evaluate
 from crfkit.evaluation.significance import _random
 
@@ -14,6 +16,7 @@ from crfkit.evaluation.significance import _random
 @pytest.mark.parametrize(("first", "second"), [
     (["B-A I-A", "B-A O", "B-A O", "O O", "O O", "B-A B-B"], ["O O", "B-A B-B", "B-A O", "O B-A", "B-A B-A", "B-B B-B"]),
     (["O O"] * 6, ["O O", "B-A O", "O O", "O B-A", "O B-B", "O O"]),
+    (["O O", "I-A B-A", "I-A O", "B-A B-A", "B-B O", "I-A O"], ["O B-B", "O B-B", "O O", "O B-A", "O B-B", "O B-B"]),  # equal but for rounding
 ])
 def test_significance_is_that_of_all_exchanges(first, second):
     """Also where no chunks are left to one of them."""
@@ -41,6 +44,20 @@ def test_significance_is_that_of_all_exchanges(first, second):
     assert comparison.differences["f1"] == pytest.approx(scores(second)[2] - scores(first)[2])
     assert files.compare(0, 1, shuffles=100, seed=3) == files.compare(0, 1, shuffles=100, seed=3)
     assert files.compare(0, 0, shuffles=1).p["f1"] == 1
+
+
+def test_what_no_shuffle_reaches_is_one_in_all_of_them():
+    """The observed difference is one of them, too. In these forty sentences, only two of 2^40 exchanges differ as much."""
+    files = outputs("w O O\n\n" * 40, "w O B-A\n\n" * 40, keep=True)
+    assert files.compare(0, 1, shuffles=99).p["accuracy"] == 0.01
+
+
+def test_exchanges_do_not_depend_on_how_many_are_tried_at_once(monkeypatch):
+    source = random.Random(1)
+    files = outputs(*("".join(f"w {'OX'[n % 2]} {source.choice('OX')}\n\n" for n in range(70)) for _ in range(2)), keep=True)
+    at_once = files.compare(0, 1, shuffles=500)
+    monkeypatch.setattr(significance, "_AT_ONCE", 128 * 7)
+    assert files.compare(0, 1, shuffles=500) == at_once and 0.1 < at_once.p["accuracy"] < 1
 
 
 @pytest.mark.parametrize("seed", [0, 1234567, 2**64 - 1])

@@ -4,6 +4,7 @@ import io
 import json
 import random
 import unicodedata
+from pathlib import Path
 
 import pytest
 from commands import crfkit as run
@@ -85,6 +86,10 @@ def test_trees_of_other_words_are_not_compared():
     assert said.endswith("found:6: word 3 of the sentence is 'softly', expected 'loudly' as in gold:6\n")
 
 
+def test_a_fault_is_told_with_its_line():
+    assert "found:2: HEAD is '9', expected a number from 0 to 4" in scored([changed(2, head="9")], [GOLD], code=1).stderr
+
+
 def test_of_several_faults_the_first_is_named():
     """Trees are compared as they are read, not when all are in memory."""
     said = scored([changed(1, form="Cats"), changed(2, head="9")], [GOLD, GOLD], code=1).stderr
@@ -140,6 +145,7 @@ def test_heads_that_are_none_are_no_gold_tree(heads):
     ([RIGHT], "found 1 gold tree for 2 sentences"),
     (["# gold", "# gold 2:nsubj\t0:root\t9:x\t2:punct"], r":6: the gold tree of this sentence has the head '9', expected a number from 0 to 4$"),
     (["# gold", "# gold 2:nsubj\t0:root"], ":6: the sentence has 4 words, expected 2 as in the comment with its gold tree$"),
+    (["# gold", f"# gold {5000 * '0'}:x\t0:x\t0:x\t0:x"], "has the head '000"),
     (["# golden"], "the gold trees are not known"),
 ])
 def test_gold_trees_that_do_not_fit(comments, message):
@@ -153,6 +159,19 @@ def test_files_joined_after_they_were_parsed():
         one = carrying([GOLD], RIGHT).getvalue()
         with pytest.raises(DataError, match="found 1 gold tree for 2 sentences"):
             evaluate_heads(io.BytesIO(one + between.encode() + one))
+
+
+def test_files_that_were_parsed_before_keep_their_gold_trees():
+    """What is behind the sentences of a file that was parsed with others is not of these alone."""
+    learned(labels=True).save("m")
+    first, last = (by_tabs([rows_of(words)]) for words in (GOLD[:2], GOLD))
+    write(first=first, last=last)
+    for name, files in (("one", ["last"]), ("both", ["first", "one"]), ("all", ["both", "one"])):
+        write(**{name: run("tag", "m", *files).stdout_bytes})
+    for name, gold in (("both", [first, last]), ("all", [first, last, last])):
+        write(gold="".join(gold))
+        assert evaluate_heads(name).as_dict() == evaluate_heads(name, "gold").as_dict()
+    assert Path("all").read_text().count("# gold") == (1 + 2) + 1 + 3
 
 
 def test_trees_in_columns_of_other_names():
