@@ -72,6 +72,7 @@ accuracy:  50.00%; precision:  50.00%; recall:  33.33%; FB1:  40.00
 """
     assert run("-r", "-o", "-", stdin=text).stdout_bytes == expected
     assert run("--scheme", "none", "-o", "-", stdin=text).stdout_bytes == expected
+    assert run("-r", "--scheme", "none", "-o", "-", stdin=text).stdout_bytes == expected
 
 
 def test_chunks_without_a_type_are_listed_as_conlleval_lists_them():
@@ -222,6 +223,8 @@ def test_several_files():
     as_json = json.loads(run("a.out", "b.out", "--compare", "--json").stdout)
     assert [file["correct"] for file in as_json["files"]] == [4, 5]
     assert as_json["comparisons"][0]["differences"]["accuracy"] == pytest.approx(0.2)
+    as_json = json.loads(run("a.out", "b.out", "a.out", "--compare", "--json").stdout)
+    assert [(one["first"], one["second"]) for one in as_json["comparisons"]] == [("a.out", "b.out"), ("a.out", "a.out")]
 
 
 def test_names_of_files_stay_on_one_line():
@@ -266,6 +269,7 @@ def test_no_tokens(text):
     (["--compare", "x"], "--compare needs two files or more"),
     (["--seed", "1", "x"], "--seed is of use with --compare only"),
     (["--shuffles", "10", "x"], "--shuffles is of use with --compare only"),
+    (["--compare", "--shuffles", "2147483648", "x", "y"], "2147483648 is larger than 2147483647"),
     (["-l", "--json"], "--latex is for the report on chunks alone"),
     (["-r", "--strict"], "--strict needs a scheme with chunks"),
     (["-", "-"], "standard input can be read only once"),
@@ -296,6 +300,7 @@ def test_debug_shows_the_traceback():
     (KeyboardInterrupt(), 130, ""),
     (MemoryError(), 1, "crfkit: error: out of memory\n"),
     (RuntimeError("two\nlines"), 1, "crfkit: error: unexpected RuntimeError: two lines (--debug shows where)\n"),
+    (OSError(24, "Too many open files"), 1, "crfkit: error: Too many open files\n"),
     (PermissionError(13, "Permission denied", "f"), 1, "crfkit: error: f: Permission denied\n"),
     (ImportError("a.so: failed to map segment from shared object"), 1, "crfkit: error: out of memory: there is none for a compiled module\n"),
 ])

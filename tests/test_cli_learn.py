@@ -191,6 +191,14 @@ def test_config_files(train):
     assert yaml.safe_load(crfkit("learn", "--config", "config", "--print-config").stdout)["l2"] == 0.001
     (train.parent / "config").write_text("# nothing\n")
     learn("-q", "--config", "config")
+    (train.parent / "config").write_text("algorithm: mira\nnbest: 5000\n")  # too many for mira
+    assert yaml.safe_load(crfkit("learn", "-a", "sapo", "--config", "config", "--print-config").stdout)["nbest"] == 5000
+
+
+def test_all_models_of_a_path_can_be_written_before_the_first_is_learned(train):
+    os.mkdir("model.l1-1")
+    assert "model.l1-1: names a folder" in error("learn", "-a", "owlqn", "--path", "3,1", "template", "train", "model")
+    assert not os.path.exists("model.l1-3")
 
 
 @pytest.mark.parametrize(("text", "message"), [
@@ -368,6 +376,18 @@ def test_a_part_of_the_data_in_the_place_of_the_model(train, packed):
     Path("part2").write_bytes(content)
     assert "MODEL: part2 holds data and would be overwritten" in error("learn", "template", "train", "part2", code=2)
     assert Path("part2").read_bytes() == content
+    Path("part2").write_bytes(b"# a comment of some words\n" + train.read_bytes())
+    assert "MODEL: part2 holds data and would be overwritten" in error("learn", "--comments", "template", "train", "part2", code=2)
+
+
+def test_a_model_in_text_is_no_part_of_the_data():
+    """Its first line has two columns, too."""
+    write(template="U:%x[0,0]\n", train="a X\nb Y\n\n")
+    learn("-q")
+    crfkit("convert", "--to", "crfpp-text", "model", "old")
+    assert Path("old").read_text().startswith("version: 100\n")
+    crfkit("learn", "-q", "template", "train", "old")
+    assert Path("old").read_bytes() == Path("model").read_bytes()
 
 
 @pytest.mark.parametrize(("form", "text"), [*((form, "") for form in ("crfkit", "crfpp", "crfpp-text", "wapiti", None)), (None, "what stood here before\n")])

@@ -74,6 +74,8 @@ def test_labels_with_blanks_in_place_of_others():
     assert done.stdout.endswith("\nMain Street Name\n\n")
     assert done.stderr == "crfkit: warning: the label 'Street Name' has a blank, and there are lines without a tab: put tabs between the columns\n"
     assert command("tag", "--fill", "streets", stdin="# columns = word part\nMain\t?\n").stderr == ""
+    Path("head").write_text("# columns = word part\n")  # no line that has no tab
+    assert command("tag", "--fill", "streets", "named", "head").stderr == ""
 
 
 def test_lines_without_an_attribute():
@@ -210,6 +212,7 @@ def test_paths_have_an_end():
 
 def test_fewer_analyses_than_asked_for(run):
     out = run("-n", 10, "words", stdin="w\n")
+    assert run("-n", 1 << 20, "words", stdin="w\n") == out
     assert [line.split()[:2] for line in out.splitlines() if line.startswith("#")] == [["#", str(rank)] for rank in range(4)]
 
 

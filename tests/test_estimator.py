@@ -84,6 +84,13 @@ def test_partial_fit_learns_labels_and_says_what_it_forgets():
     assert crf.classes_ == ["A", "B"]
 
 
+def test_sentences_have_weights_where_training_goes_on():
+    for weights in ([5, 0], [0, 5]):
+        crf = CRF("perceptron", **FEW).fit([[["a"], ["b"]]], [["A", "B"]])
+        crf.partial_fit([[["c"], ["d"]], [["c"], ["d"]]], [["A", "B"], ["B", "A"]], sample_weight=weights)
+        assert crf.predict_single([["c"], ["d"]]) == (["A", "B"] if weights[0] else ["B", "A"])
+
+
 # --- What it answers --------------------------------------------------------------------------------------------------
 
 
@@ -237,6 +244,15 @@ def test_pickles_of_every_kind(algorithm):
         if algorithm not in WITHOUT_PROBABILITIES:
             assert again.predict_marginals(ROWS[:2]) == crf.predict_marginals(ROWS[:2])
     assert repr(pickle.loads(pickle.dumps(CRF(l2=3)))) == "CRF(l2=3)"
+
+
+def test_pickles_of_a_version_with_fewer_parameters():
+    """The others are as if they were not given."""
+    state = CRF("sgd", l2=3).__getstate__()
+    del state["passes"], state["bias"]
+    again = CRF.__new__(CRF)
+    again.__setstate__(state)
+    assert again.get_params() == CRF("sgd", l2=3).get_params()
 
 
 def test_pickles_that_are_damaged():

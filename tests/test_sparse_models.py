@@ -88,6 +88,7 @@ def test_one_model_cannot_be_several():
 def test_a_path_in_a_configuration(train):
     printed = crfkit("learn", "-a", "owlqn", "--path", "3,1", "--print-config").stdout
     assert yaml.safe_load(printed)["path"] == [3.0, 1.0]
+    assert "l1" not in yaml.safe_load(printed)
     (train.parent / "config").write_text(printed)
     assert crfkit("learn", "--config", "config", "--print-config").stdout == printed
     crfkit("learn", "-q", "--config", "config", "template", "train", "m")

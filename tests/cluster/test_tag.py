@@ -12,6 +12,7 @@ from workers import TEMPLATE, LocalWorkers, corpus
 import crfkit as library
 from crfkit.cluster import processes
 from crfkit.replacing import refuse_overwriting
+from crfkit.tagfiles import Service
 
 
 @pytest.fixture
@@ -39,6 +40,16 @@ def written():
 def test_into_a_folder(files):
     crfkit("tag", "--output-dir", "out", "model", *files)
     assert written() == expected(files)
+
+
+def test_each_request_is_answered_with_its_own_model(files):
+    library.learn([[["a", "N", "X"], ["b", "N", "Y"]]], TEMPLATE, "perceptron").save("other")
+    flags = dict.fromkeys(("probability", "posterior", "comments", "fill", "partial", "unbuffered"), False)
+    others = dict.fromkeys(("gold", "nbest", "explain", "separator", "constraints", "bias"))
+    service, options = Service(), {**flags, **others, "verbose": 0, "threads": 1}
+    for model in ("model", "other", "model"):
+        service.tag(model, files[0], "found", options)
+        assert Path("found").read_bytes() == crfkit("tag", model, files[0]).stdout_bytes
 
 
 def test_files_to_read_and_to_write_are_looked_at_once_each(monkeypatch):
