@@ -35,6 +35,9 @@ elif importlib.util.find_spec("crfkit") is None:
 # The threads of numpy's BLAS would wait for work that never comes, and burn processor time meanwhile: no matrix here is large.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# Programs write through buffers, as most users' do: else what is not flushed in time would be there all the same.
+os.environ.pop("PYTHONUNBUFFERED", None)
+
 # Where python-crfsuite is not installed, nothing is compared with it.
 if importlib.util.find_spec("pycrfsuite") is None:
     collect_ignore = [str(path) for path in (ROOT / "tests").rglob("test_*.py") if "\nimport pycrfsuite\n" in path.read_text(encoding="utf-8")]

@@ -278,6 +278,9 @@ def test_damaged_checkpoints_are_refused():
         with pytest.raises(ModelFileError, match="state: damaged: not a valid state of this run"):
             learn(small(), rules(), "adf", **chosen, resume=True)
     own = next(name for name in sections if name.startswith("trainer."))
+    modelfile.write("state", file.header, {**sections, own: array.array("B", bytes(sections[own]))})  # as many bytes, but other numbers
+    with pytest.raises(ModelFileError, match="state: damaged: not a valid state of this run"):
+        learn(small(), rules(), "adf", **chosen, resume=True)
     modelfile.write("state", file.header, {name.replace(own, "trainer.other"): values for name, values in sections.items()})
     with pytest.raises(ModelFileError, match=rf"^state: has no {own.removeprefix('trainer.')}: it was written by another build of crfkit [\d.]+; remove the file and start"):
         learn(small(), rules(), "adf", **chosen, resume=True)

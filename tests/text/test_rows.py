@@ -279,9 +279,9 @@ def test_conllu_rows_that_are_no_tokens_are_checked_too():
 # ------------------------------------------------------------------------------------------------ CRFsuite
 
 def test_attributes_have_values_and_escapes_and_empty_fields_are_none():
-    rows = parse(b"B-NP\tw=a\t\tpos:0.5\t\t\tx\\:y:-2e1\t\\\\:3\tone:\t\n\nL\\:1\n\ta\n", "crfsuite")
+    rows = parse(b"B-NP\tw=a\t\tpos:0.5\t\t\tx\\:y:-2e1\t\\\\:3\tone:\t\\n\\:\\\t\n\nL\\:1\n\ta\n", "crfsuite")
     assert rows.attributes() == [
-        [[(b"w=a", 1), (b"pos", 0.5), (b"x:y", -20), (b"\\", 3), (b"one", 1)]],
+        [[(b"w=a", 1), (b"pos", 0.5), (b"x:y", -20), (b"\\", 3), (b"one", 1), (b"\\n:\\", 1)]],
         [[], [(b"a", 1)]],
     ]
     assert rows.sentences() == [[[b"B-NP"]], [[b"L:1"], [b""]]]
