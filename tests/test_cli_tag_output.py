@@ -203,9 +203,10 @@ def test_without_a_bar_the_work_is_done(run, command, monkeypatch):
     assert done.returncode == 0 and Path("out").exists()
 
 
-def test_a_reader_that_goes_away_is_no_error(run, tmp_path):
+@pytest.mark.parametrize("options", [(), ("-o", "/dev/stdout")])
+def test_a_reader_that_goes_away_is_no_error(run, tmp_path, options):
     (tmp_path / "text").write_text(WORDS * 100000)
-    with program("m", "text") as process:
+    with program(*options, "m", "text") as process:
         process.stdin.close()
         process.stdout.readline()
         process.stdout.close()

@@ -4,6 +4,7 @@ and what is refused."""
 import math
 import os
 import tracemalloc
+from collections.abc import Set
 from types import MappingProxyType
 
 import pytest
@@ -141,6 +142,39 @@ def test_faulty_items_are_refused(item, message):
         found([[["x"]], [["y"], item]])
     assert str(caught.value).startswith("sentence 2, token 2: ")
     assert "\n" not in str(caught.value)
+
+
+def test_fifty_levels_are_not_too_many():
+    item: dict = {"a": 1}
+    for _ in range(50):
+        item = {"a": item}
+    assert found([[item]]) == [[[(":".join(51 * "a"), 1)]]]
+    with pytest.raises(DataError, match=f"found 'a' within 50 others, expected {DEEP}"):
+        found([[{"a": item}]])
+
+
+@pytest.mark.parametrize("label", ["", "a\tb", "a\nb", "a\r", "\0"])
+def test_labels_fit_into_a_column(label):
+    with pytest.raises(DataError, match="expected a label: a str that is not empty, without tabs and line ends"):
+        found([[(["x"], label)]], labelled=True)
+
+
+class Numbered(Set):
+    """A set of names, in any order."""
+
+    def __contains__(self, name):
+        return name in [*self]
+
+    def __iter__(self):
+        return (f"n{k}" for k in range(30, 0, -1))
+
+    def __len__(self):
+        return 30
+
+
+@pytest.mark.parametrize("names", [set(Numbered()), frozenset(Numbered()), Numbered()], ids=["set", "frozenset", "Set"])
+def test_names_in_sets_are_read_in_their_order(names):
+    assert [[name for name, _ in token] for token in found([[names, {"s": names}]])[0]] == [sorted(names), [f"s:{name}" for name in sorted(names)]]
 
 
 @pytest.mark.parametrize("others", [[], ["a", 3, b"c"]])
