@@ -380,16 +380,6 @@ def test_a_part_of_the_data_in_the_place_of_the_model(train, packed):
     assert "MODEL: part2 holds data and would be overwritten" in error("learn", "--comments", "template", "train", "part2", code=2)
 
 
-def test_a_model_in_text_is_no_part_of_the_data():
-    """Its first line has two columns, too."""
-    write(template="U:%x[0,0]\n", train="a X\nb Y\n\n")
-    learn("-q")
-    crfkit("convert", "--to", "crfpp-text", "model", "old")
-    assert Path("old").read_text().startswith("version: 100\n")
-    crfkit("learn", "-q", "template", "train", "old")
-    assert Path("old").read_bytes() == Path("model").read_bytes()
-
-
 @pytest.mark.parametrize(("form", "text"), [*((form, "") for form in ("crfkit", "crfpp", "crfpp-text", "wapiti", None)), (None, "what stood here before\n")])
 def test_models_of_all_programs_are_replaced(train, form, text):
     learn("--max-iter", 2)

@@ -1,7 +1,9 @@
 """What `crfkit learn` says of templates, labels and trainers that are probably not what was meant."""
 
+from pathlib import Path
+
 import pytest
-from commands import BATCH, error, learn, write
+from commands import BATCH, crfkit, error, learn, write
 
 
 @pytest.mark.parametrize(("cells", "told"), [("BB", 0), (["B", "B "], 1), (["B", "\u00a0B"], 1), ([" B", "B "], 1), (["B", "O "], 0)])
@@ -68,3 +70,13 @@ def test_lookahead_says_where_it_goes_through_too_many_pairs(train, monkeypatch)
 def test_names_that_are_empty(arguments, said):
     """As of a variable of the shell's that is not set."""
     assert error("learn", *arguments) == said
+
+
+def test_a_model_in_text_is_no_part_of_the_data():
+    """Its first line has two columns, too."""
+    write(template="U:%x[0,0]\n", train="a X\nb Y\n\n")
+    learn("-q")
+    crfkit("convert", "--to", "crfpp-text", "model", "old")
+    assert Path("old").read_text().startswith("version: 100\n")
+    crfkit("learn", "-q", "template", "train", "old")
+    assert Path("old").read_bytes() == Path("model").read_bytes()

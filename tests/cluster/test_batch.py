@@ -303,13 +303,6 @@ def test_a_part_of_a_file_may_have_no_attributes(monkeypatch):
         with_workers(monkeypatch, ["train", "bare"], None, "lbfgs", format="crfsuite")
 
 
-def test_folders_for_data_are_looked_at_where_the_data_are():
-    """By each worker, before it reads."""
-    Path("taken").write_text("")
-    with pytest.raises(errors.FileError, match="taken: is a file, expected a folder for data"):
-        Service().begin(None, {"data_dir": "taken"}, None, [0, None, None, None, ""])
-
-
 def test_errors_in_data_with_comments_do_not_ask_for_them(monkeypatch):
     """A line of the stretch has the number that the first row has in the file."""
     Path("train").write_text("# columns begin below\na b c\n\n" + "# a note\n# another\na b c\n\n" * 40 + "only two\n\na b c\n")

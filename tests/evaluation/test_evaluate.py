@@ -253,6 +253,8 @@ def outputs(*texts, **options):
     ("|", "a|B-A|B-A\n"),
     (" *;+ *", "a ; B-A;; B-A\r\n"),
     ("::", "a b::B-A::B-A"),
+    (",", "a,B-A,B-A,,"),  # Perl's split, too, drops what is empty in the end
+    ("::", "a::B-A::B-A::"),
     ("[;|]", "a;b;B-\x1f;B-\x1f"),
     ("[、|]", "a、B-〇|B-〇"),
     ("、", "a、B-A、B-A"),

@@ -16,9 +16,10 @@ from workers import use_local_workers
 import crfkit as library
 from crfkit import options
 from crfkit.data import ordered
-from crfkit.errors import TrainingError
+from crfkit.errors import FileError, TrainingError
 from crfkit.learning import memory
 from crfkit.learning.progress import Progress
+from crfkit.learning.shards.service import Service
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 TEMPLATE = "U00:%x[-1,0]\nU01:%x[0,0]\nU02:%x[1,0]\nU03:%x[-1,0]/%x[0,0]\nU04:%x[0,1]\nB\nB01:%x[0,1]\n"
@@ -272,3 +273,10 @@ def test_memory_does_not_grow_with_the_data(algorithm, given, work):
     """Memory may grow by a quarter of what the data would take."""
     (work / "template").write_bytes((DATA.parent / "templates" / "chunking.txt").read_bytes())
     assert int(python(MEMORY, algorithm, json.dumps(given)).stdout) > 1_000_000
+
+
+def test_folders_for_data_are_looked_at_where_the_data_are():
+    """By each worker, before it reads."""
+    Path("taken").write_text("")
+    with pytest.raises(FileError, match="taken: is a file, expected a folder for data"):
+        Service().begin(None, {"data_dir": "taken"}, None, [0, None, None, None, ""])

@@ -287,11 +287,6 @@ def test_attributes_have_values_and_escapes_and_empty_fields_are_none():
     assert rows.sentences() == [[[b"B-NP"]], [[b"L:1"], [b""]]]
 
 
-def test_pieces_have_as_few_sequences_as_have_so_many_tokens():
-    rows = parse("\n".join("a X\n" * n for n in (1, 1, 2, 3, 1)).encode())
-    assert [rows.pieces(tokens) for tokens in (1, 2, 3, 9)] == [[(k, k + 1) for k in range(5)], [(0, 2), (2, 3), (3, 4), (4, 5)], [(0, 3), (3, 4), (4, 5)], [(0, 5)]]
-
-
 def test_instance_weights():
     rows = parse(b"@weight:2.5\nA\ta\n\nB\tb\n\nC\tc\n@weight:0\nC\tc\n", "crfsuite")
     assert rows.weights() == [2.5, 1, 0]

@@ -78,3 +78,7 @@ def test_rows_without_an_order_and_tables_are_refused(row):
     with pytest.raises(DataError, match=r"^sentence 1, token 1: found .*, expected a list of columns$"):
         fill_rows(Rows(), [[row]])
 
+
+def test_pieces_have_as_few_sequences_as_have_so_many_tokens():
+    rows = filled([[["a"]] * n for n in (1, 1, 2, 3, 1)])
+    assert [rows.pieces(tokens) for tokens in (1, 2, 3, 9)] == [[(k, k + 1) for k in range(5)], [(0, 2), (2, 3), (3, 4), (4, 5)], [(0, 3), (3, 4), (4, 5)], [(0, 5)]]
