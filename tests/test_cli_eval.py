@@ -105,7 +105,8 @@ def test_forms_of_input(data):
 
 def test_headers_and_further_analyses_are_not_tokens():
     first, second = EXAMPLE.replace(" ", "\t").replace("\n", "/0.975\n").replace("\n/0.975\n", "\n\n").split("\n\n")
-    assert run(stdin=f"# 0.407045\n{first}\n\n# 1.5e-07\n{second}".encode()).stdout_bytes == EXPECTED
+    for mark in ("", "\ufeff"):  # as in the midst of files that were joined
+        assert run(stdin=f"# 0.407045\n{first}\n\n{mark}# 1.5e-07\n{second}".encode()).stdout_bytes == EXPECTED
     several = "\n\n".join(
         f"# {rank} 0.27{rank}742\n{sentence if rank == 0 else sentence.replace('B-NP', 'O')}"
         for sentence in (first, second)

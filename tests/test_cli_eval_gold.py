@@ -160,7 +160,7 @@ def test_probabilities_of_crfsuite_before_a_sequence_are_no_tokens(tmp_path):
 
 @pytest.mark.parametrize(
     "line",
-    ["@score 1 2", "@score 0.5 0.25", "@score 12345.67 0.500000", "@score X 0.500000", "@score 0.500000 X", "@score 0.500000", "@score x 0.500000 12.500000",
+    ["@score 1 2", "@score 0.5 0.25", "@score 0.1.500000 12.500000", "@score 12345.67 0.500000", "@score X 0.500000", "@score 0.500000 X", "@score 0.500000", "@score x 0.500000 12.500000",
      "@scores 0.500000 12.500000", "@probability X", "@probability 0.5", "@probability 0.500000 12.500000"],
 )
 def test_tokens_may_look_like_such_lines(line):

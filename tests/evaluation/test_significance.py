@@ -78,3 +78,9 @@ def test_only_outputs_for_the_same_gold_labels_are_compared(text, message):
     files = outputs("a O B-A\n\nb O O\n", text, keep=True)
     with pytest.raises(DataError, match=message):
         files.compare(0, 1)
+
+
+def test_a_sentence_that_differs_is_told_with_its_lines():
+    files = outputs("a O O\nb O O\n\nc O O\nd O O\n", "a O O\nb O O\n\n\nc O O\nd B-A O\n", keep=True)
+    with pytest.raises(DataError, match="<stream>:5: the gold labels of this sentence differ from those of sentence 2 of <stream>, in line 4"):
+        files.compare(0, 1)
