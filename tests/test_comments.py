@@ -26,7 +26,7 @@ FEATURES = "U0:%x[0,0]\nU1:%x[-1,1]\nB\n"
 @pytest.fixture(autouse=True)
 def files(tmp_path):
     (tmp_path / "template").write_text(FEATURES)
-    write(plain=PLAIN, marked=MARKED, alike=ALIKE, token=TOKEN, single=SINGLE)
+    write(plain=PLAIN, marked=MARKED, alike=ALIKE, token=TOKEN, both=ALIKE.replace("sleeps VBZ", "# NN"), single=SINGLE)
     crfkit.learn("plain", "template", "sgd", passes=3).save("model")
 
 
@@ -82,7 +82,7 @@ def test_layouts_of_crfpp_keep_them():
         assert [line for line in lines if line in conllu.splitlines()] == ["# 1", "", "# 2", "", "# 3", ""]
 
 
-@pytest.mark.parametrize("name", ["plain", "alike", "token", "single"])
+@pytest.mark.parametrize("name", ["plain", "alike", "token", "both", "single"])
 def test_a_warning_where_every_such_line_stands_before_a_sentence(name, monkeypatch):
     use_local_workers(monkeypatch)
     wanted = [WARNING] if name == "alike" else []

@@ -343,6 +343,8 @@ def test_several_files_stay_apart():
     for name in "ab":
         Path(name + ".windows").write_bytes(Path(name).read_bytes().replace(b"\n", b"\r\n"))
     assert run("tag", "--no-gold", "m", "a.windows", "b.windows").stdout_bytes == 2 * one.encode().replace(b"\n", b"\r\n")
+    write(marked="\ufeff" + text)
+    assert run("tag", "--no-gold", "m", "marked", "marked").stdout_bytes == ("\ufeff" + 2 * one).encode()  # as it stood at the start
     assert run("tag", "m", stdin=text).stdout == one
     asked_for = run("tag", "--gold", "m", stdin=text).stdout
     assert asked_for == run("tag", "m", "b").stdout

@@ -19,6 +19,7 @@ from crfkit.text.faults import ordered
 from crfkit.text.items import fill_rows, read_sentence
 from crfkit.text.packed import Packed
 from crfkit.text.rows import Rows
+from crfkit.text.sources import Weighted, parsed_blocks
 
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6)
 encoded = st.one_of(names, names.map(str.encode))
@@ -66,6 +67,8 @@ def test_sentences_in_several_blocks_are_numbered_through():
     rows = [[(["a"], "X")]] * 600
     with pytest.raises(DataError, match="sentence 601, token 1: "):
         crfkit.learn([*rows, [(3, "X")]], format="crfsuite")
+    weighted = Weighted(rows, range(600))
+    assert [weight for block, _ in parsed_blocks(weighted, "crfsuite", None) for weight in block.weights()] == [*range(600)]
 
 
 def test_there_must_be_rows():

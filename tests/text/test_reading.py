@@ -66,7 +66,8 @@ def test_a_missing_final_line_end_is_like_the_others():
     assert [block.data for block in Source(io.BytesIO(b"a\r\nb"))] == [b"a\r\nb\r\n"]
     assert [block.data for block in Source(io.BytesIO(b"a\n\nb"))] == [b"a\n\n", b"b\n"]
     assert [block.data for block in Source(io.BytesIO(b"b"))] == [b"b\n"]
-    assert [block.data for block in Source(io.BytesIO(b"b\r"))] == [b"b\r\n"]
+    for start in (b"", b"a\r\n"):
+        assert [block.data for block in Source(io.BytesIO(start + b"b\r"))] == [start + b"b\r\n"]
 
 
 def test_a_sentence_may_be_larger_than_every_block():
