@@ -12,16 +12,17 @@ import ctypes
 import gc
 import importlib.machinery
 import importlib.util
+import itertools
 import os
 import signal
+import stat
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-STARTED, C = os.getcwd(), ctypes.CDLL(None)
+STARTED, C, NUMBERS = os.getcwd(), ctypes.CDLL(None), itertools.count()
 BUILT_IN_PLACE = any(ROOT.glob("crfkit/loops/*.so")) or any(ROOT.glob("crfkit/loops/*.pyd"))
 
 sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != ROOT]
@@ -63,6 +64,17 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
 
 from hypothesis import given, settings, strategies  # noqa: E402
 
+
+
+def _sync(file, sync=os.fsync):
+    """What tests write need not outlive a power cut, for which a disk takes milliseconds a file. Of others, such as devices, the system says what is
+    wrong with them."""
+    if not (stat.S_ISREG(mode := os.fstat(file).st_mode) or stat.S_ISDIR(mode)):
+        sync(file)
+
+
+os.fsync = _sync
+
 # Signals that are ignored stay so, in programs that tests start too: under nohup, or in the background of a script.
 for number, handler in (("SIGINT", signal.default_int_handler), ("SIGTERM", signal.SIG_DFL), ("SIGHUP", signal.SIG_DFL)):
     if hasattr(signal, number) and signal.getsignal(getattr(signal, number)) == signal.SIG_IGN:
@@ -79,7 +91,9 @@ settings.load_profile("crfkit")
 @pytest.fixture
 def tmp_path(tmp_path_factory):
     """pytest's own fixture searches the folders of all earlier tests for a free number, which takes time."""
-    return Path(tempfile.mkdtemp(dir=tmp_path_factory.getbasetemp()))
+    folder = tmp_path_factory.getbasetemp() / f"folder{next(NUMBERS)}"
+    folder.mkdir()
+    return folder
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,11 @@ from pathlib import Path
 
 import click
 import pytest
+from commands import invoked
 
 import crfkit
 from crfkit.cli import cli
+from crfkit.compat.crfpp.crf_learn import crf_learn
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path(crfkit.__file__).parent
@@ -126,10 +128,10 @@ def test_translated_options_train_the_same(given, workshop):
     own = re.search(rf"^\| `{re.escape(given)}` \| `([^`]+)`", text_of("docs/crfpp.md"), re.M)[1]
     Path("hard.template").write_text("U:%x[0,0]\nB\n", encoding="utf-8")  # MIRA makes more than 100 passes
     files = "hard.template data/chunking.train.txt"
-    for program, options, model in (("crfkit-crf-learn", given, "there"), ("crfkit learn -q --features all", own, "here")):
-        done = run(["bash", "-c", f"{program} {options} {files} {model} && crfkit tag {model} data/chunking.test.txt > {model}.txt"])
-        assert done.returncode == 0, done.stdout
-    assert Path("here.txt").read_bytes() == Path("there.txt").read_bytes()
+    invoked(crf_learn, *f"{given} {files} there".split())
+    invoked(cli, *f"learn -q --features all {own} {files} here".split())
+    here, there = (invoked(cli, "tag", model, "data/chunking.test.txt").stdout_bytes for model in ("here", "there"))
+    assert here == there
 
 
 def shown_commands():

@@ -97,7 +97,7 @@ def test_without_compiler_or_headers_a_line_says_so(clone, compiler):
 
 
 BUILD = """
-import runpy, sys
+import os, pathlib, runpy, sys
 from setuptools import Distribution, Extension
 class Dry(runpy.run_path(sys.argv[1])["Build"]):
     def compile_loops(self): pass
@@ -105,22 +105,25 @@ class Dry(runpy.run_path(sys.argv[1])["Build"]):
     def precompile_python(self, folder): pass
     def build_extension(self, module): pass
     def check_compiler(self): print("asked")
-command = Dry(Distribution({"ext_modules": [Extension("m", ["m.c"])]}))
-command.build_lib = "."
-command.ensure_finalized()
-command.run()
+def build():
+    command = Dry(Distribution({"ext_modules": [Extension("m", ["m.c"])]}))
+    command.build_lib = "."
+    command.ensure_finalized()
+    command.run()
+source, made = map(pathlib.Path, ("m.c", sys.argv[2]))
+source.touch()
+build()
+for age in (-9, 9):
+    made.touch()
+    os.utime(made, (source.stat().st_mtime + age,) * 2)
+    build()
 """
 
 
 @pytest.mark.usefixtures("tools")
-def test_a_compiler_is_needed_where_something_is_to_be_compiled(tmp_path):
-    source, made = tmp_path / "m.c", tmp_path / f"m{sysconfig.get_config_var('EXT_SUFFIX')}"
-    source.touch()
-    for age, asked in ((None, "asked\n"), (-9, "asked\n"), (9, "")):
-        if age is not None:
-            made.touch()
-            os.utime(made, (source.stat().st_mtime + age,) * 2)
-        assert python(BUILD, SETUP, cwd=tmp_path).stdout == asked
+def test_a_compiler_is_needed_where_something_is_to_be_compiled():
+    """Nothing is compiled yet, then something older than its source, and then something newer."""
+    assert python(BUILD, SETUP, f"m{sysconfig.get_config_var('EXT_SUFFIX')}").stdout == "asked\nasked\n"
 
 
 @pytest.mark.skipif(not SETUP.exists() or shutil.which("gcc") is None, reason="needs setup.py and gcc")

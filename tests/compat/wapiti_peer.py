@@ -20,5 +20,5 @@ def wapiti(*words, stdin=""):
     found = importlib.util.find_spec("libwapiti")
     if found is None or found.origin is None:
         pytest.skip("libwapiti is not installed")
-    done = python(_PROGRAM, found.origin, *words, input=stdin, encoding="utf-8", errors="replace")
+    done = python(_PROGRAM, found.origin, *words, flags=["-I", "-S"], input=stdin, encoding="utf-8", errors="replace")
     return done.stdout, done.stderr

@@ -135,10 +135,10 @@ def test_a_sequence_of_weight_zero_teaches_nothing():
     assert built.to_weights(trainer.weights())["U", 0, 1] == 0
 
 
-@pytest.mark.parametrize(("n", "asked"), [(1, 1), (16, 1), (100, 3), (1000, 30)])
-def test_it_asks_more_often_whether_to_stop_where_a_sequence_has_many_candidates(n, asked):
+@pytest.mark.parametrize(("n", "sequences", "asked"), [(1, 30, 1), (16, 30, 1), (100, 30, 3), (1000, 4, 4)])
+def test_it_asks_more_often_whether_to_stop_where_a_sequence_has_many_candidates(n, sequences, asked):
     """A thousand take as long as thousands of sequences with one."""
-    corpus, times = read("chunking", sentences=30), []
+    corpus, times = read("chunking", sentences=sequences), []
     trainer_of("mira", corpus, nbest=n).run_pass(lambda: times.append(1))
     assert len(times) == asked
 

@@ -178,7 +178,7 @@ def test_owlqn_takes_over_where_the_ascent_is_stuck():
     assert end(trainer)[-1] < 9000 and not trainer.ascends  # the optimum is near 8070; the ascent ends at 121,019
 
 
-@pytest.mark.parametrize(("n", "sequences"), [(2, 5), (3, 1), (3, 5), (4, 1), (5, 1), (7, 5)])
+@pytest.mark.parametrize(("n", "sequences"), [(2, 5), (4, 1), (7, 5)])
 def test_an_ascent_that_leads_nowhere_leaves_no_trace(n, sequences):
     """Where its steps are so much too long that zero weights stay the best, OWL-QN begins with them, as it does alone. It began at a thousand
     times their objective, and ended far above the optimum."""

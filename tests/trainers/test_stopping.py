@@ -108,6 +108,8 @@ def test_sbcd_hears_ctrl_c_everywhere_in_a_pass():
     rows = [[[f"w{random.randrange(40)}", f"l{random.randrange(3)}"] for _ in range(2)] for _ in range(60_000)]
     corpus = Numbers(read_corpus(Reader(rows, Template.parse("U:%x[0,0]\nB:%x[0,0]"), Run())))
     steps, stops, heard = [0], [], True
+    first = trainer_of("sbcd", corpus, l1=1.0)
+    before = first.run_pass()["objective"]
 
     def stop():
         steps.append(trainer.chains.steps)
@@ -115,7 +117,7 @@ def test_sbcd_hears_ctrl_c_everywhere_in_a_pass():
 
     while heard:
         trainer = trainer_of("sbcd", corpus, l1=1.0)
-        before = trainer.run_pass()["objective"]
+        trainer.restore(first.state())
         begun, steps = trainer.chains.steps, [trainer.chains.steps]
         record, cells = trainer.run_pass(stop), corpus.doubles(trainer.weights())
         heard = trainer.interrupted
