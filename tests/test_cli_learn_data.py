@@ -124,7 +124,7 @@ def test_columns_without_a_name_among_those_that_have_one(train):
 @pytest.mark.parametrize(("text", "kinds"), [("B\n", {"*"}), ("U:%x[0,1]\n", {"U"}), ("B:%x[0,1]\n", {"B"}), ("*:%x[0,1]\n", {"*"})])
 def test_templates_of_one_kind(train, algorithm, text, kinds):
     (train.parent / "template").write_text(text)
-    write_part(train, "chunking", 20)
+    write_part(train, "chunking", 5)
     learn("-q", "-a", algorithm, "--max-iter" if algorithm in BATCH else "--passes", 2)
     assert {line[0] for line in crfkit("dump", "model").stdout.splitlines()} == kinds
 
