@@ -131,7 +131,7 @@ def test_windows_are_longer_where_rates_would_fall_to_nothing(n, passes, common,
         samples.append(Sample([s % 2, 0], [common_ones, common_ones + own], [[], rare_ones if of_pairs else []]))
     built = Built(Corpus(samples, 2, common + n * rare * (not of_pairs), n * rare * of_pairs, has_tau=False))
     trainer = with_passes(9, Trainer(built.dataset, built.layout, options_of("adf", passes=passes)))
-    assert rates_of(built, trainer)["U", 0, 0] / trainer.rate0 == pytest.approx(0.6 ** (9 * n // window), rel=1e-9)
+    assert rates_of(built, trainer)["U", 0, 0] / trainer.rate0 == pytest.approx(0.6 ** (9 * n // window), rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize(("values", "long"), [
