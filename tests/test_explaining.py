@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from models import attributes, model, sentences
-from problems import thorough
 
 import crfkit
 from crfkit import foreign
@@ -131,14 +130,12 @@ def cases(draw):
     return trained, draw(st.lists(row, min_size=length, max_size=length))
 
 
-@thorough
 @given(cases())
 def test_rivals_and_reasons_agree_with_enumeration(case):
     trained, rows = case
     check(trained.tagger(), Oracle(trained, rows), rows)
 
 
-@thorough
 @given(cases(), st.data())
 def test_the_bias_of_a_label_is_a_reason(case, data):
     trained, rows = case
@@ -146,7 +143,6 @@ def test_the_bias_of_a_label_is_a_reason(case, data):
     check(trained.tagger(bias=bias), Oracle(trained, rows, bias=bias), rows)
 
 
-@thorough
 @given(cases(), st.randoms(use_true_random=False))
 def test_only_labellings_that_are_allowed_count(case, rng):
     """Pairs, first and last labels by constraints, and labels of single tokens; where nothing else is allowed there is no rival."""
