@@ -65,7 +65,6 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
 from hypothesis import given, settings, strategies  # noqa: E402
 
 
-
 def _sync(file, sync=os.fsync):
     """What tests write need not outlive a power cut, for which a disk takes milliseconds a file. Of others, such as devices, the system says what is
     wrong with them."""
