@@ -171,7 +171,7 @@ class OfEstimator(TypedDict, total=False):
     'For parsers (P lines): also learn the relations of arcs, from the column deprel.'
 
     oracle: Literal['either', 'first'] | None
-    'For parsers: where both left and shift are correct, learn the one that scores higher (either), or always left (first). Both are while the head of a left arc has children in the queue: the arc can wait.'
+    'For parsers: where both left and shift are correct, learn the one that scores higher (either), or always left (first). Both are correct while the head of a left arc has children in the queue: the arc can wait.'
 
 class OfLearn(OfEstimator, total=False):
     format: Literal['columns', 'conllu', 'crfsuite']

@@ -265,7 +265,7 @@ class Lookahead:
     oracle: str = option(
         "either",
         "For parsers: where both left and shift are correct, learn the one that scores higher (either), or always left (first). "
-        "Both are while the head of a left arc has children in the queue: the arc can wait.",
+        "Both are correct while the head of a left arc has children in the queue: the arc can wait.",
         choices=("either", "first"),
     )
     dropout: float | None = _dropout()
