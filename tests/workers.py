@@ -134,3 +134,14 @@ def on_one_machine(train, template, algorithm, **options):
     if algorithm == "lbfgs":
         options["warm_up"] = 0
     return bytes_of(crfkit.learn(train, template, algorithm, **options))
+
+
+def compared(monkeypatch, train, template, algorithm, n, shards, kind=None, **options):
+    """The workers of a run that learns what one machine learns, and tells the same of each pass: its numbers have more digits than weights."""
+    told, names = ([], []), {"objective", "gradient", "gap", "train_accuracy", "train_sentence_accuracy"}
+    one = on_one_machine(train, template, algorithm, progress=told[0].append, **options)
+    many, workers = with_workers(monkeypatch, train, template, algorithm, n, kind=kind, shards=shards, progress=told[1].append, **options)
+    assert many == one
+    ours, theirs = ([{name: record[name] for name in names & record.keys()} for record in records] for records in told)
+    assert ours == theirs and len(ours) > 1
+    return workers

@@ -1,6 +1,5 @@
 """lbfgs and owlqn over shards: the same model as on one machine, byte for byte, whichever worker dies, and when."""
 
-import gzip
 import random
 import re
 from functools import cache, partial
@@ -9,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from models import ROOT
-from workers import TEMPLATE, LocalWorkers, corpus, items, on_one_machine, use_local_workers, with_workers
+from workers import TEMPLATE, LocalWorkers, compared, corpus, items, on_one_machine, use_local_workers, with_workers
 
 import crfkit
 from crfkit import errors
@@ -25,17 +24,6 @@ CASES = [
     ("lbfgs", {"min_freq": 3, "l2": 0.5, "train_accuracy": True}),
     ("lbfgs", {"features": "all"}),
 ]
-
-
-def compared(monkeypatch, train, template, algorithm, n, shards, kind=None, **options):
-    """The workers of a run that learns what one machine learns, and tells the same of each pass: its numbers have more digits than weights."""
-    told, names = ([], []), {"objective", "gradient", "gap", "train_accuracy", "train_sentence_accuracy"}
-    one = on_one_machine(train, template, algorithm, progress=told[0].append, **options)
-    many, workers = with_workers(monkeypatch, train, template, algorithm, n, kind=kind, shards=shards, progress=told[1].append, **options)
-    assert many == one
-    ours, theirs = ([{name: record[name] for name in names & record.keys()} for record in records] for records in told)
-    assert ours == theirs and len(ours) > 1
-    return workers
 
 
 @pytest.mark.usefixtures("_small_chunks")
@@ -60,24 +48,6 @@ def test_the_penalty_is_chosen_as_on_one_machine(monkeypatch, attribute, options
     assert with_workers(monkeypatch, train, template, "lbfgs", shards=7, max_iter=2, **options)[0] == one
 
 
-@pytest.mark.filterwarnings("error")
-def test_values_of_dropped_attributes_do_not_count(monkeypatch):
-    """Neither for the penalty that is chosen, nor in a warning of large values."""
-    Path("train").write_text("A\ta\trare:5000000\n\nB\tb\n\n" + "A\ta:0.5\n\nB\tb:0.5\n\n" * 9)
-    options = {"format": "crfsuite", "max_iter": 2, "min_freq": 2}
-    one = on_one_machine("train", None, "lbfgs", **options)
-    assert with_workers(monkeypatch, "train", None, "lbfgs", shards=3, **options)[0] == one
-
-
-@pytest.mark.usefixtures("_small_chunks")
-@pytest.mark.parametrize(("weights", "n"), [(False, 6), (True, 1)])  # one that has no values, or data with values and weights put together
-def test_values_and_weights(tmp_path, monkeypatch, weights, n):
-    train = [items(tmp_path / "a.txt", weights=weights), items(tmp_path / "b.txt", 20)]
-    with open("plain.txt", "w") as file:
-        file.write("B-x\tthe\tof\nO\tcat\n\n" * 700)
-    compared(monkeypatch, [*train, "plain.txt"], None, "lbfgs", n, shards=6, format="crfsuite", max_iter=8)
-
-
 @pytest.mark.usefixtures("_small_chunks")
 def test_steps_that_are_too_long_are_given_up(tmp_path, monkeypatch):
     """By a worker that has all data, as by one machine."""
@@ -85,37 +55,6 @@ def test_steps_that_are_too_long_are_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(batch.DistributedObjective, "collect", lambda *given: found.append(collect(*given)) or found[-1])
     compared(monkeypatch, items(tmp_path / "train.txt"), None, "owlqn", 1, shards=4, format="crfsuite", l1=0.1, l2=0.01, max_iter=8)
     assert None in found
-
-
-def test_files_patterns_and_compressed_ones(tmp_path, monkeypatch):
-    train = [corpus(tmp_path / f"{name}.txt", 150, name) for name in range(3)]
-    header = b"# columns = word tag label\n"
-    for name in train[:2]:
-        Path(name).write_bytes(b"\xef\xbb\xbf" + header + Path(name).read_bytes().replace(b"\n", b"\r\n"))
-    with gzip.open("c.gz", "wb") as file:
-        file.write(Path(train[2]).read_bytes())
-    one = on_one_machine([*train[:2], "c.gz"], TEMPLATE, "lbfgs", max_iter=5)
-    (tmp_path / "2.txt").unlink()
-    assert with_workers(monkeypatch, [str(tmp_path / "?.txt"), "c.gz"], TEMPLATE, "lbfgs", 2, shards=9, max_iter=5)[0] == one
-
-
-@pytest.mark.parametrize("start", [b"\xef\xbb\xbfa", b"BZh11AY&SY", b"PK\x03\x04", b"# columns = x y z"])
-def test_what_begins_a_file_is_text_within_it(monkeypatch, start):
-    """As where files with byte order marks are joined: a shard may begin there."""
-    sentence = start if start.startswith(b"#") else start + b" N O"
-    Path("train.txt").write_bytes(b"a N B\nb V O\n\n" + b"".join(sentence + b"\nb V B\n\n" for _ in range(5)))
-    template, options = "U:%x[0,0]\nU1:%x[-1,0]\nB\n", {"max_iter": 3, "comments": start.startswith(b"#")}
-    one = on_one_machine("train.txt", template, "lbfgs", **options)
-    assert with_workers(monkeypatch, "train.txt", template, "lbfgs", shards=40, **options)[0] == one
-
-
-@pytest.mark.usefixtures("_small_chunks")
-def test_long_and_many_short_sequences(monkeypatch):
-    lines = ["a D O\n"] * 900 + ["\n"] + ["b N B-x\n\n"] * 500 + ["c V O\n"] * 500 + ["\n"] + ["a D B-x\nb V O\n\n"] * 300
-    Path("train.txt").write_text("".join(lines))
-    one = on_one_machine("train.txt", "U:%x[0,0]\nB\n", "owlqn", max_iter=5)
-    for shards in (1, 5, 300):
-        assert with_workers(monkeypatch, "train.txt", "U:%x[0,0]\nB\n", "owlqn", shards=shards, max_iter=5)[0] == one
 
 
 @cache
@@ -265,51 +204,6 @@ def test_who_always_dies_ends_the_run(tmp_path, monkeypatch):
         with_workers(monkeypatch, train, TEMPLATE, "owlqn", 2, lambda _, verb, n: "dies" if verb == "evaluate" else None)
 
 
-def test_errors_say_file_and_line(tmp_path, monkeypatch):
-    name = corpus(tmp_path / "train.txt", 500)
-    text = Path(name).read_text().split("\n")
-    place_of = 4100
-    text[place_of] = "only two"
-    Path(name).write_text("\n".join(text))
-    with pytest.raises(errors.DataError) as one:
-        on_one_machine(name, TEMPLATE, "lbfgs")
-    with pytest.raises(errors.DataError) as many:
-        with_workers(monkeypatch, name, TEMPLATE, "lbfgs", shards=8)
-    assert str(many.value) == str(one.value)
-    assert f":{place_of + 1}:" in str(one.value)
-    for options in ({}, {"shards": 9}):
-        for data in ("absent.txt", "absent*.txt"):
-            with pytest.raises(errors.FileError, match="absent"):
-                with_workers(monkeypatch, data, TEMPLATE, "lbfgs", **options)
-
-
-@pytest.mark.parametrize("text", ["# a note\n" + "a b c\n\n" * 200, "a b c\n\n" * 99 + "# b c\n\n" * 200, "".join(f"{k}" + 9 * "\t_" + "\n\n" for k in range(200))])
-def test_advice_is_that_of_one_machine(monkeypatch, text):
-    """It depends on the first row of the data. In a stretch, another line has its number."""
-    Path("train").write_text(text + "only two\n\n")
-    with pytest.raises(errors.DataError) as one:
-        on_one_machine("train", "U:%x[0,0]\n", "lbfgs")
-    with pytest.raises(errors.DataError) as many:
-        with_workers(monkeypatch, "train", "U:%x[0,0]\n", "lbfgs", shards=3)
-    assert str(many.value) == str(one.value)
-
-
-def test_a_part_of_a_file_may_have_no_attributes(monkeypatch):
-    """Though it ends a shard. A whole file may not."""
-    Path("train").write_text("A\ta\n\n" * 9 + "B\n\n" * 20)
-    compared(monkeypatch, "train", None, "lbfgs", 1, shards=2, format="crfsuite", max_iter=2)
-    Path("bare").write_text("A\n\nB\n")
-    with pytest.raises(errors.DataError, match=r"^bare: no line has an attribute"):
-        with_workers(monkeypatch, ["train", "bare"], None, "lbfgs", format="crfsuite")
-
-
-def test_errors_in_data_with_comments_do_not_ask_for_them(monkeypatch):
-    """A line of the stretch has the number that the first row has in the file."""
-    Path("train").write_text("# columns begin below\na b c\n\n" + "# a note\n# another\na b c\n\n" * 40 + "only two\n\na b c\n")
-    with pytest.raises(errors.DataError, match=r"train:164: found 2 columns, expected 3 as in train:2$"):
-        with_workers(monkeypatch, "train", "U:%x[0,0]", "lbfgs", comments=True, shards=2)
-
-
 @pytest.mark.parametrize(("train", "algorithm", "options", "words"), [
     ("-", "lbfgs", {}, "need TRAIN as files"),
     ([[["a", "b"]]], "lbfgs", {}, "need TRAIN as files"),
@@ -328,24 +222,6 @@ def test_what_cannot_be(train, algorithm, options, words):
     page = re.sub(r"\s+", " ", (ROOT / "docs/scale.md").read_text(encoding="utf-8"))
     [named] = re.findall(r"\* \*\*sbcd, arow and cw\*\*,(.+?)\* All other options work", page)
     assert all(f"`--{name.replace('_', '-')}`" in named for name in options if name != "cluster")
-
-
-def test_conllu_and_data_in_files(tmp_path, monkeypatch):
-    rng = random.Random(4)
-    lines = ["# newdoc"]
-    for number in range(900):
-        lines.append(f"# sent_id = {number}")
-        for token in range(rng.choice([1, 4, 12])):
-            lines.append("\t".join([str(token + 1), rng.choice("abcdef"), "_", rng.choice("NVX"), *"______"]))
-        lines.append("")
-    Path("train.conllu").write_text("\n".join(lines) + "\n")
-    options = {"format": "conllu", "label": "upos", "max_iter": 4}
-    template = "U:%x[0,form]\nU:%x[-1,form]/%x[0,form]\nB\n"
-    one = on_one_machine("train.conllu", template, "lbfgs", **options)
-    many, workers = with_workers(monkeypatch, "train.conllu", template, "lbfgs", 2, data_dir=str(tmp_path / "data"), **options)
-    assert many == one
-    assert workers.verbs.count("read") > 1
-    assert not (tmp_path / "data").exists()
 
 
 @pytest.mark.usefixtures("_small_chunks")
