@@ -53,7 +53,7 @@ def test_steps_that_are_too_long_are_given_up(tmp_path, monkeypatch):
     """By a worker that has all data, as by one machine."""
     collect, found = batch.DistributedObjective.collect, []
     monkeypatch.setattr(batch.DistributedObjective, "collect", lambda *given: found.append(collect(*given)) or found[-1])
-    compared(monkeypatch, items(tmp_path / "train.txt"), None, "owlqn", 1, shards=4, format="crfsuite", l1=0.1, l2=0.01, max_iter=8)
+    compared(monkeypatch, items(tmp_path / "train.txt"), None, "owlqn", 1, shards=4, format="crfsuite", l1=0.1, l2=0.01, max_iter=8, threads=1)
     assert None in found
 
 
