@@ -116,7 +116,7 @@ def test_few_sequences_do_not_make_short_windows():
 
 @pytest.mark.parametrize(("n", "passes", "common", "rare", "window"), [
     (400, 40, 8, 1, 711),       # a sequence shares 8 of 9 attributes with all: 20 windows for a share of 1
-    (400, 200, 1, 10, 400),     # 1 of 11: 200 windows
+    (400, 200, 1, 20, 400),     # 1 of 21: 200 windows
     (1100, 10, 1, 10, 110),     # in ten passes a tenth of the data makes only 100
     (100, 800, 1, 10, 400),
     (100, 100, 1, 10, 100),     # the least
