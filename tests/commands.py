@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -16,6 +17,16 @@ from click.testing import CliRunner, Result
 from crfkit import options
 from crfkit.cli import cli
 
+
+def limited():
+    """Whether there is a limit on what programs may ask for, used or not."""
+    if importlib.util.find_spec("resource") is None:
+        return False
+    import resource
+
+    return any(resource.getrlimit(what)[0] != resource.RLIM_INFINITY for what in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+
+
 OVERCOMMIT = "/proc/sys/vm/overcommit_memory"
 
 plain_build = pytest.mark.skipif(
@@ -27,6 +38,7 @@ memory_overcommitted = pytest.mark.skipif(
     os.path.exists(OVERCOMMIT) and Path(OVERCOMMIT).read_text().strip() == "2",
     reason="the system promises no more memory than it has (vm.overcommit_memory = 2)",
 )
+memory_unlimited = pytest.mark.skipif(limited(), reason="programs may not ask for all the memory that they want (ulimit -v, -d)")
 full_device = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
 named_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
 

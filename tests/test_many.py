@@ -5,9 +5,10 @@ import mmap
 import resource
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
-from commands import plain_build
+from commands import memory_unlimited, plain_build
 
 from crfkit.data.dataset import Dataset
 from crfkit.errors import TrainingError
@@ -20,7 +21,7 @@ from crfkit.trainers.batch.visits import bytes_of_visits
 from crfkit.trainers.online.paths import Paths
 from crfkit.weights.layout import Layout
 
-pytestmark = [plain_build, pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit what is asked for")]
+pytestmark = [plain_build, memory_unlimited, pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit what is asked for")]
 
 NUMBERS = 1 << 31  # of 32 bits, none of them negative
 
@@ -38,11 +39,12 @@ def without_features(attributes, of_pairs=0):
 
 
 @contextmanager
-def little_memory(most=NUMBERS // 2):
-    """Half of what the tables of these tests take: to ask for it is an error, and nothing is touched. Where a size overflows, less is asked for,
-    or nothing that can be."""
+def little_memory():
+    """Beside what is in use, half of what the tables of these tests take: to ask for it is an error, and nothing is touched. Where a size overflows,
+    less is asked for, or nothing that can be."""
+    taken = next(int(line.split()[1]) << 10 for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmData"))
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
+    resource.setrlimit(resource.RLIMIT_DATA, (taken + NUMBERS // 2, before[1]))
     try:
         yield
     finally:
@@ -83,7 +85,7 @@ def test_rows_of_the_index_whose_numbers_take_eight_gigabytes():
 def test_labels_whose_pairs_are_no_features_take_no_tables_of_pairs():
     """A table of bytes, which is the smallest, would take four gigabytes."""
     data = Dataset(u_ptr=[0, 1], u_id=[0], label=[65534], seq_ptr=[0, 1], n_u=1)
-    with little_memory(2 * NUMBERS):
+    with little_memory():
         layout, *_ = Layout.build(data, 65535, 0, b"\1", b"")
         Paths(layout)
     assert layout.n_features == 1

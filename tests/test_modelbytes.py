@@ -117,7 +117,7 @@ def test_a_file_is_not_in_memory_twice(tmp_path):
 import resource, sys
 from crfkit.modelbytes import held
 taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (taken + 100_000_000, resource.RLIM_INFINITY))
+resource.setrlimit(resource.RLIMIT_AS, (taken + 100_000_000, resource.getrlimit(resource.RLIMIT_AS)[1]))
 with open(sys.argv[1], "rb") as file:
     print(len(held(file).data))
 """
@@ -137,7 +137,7 @@ from crfkit.errors import DataError
 from crfkit.modelbytes import held
 from crfkit.text.opening import contents
 taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (taken + 500_000_000, resource.RLIM_INFINITY))
+resource.setrlimit(resource.RLIMIT_AS, (taken + 500_000_000, resource.getrlimit(resource.RLIMIT_AS)[1]))
 with open("/dev/zero", "rb") as file:
     print(set(contents("/dev/zero")[0]), set(held("/dev/zero").data), set(held(file).data), set(contents(file)[0]))
 try:

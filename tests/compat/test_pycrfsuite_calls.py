@@ -349,11 +349,11 @@ trainer = Trainer(verbose=False)
 trainer.append([["a"], ["b"]], ["A", "B"])
 large = ItemSequence([["few"], ["few"], ["x" * 60_000_000]])
 taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (taken + 100_000_000, resource.RLIM_INFINITY))
+resource.setrlimit(resource.RLIMIT_AS, (taken + 100_000_000, resource.getrlimit(resource.RLIMIT_AS)[1]))
 try:
     trainer.append(large, ["A", "B", "C"])
 except MemoryError:
-    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    resource.setrlimit(resource.RLIMIT_AS, resource.getrlimit(resource.RLIMIT_AS)[1:] * 2)
     trainer.append([["c"]], ["D"])
     sequences = trainer.sequences
     print(list(sequences.groups), list(sequences.labels), list(sequences.names), *(list(sequences.data.arrays()[name]) for name in ("seq_ptr", "label", "u_id")))
@@ -370,7 +370,7 @@ import resource
 from crfkit.compat.pycrfsuite import Trainer
 trainer, name = Trainer(verbose=False), "x" * 1_000_000
 taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (taken + 50_000_000, resource.RLIM_INFINITY))
+resource.setrlimit(resource.RLIMIT_AS, (taken + 50_000_000, resource.getrlimit(resource.RLIMIT_AS)[1]))
 for _ in range(150):
     trainer.append([[name, "y"], [name]], ["A", "B"])
 print(len(trainer.sequences.groups))

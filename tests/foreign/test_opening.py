@@ -47,7 +47,7 @@ from crfkit.foreign import crfsuite, ready, wapiti
 from crfkit.foreign.parts import FeatureRows, Parts
 ready("crfsuite"), ready("wapiti")
 limit = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + 1_000_000_000
-resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
+resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
 labels = [f"L{number}" for number in range(40_000)]
 rows = FeatureRows(StringTable([b"a"]), array("q", [0, 1]), array("H", [39_999]), array("d", [1.5]))
 again = crfsuite.read(crfsuite.write(Parts("crfsuite", labels, rows, FeatureRows.empty(), None)))

@@ -240,7 +240,7 @@ def allowed():
     return next(int(line.split()[1]) << 10 for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmData"))
 
 train(400, "data")                # all is loaded, all that does not grow is there
-resource.setrlimit(resource.RLIMIT_DATA, (allowed() + (24 << 20), resource.RLIM_INFINITY))
+resource.setrlimit(resource.RLIMIT_DATA, (allowed() + (24 << 20), resource.getrlimit(resource.RLIMIT_DATA)[1]))
 found = train(2000, "data").header["tokens"]
 try:
     train(2000, None)
