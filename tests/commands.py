@@ -55,6 +55,12 @@ def invoked(command: Any, *arguments: Any, code: int = 0, stdin: bytes | str | N
     return result
 
 
+def forks(test):
+    """A test that forks beside threads, of which Python 3.12 warns. pytest-xdist has threads of its own."""
+    warned = pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+    return pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")(warned(test))
+
+
 def crfkit(*arguments: Any, code: int = 0, stdin: bytes | str | None = None) -> Result:
     """Run a command of crfkit that must exit with this code; its result."""
     return invoked(cli, *arguments, code=code, stdin=stdin)

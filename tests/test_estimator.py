@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy
 import pytest
-from commands import limit, python
+from commands import forks, limit, python
 from liars import Frame
 from models import sentences
 
@@ -309,7 +309,7 @@ def test_models_of_crfsuite_open(tmp_path):
 # --- scikit-learn -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@forks
 def test_scikit_learn_selects_models():
     pytest.importorskip("sklearn")
     import joblib

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import leaks
 import pytest
-from commands import memory_told, python, text_of
+from commands import forks, memory_told, python, text_of
 from models import model, sentences
 from parser.test_parser import TEMPLATE, corpus
 
@@ -263,8 +263,7 @@ def test_others_run_while_one_parses(no_switching):
     assert rounds == [parser.tag_many(rows)] * len(rounds)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@forks
 def test_after_a_fork_both_go_on(tagger):
     data = [[row[:-1] for row in rows] for rows in sentences("chunking")[:20]]
     expected = [questions(tagger, rows) for rows in data]
@@ -279,8 +278,7 @@ def test_after_a_fork_both_go_on(tagger):
     assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0, 0, 0]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@forks
 def test_a_fork_while_threads_tag(tagger):
     """The child, in which these threads are missing, waits for none of them."""
     data = [[row[:-1] for row in rows] for rows in sentences("chunking")[:20]]
@@ -307,8 +305,7 @@ def test_a_fork_while_threads_tag(tagger):
             thread.join()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@forks
 @pytest.mark.parametrize("door", [python_crfsuites, crfpps])
 def test_a_fork_while_another_thread_has_the_only_sentence(tagger, door, tmp_path):
     """Other libraries' taggers have one, which that thread will never give back in the child."""

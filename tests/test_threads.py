@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from commands import python
+from commands import forks, python
 
 from crfkit import parallel
 from crfkit.parallel import in_order
@@ -165,7 +165,7 @@ def test_greenlets_in_the_place_of_threads():
     python(GREENLETS, timeout=600)
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+@forks
 def test_a_child_has_threads_of_its_own():
     threads, done = Threads(1), []
     threads.run(done.append, [(1,), (2,)])

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from commands import forks
 
 import crfkit.compat
 from crfkit.compat.sklearn_crfsuite import CRF
@@ -388,6 +389,7 @@ def read_without_the_peer(pickled):
         assert crf.predict([ITEMS])[0] == pickle.loads(pickle.dumps(crf)).predict([ITEMS])[0] == LABELS
 
 
+@forks
 def test_pickles_of_the_peer(tmp_path):
     peer = pytest.importorskip("sklearn_crfsuite")
     old = [peer.CRF(c1=0.125, c2=0.01, model_filename=path).fit([ITEMS], [LABELS]) for path in (None, str(tmp_path / "m"))]

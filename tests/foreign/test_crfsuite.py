@@ -129,7 +129,7 @@ def test_a_model_without_pairs_of_labels():
 
 @pytest.mark.corpora
 def test_conll2000(tmp_path):
-    """Labels of all tokens of the test part, probabilities of all labels, and the model learned on from."""
+    """Labels of tokens of the test part, probabilities of all labels, and the model learned on from."""
     lines = [line for line in template("chunking").lines if line.macros]
     parts = {}
     for part, limit in (("train", 300), ("test", 300)):
