@@ -143,5 +143,5 @@ def compared(monkeypatch, train, template, algorithm, n, shards, kind=None, **op
     many, workers = with_workers(monkeypatch, train, template, algorithm, n, kind=kind, shards=shards, progress=told[1].append, **options)
     assert many == one
     ours, theirs = ([{name: record[name] for name in names & record.keys()} for record in records] for records in told)
-    assert ours == theirs and len(ours) > 1
+    assert ours == theirs and len(ours) > 1 and all(ours)
     return workers

@@ -128,8 +128,8 @@ def test_resumed_with_another_number_of_workers(tmp_path, monkeypatch, algorithm
     with_workers(monkeypatch, train, TEMPLATE, algorithm, 3, checkpoint="run", **{limit: 2})
     numbers = itertools.count()  # who gets the first shard dies, so that others come before it
     kind = partial(LocalWorkers, on_step=lambda _, verb, __: "dies" if verb == "number" and next(numbers) == 0 else None)
-    again, _ = with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, kind=kind, checkpoint="run", resume=True, **{limit: 4})
-    assert again == whole
+    again, workers = with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, kind=kind, checkpoint="run", resume=True, **{limit: 4})
+    assert again == whole and workers.started == 3
     more = {"checkpoint": "run", "resume": True, limit: 7}
     with pytest.raises(errors.OptionError, match="was written without shards, not with 7"):
         with_workers(monkeypatch, train, TEMPLATE, algorithm, 1, shards=7, **more)
