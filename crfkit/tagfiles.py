@@ -124,11 +124,11 @@ def _parsed(parser: Parser, blocks: Any, threads: int, gold_wanted: bool) -> Ite
 
     trees = GoldTrees()
     held = b""  # the line ends that the last text lacks; what follows it needs them
-    for text, added, gold in parser.text(blocks, threads=threads):
+    for text, added, gold, begins in parser.text(blocks, threads=threads):
         yield held + text[: len(text) - added]
         held = text[len(text) - added :] + _blank_line(text)
         if gold_wanted:
-            trees.add(text, gold)
+            trees.add(text, gold, begins)
     if comments := trees.comments():
         yield held + comments
 

@@ -161,26 +161,33 @@ def _trees(data: Any, carried: list[bytes]) -> Iterator[Sentence]:
 
 class GoldTrees:
     """The trees that texts had before they were parsed, one line per sentence. If gold trees already follow the last sentence of a text,
-    they are kept: the trees in its columns are then a parser's."""
+    they are kept: the trees in its columns are then a parser's. A text may carry more of them than it has sentences, of files that it was
+    once parsed with: those are not of the text before it."""
 
     def __init__(self) -> None:
         self._lines: list[bytes] = []
+        self._first = 0  # the line of the first sentence of this text
+        self._begins = False  # whether another text has begun, and has had no sentence yet
         self._carried: list[bytes] = []
 
-    def add(self, text: bytes, trees: bytes) -> None:
-        """Add the next piece of text, and the trees in its columns."""
+    def add(self, text: bytes, trees: bytes, begins: bool = False) -> None:
+        """Add the next piece of a text, or the first one of another text, and the trees in its columns."""
+        self._begins |= begins
         if trees:
+            if self._begins:
+                self._first, self._begins = len(self._lines), False
             self._carried = []
             self._lines += trees.split(b"\n")[:-1]
-        if self._lines and (found := _tail(text)):
-            self._carried += found
-            self._lines[-len(self._carried) :] = self._carried[-len(self._lines) :]
+        self._carried += _tail(text)
+        if n := min(len(self._carried), len(self._lines) - self._first):
+            self._lines[-n:] = self._carried[-n:]
 
     def comments(self) -> bytes:
         """The comments to append after all texts for `crfkit eval --heads`; empty if they are there already, or if no
         sentence has a tree.
         """
-        missing = len(self._carried) < len(self._lines) and any(self._lines)
+        covered = self._first == 0 and len(self._carried) >= len(self._lines)
+        missing = any(self._lines) and not covered
         return b"".join(GOLD + line + b"\n" for line in self._lines) if missing else b""
 
 

@@ -247,17 +247,17 @@ class Parser(Described):
 
         return [heads for part in in_order(work, parsed.pieces(TOKENS_AT_ONCE), threads_of(threads)) for heads in part]
 
-    def text(self, blocks: Iterable[Block], threads: int = 0) -> Iterator[tuple[bytes, int, bytes]]:
+    def text(self, blocks: Iterable[Block], threads: int = 0) -> Iterator[tuple[bytes, int, bytes, bool]]:
         """Parse blocks of CoNLL-U. Yields each block with HEAD filled in, and DEPREL if the parser predicts relations; the
-        number of bytes appended that the input did not have; and the trees in the input, for `GoldTrees`."""
+        number of bytes appended that the input did not have; and for `GoldTrees` the trees in the input, and whether one begins here."""
 
-        def work(block: Block) -> tuple[bytes, int, bytes]:
+        def work(block: Block) -> tuple[bytes, int, bytes, bool]:
             names = block.columns.names or CONLLU
             columns = TreeColumns(names, block.path)
             rows = Rows("conllu")
             rows.parse(block)
             text, gold = self._scratch(self._places(names, block.columns)).text(rows, columns)
-            return BYTE_ORDER_MARK * block.mark + text, block.added, gold
+            return BYTE_ORDER_MARK * block.mark + text, block.added, gold, block.begins
 
         return in_order(work, blocks, threads_of(threads))
 

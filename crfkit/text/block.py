@@ -79,3 +79,5 @@ class Block:
     """The length in bytes of the line end that was appended to a last line without one."""
     mark: bool = False
     """Whether a byte order mark preceded it, at the start of all inputs."""
+    begins: bool = False
+    """Whether an input begins with it."""

@@ -71,8 +71,8 @@ class Source:
     def _blocks(self, file: BinaryIO, path: str, columns: Columns, first: bool, inside: bool) -> Iterator[Block]:
         seen = False
         for data, line, added in whole(texts(file, path, self.block_size, not inside), path):
-            skip, mark = 0, False
-            if line == 1 and not inside:
+            skip, mark, begins = 0, False, line == 1 and not inside
+            if begins:
                 mark = first and data.startswith(BYTE_ORDER_MARK)
                 data = data.removeprefix(BYTE_ORDER_MARK)
                 columns, header = self._header(data, path, columns)
@@ -87,7 +87,7 @@ class Source:
                 if carriage and added and not (inside or self.loose) and data.count(b"\n") == 1:
                     raise DataError("lines that end with carriage returns alone: expected \\n or \\r\\n", path)
                 columns = self._first_row(line + before, n_cols, path, columns, line_of(data, before))
-            yield Block(data, line, path, skip, columns, self.comments or self.form == "conllu", self.loose, self.marks, added, mark)
+            yield Block(data, line, path, skip, columns, self.comments or self.form == "conllu", self.loose, self.marks, added, mark, begins)
         if not seen and not self.allow_empty:
             raise DataError(NO_TOKENS, path)
 

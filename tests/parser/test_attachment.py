@@ -138,7 +138,7 @@ def test_heads_that_are_none_are_no_gold_tree(heads):
     sentences = ["".join(f"{t}\ta\t_\tX\t_\t_\t{head}\tr\t_\t_\n" for t, head in enumerate(these, 1)) for these in (heads, "20")]
     write(trees="\n".join(sentences))
     blocks = learned().tagger().text(Source("trees", "conllu"))
-    assert b"".join(gold for _, _, gold in blocks) == (b" 0\t2\n" if heads == "02" else b"\n") + b" 2\t0\n"
+    assert b"".join(gold for _, _, gold, _ in blocks) == (b" 0\t2\n" if heads == "02" else b"\n") + b" 2\t0\n"
 
 
 @pytest.mark.parametrize(("comments", "message"), [
@@ -166,12 +166,14 @@ def test_files_that_were_parsed_before_keep_their_gold_trees():
     learned(labels=True).save("m")
     first, last = (by_tabs([rows_of(words)]) for words in (GOLD[:2], GOLD))
     write(first=first, last=last)
-    for name, files in (("one", ["last"]), ("both", ["first", "one"]), ("all", ["both", "one"])):
+    for name, files in (("one", ["last"]), ("both", ["first", "one"]), ("all", ["both", "one"]), ("after", ["first", "both"])):
         write(**{name: run("tag", "m", *files).stdout_bytes})
-    for name, gold in (("both", [first, last]), ("all", [first, last, last])):
+    for name, gold in (("both", [first, last]), ("all", [first, last, last]), ("after", [first, first, last])):
         write(gold="".join(gold))
         assert evaluate_heads(name).as_dict() == evaluate_heads(name, "gold").as_dict()
     assert Path("all").read_text().count("# gold") == (1 + 2) + 1 + 3
+    write(comments="# gold 2:x\t0:y\n")  # a file without sentences goes on with what was before it
+    assert run("tag", "m", "first", "comments").stdout.endswith("\n\n# gold 2:x\t0:y\n")
 
 
 def test_trees_in_columns_of_other_names():
