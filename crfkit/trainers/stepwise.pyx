@@ -212,6 +212,10 @@ cdef class OnlineTrainer(Trainer):
         self.passes += 1
         return {"loss": loss}
 
+    def go_on(self, int64_t passes):
+        """The next pass is the one after so many over the same data, by another trainer, of which weights and rates are known."""
+        self.passes = passes
+
     def finish(self):
         self.workers, self.pool = [], None      # workers refer to this trainer: it would wait for the garbage collector
 

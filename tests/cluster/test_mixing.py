@@ -109,6 +109,31 @@ def test_large_values_have_lower_rates_as_on_one_machine(tmp_path, monkeypatch, 
     assert weights_of(model) == pytest.approx(weights_of(alone), rel=1e-4, abs=1e-6)
 
 
+@pytest.mark.parametrize("options", [
+    {},                                     # 100 sequences: two and a half passes of 40
+    {"window": 64, "batch_size": 8},        # eight updates, of five
+    {"rate": 0.5, "l2": 3.0, "passes": 6},  # 4 sequences, of 47
+])
+def test_windows_of_adf_go_on_where_a_pass_ends(tmp_path, monkeypatch, options):
+    """As on one machine, also where a run is resumed with more passes. All sequences are the same, so that their order is nothing."""
+    train, how = tmp_path / "train.txt", {"format": "crfsuite", "passes": 9, **options}
+    train.write_text("A\tx:30\ty\nB\tx:2\ty\nB\ty\n\n" * (47 if "l2" in options else 40))
+    alone = crfkit.learn(train, None, "adf", **how)
+    with_workers(monkeypatch, str(train), None, "adf", 1, shards=1, **how)
+    assert weights_of(crfkit.load("model").model) == pytest.approx(weights_of(alone), rel=1e-5, abs=1e-6)
+
+
+def test_with_more_passes_windows_of_adf_are_as_before(tmp_path, monkeypatch):
+    """They follow from the passes that a run began with: in ten passes over 600 sequences they would be three times as long."""
+    train = tmp_path / "train.txt"
+    train.write_text("A\tx\ty\nB\tx\ty\nB\ty\n\n" * 600)
+    for passes in (3, 5, 10):
+        how = {"format": "crfsuite", "passes": passes, "resume": passes > 3}
+        alone = crfkit.learn(train, None, "adf", checkpoint=tmp_path / "alone", **how)
+        with_workers(monkeypatch, str(train), None, "adf", 1, shards=1, checkpoint=str(tmp_path / "run"), **how)
+        assert weights_of(crfkit.load("model").model) == pytest.approx(weights_of(alone), rel=1e-4, abs=1e-6)
+
+
 def test_with_more_passes_the_rate_falls_as_before(tmp_path, monkeypatch):
     train = corpus(tmp_path / "train.txt", 20)
     with_workers(monkeypatch, train, TEMPLATE, "sgd", 2, rate=0.5, passes=40, checkpoint="run")

@@ -6,7 +6,7 @@ over a shard depends on: weights, rates and the number of the pass. So any worke
 
 Penalties: a step on a shard has the same share of them as a step on all data. Averages are the mean over passes
 of the mean over shards of the averages within a pass. Rates fall from pass to pass as on one machine; adf's, one
-for each attribute, are mixed like weights. With l1, sgd counts what a weight has received anew in each pass.
+for each attribute, are mixed like weights, and its windows go on where a pass ends. With l1, sgd counts what a weight has received anew in each pass.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Mixing:
         self.corpus, self.kind, self.options, self.seed = corpus, trainer_class(algorithm), options, run.seed
         self.layout = corpus.layout
         self.n, self.n_rows = len(corpus.shards), 1 + sum(self.layout.n_attributes)
+        self.planned = options.passes  # when the run began: windows of adf follow from it
         self.passes, self.converged, self.interrupted = 0, None, False
         self.current = array.array("f", [0.0]) * self.layout.n_cells if initial is None else array.array("f", initial)
         self.average = array.array("d", [0.0]) * self.layout.n_cells if getattr(options, "average", False) else None
@@ -84,6 +85,7 @@ class Mixing:
         """This pass over this shard: its seed, and options: its part of the penalties, and the first rate, which falls with the number of the pass."""
         part = self.updates[shard] / sum(self.updates)
         changed = {name: getattr(self.options, name) * part for name in ("l1", "l2") if hasattr(self.options, name)}
+        changed["passes"] = self.planned
         if self.rate is not None:
             changed["rate"] = self.rate
         if self.decay is not None:
@@ -181,7 +183,10 @@ class Mixing:
 
     def state(self) -> dict[str, Any]:
         """Everything that the next pass depends on."""
-        state = {"weights": self.current, "passes": self.passes, "rate": self.rate, "decay": self.decay, "shares": self.shares, "converged": None}
+        state = {
+            "weights": self.current, "passes": self.passes, "planned": self.planned, "rate": self.rate, "decay": self.decay, "shares": self.shares,
+            "converged": None,
+        }
         if self.average is not None:
             state["average"] = self.average
         if self.rates is not None:
@@ -190,7 +195,7 @@ class Mixing:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from the state of another one."""
-        self.passes, rate = int(state["passes"]), state["rate"]
+        self.passes, self.planned, rate = int(state["passes"]), int(state["planned"]), state["rate"]
         self.rate, self.shares = None if rate is None else float(rate), bool(state["shares"])
         self.decay = None if self.decay is None else float(state["decay"])
         self.current = _numbers("f", state["weights"], self.layout.n_cells)

@@ -242,7 +242,7 @@ class Service:
         records = []
         for job in jobs:
             trainer = self._trainer(weights, rates, shares, **job)
-            trainer.passes = passes
+            trainer.go_on(passes)
             try:
                 record = {**trainer.run_pass(), **trainer.measures()}
             except TrainingError as error:  # its sequences are counted from the start of the shard

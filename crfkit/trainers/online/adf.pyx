@@ -73,9 +73,11 @@ cdef class Adf(CalibratedTrainer):
     cdef double alpha, beta
     cdef double part            # factor on all rates: less than 1 in the last pass of a trial whose windows are long
     cdef bint long_window       # a tenth of the data would be too short
-    cdef int64_t given_window, q    # updates after which rates fall: an option, and what is in force
+    cdef int64_t given_window   # updates after which rates fall, as an option says
+    cdef public int64_t q       # and what is in force: more passes, when a run is resumed, leave it as it was
     cdef int32_t window
 
+    numbers = CalibratedTrainer.numbers + ("q",)
     rates_of_rows = True
 
     @classmethod
@@ -148,17 +150,25 @@ cdef class Adf(CalibratedTrainer):
     cdef double density(self) noexcept:
         """The share of sequences that have an attribute, on average of all attributes of all sequences. Until training begins, rows count these."""
         cdef:
-            const DatasetC* c = &self.data.c
-            int64_t s, r
+            int64_t r
             double n = 0, squares = 0
+        self.count_sequences()
+        for r in range(pairs_row(&self.layout.c)):
+            n += self.rows[r].count
+            squares += <double>self.rows[r].count * self.rows[r].count
+        return squares / n / self.data.c.n_seq if n > 0 else 1. / self.data.c.n_seq
+
+    cdef void count_sequences(self) noexcept:
+        """Count, in each row, the sequences in which it is used; rows have no steps yet."""
+        cdef:
+            const DatasetC* c = &self.data.c
+            int64_t s
+            AdfRowC* pairs = &self.rows[pairs_row(&self.layout.c)]
         for s in range(c.n_seq):
             self.count_sequence(s, c.u_ptr, c.u_id, 0)
             if c.b_ptr != NULL:
                 self.count_sequence(s, c.b_ptr, c.b_id, self.layout.c.A)
-        for r in range(pairs_row(&self.layout.c)):
-            n += self.rows[r].count
-            squares += <double>self.rows[r].count * self.rows[r].count
-        return squares / n / c.n_seq if n > 0 else 1. / c.n_seq
+            pairs.count += self.layout.c.has_tau and c.seq_ptr[s + 1] - c.seq_ptr[s] > 1
 
     cdef void count_sequence(self, int64_t s, const int64_t* ptr, const int32_t* ids, int64_t first_row) noexcept:
         cdef:
@@ -177,6 +187,20 @@ cdef class Adf(CalibratedTrainer):
         for k in range(pairs_row(&self.layout.c) + 1):
             self.rows[k].rate, self.rows[k].scale = self.first_rate(k), 1
             self.rows[k].step = self.rows[k].window = self.rows[k].count = 0
+
+    def go_on(self, int64_t passes):
+        """The window in which these passes end goes on. How often a row occurred in it is what is to be expected: the order of the passes is not known."""
+        cdef:
+            int64_t r, updates = self.updates_of(self.data.c.n_seq)
+            AdfRowC* row
+        self.passes, self.steps = passes, passes * updates
+        self.window = <int32_t>(self.steps // self.q)
+        if self.steps % self.q:
+            self.count_sequences()
+        for r in range(pairs_row(&self.layout.c) + 1):
+            row = &self.rows[r]
+            row.step, row.window = self.steps, self.window
+            row.count = <int32_t>(row.count * (self.steps % self.q) // updates)
 
     cdef double first_rate(self, int64_t r) noexcept:
         """The first rate of row r; `rate0` is for values up to 1."""
@@ -363,6 +387,8 @@ cdef class Adf(CalibratedTrainer):
     def restore(self, dict state):
         cdef int64_t r
         CalibratedTrainer.restore(self, state)
+        if self.q < 1:
+            raise ValueError("q: a window without updates")
         for r in range(pairs_row(&self.layout.c) + 1):
             if not 0 <= self.rows[r].window <= self.steps // self.q or not 0 <= self.rows[r].step <= self.steps:
                 raise ValueError("rows: one is ahead of the steps")
