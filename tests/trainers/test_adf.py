@@ -141,9 +141,11 @@ def test_windows_are_longer_where_rates_would_fall_to_nothing(n, passes, common,
     ((1.5, -1.5), True),
     ((1.5, 0.0), True),
 ])
-def test_values_far_from_zero_make_no_longer_windows(values, long):
-    """Two attributes, one of which has the same values in other sequences: 20 windows in 800 passes, or 100 sequences each."""
-    tokens = [[[(0, values[s % 2]), (1, values[s // 2 % 2])]] for s in range(100)]
+@pytest.mark.parametrize("times", [1, 2])
+def test_values_far_from_zero_make_no_longer_windows(values, long, times):
+    """Two attributes, one of which has the same values in other sequences: 20 windows in 800 passes, or 100 sequences each. What a token has twice adds
+    up."""
+    tokens = [[times * [(0, values[s % 2]), (1, values[s // 2 % 2])]] for s in range(100)]
     built = Built(Corpus([Sample([s % 2], one, [[]]) for s, one in enumerate(tokens)], 2, 2, has_tau=False))
     first, last = (
         rates_of(built, with_passes(n, Trainer(built.dataset, built.layout, options_of("adf", passes=800))))["U", 0, 0] for n in (0, 9)
