@@ -66,12 +66,14 @@ cdef class ConfidenceTrainer(AveragedTrainer):
             double most
         for k in range(self.layout.c.n_cells):
             self.s[k] = 1
-        for r in range(self.layout.c.A if self.usual != 1 else 0):
-            size = layout_row(&self.layout.c, r, &first)
-            for k in range(first, first + size):
-                self.s[k] = <weight_t>self.usual
+        if self.usual != 1:             # no value is above 1
+            for r in range(self.layout.c.A):
+                size = layout_row(&self.layout.c, r, &first)
+                for k in range(first, first + size):
+                    self.s[k] = <weight_t>self.usual
+            return
         for u in range(c.u_ptr[c.n_tok] if c.u_val != NULL else 0):
-            most = self.usual / fmax(1, <double>c.u_val[u] * c.u_val[u])
+            most = 1 / fmax(1, <double>c.u_val[u] * c.u_val[u])
             size = layout_row(&self.layout.c, c.u_id[u], &first)
             if size and self.s[first] > most:
                 for k in range(first, first + size):
