@@ -17,7 +17,7 @@ cdef inline int64_t differing(const uint16_t* labels, const SentenceC* sent) noe
 cdef int64_t wrong_labels(LatticeC* lat, const SentenceC* sent, uint16_t* path) noexcept nogil
 cdef object not_finite(str penalties)
 cdef dict accuracies(int64_t wrong, int64_t tokens, int64_t flawed, int64_t sequences)
-cdef double square_of_small(Dataset data) except -1
+cpdef double square_of_small(data) except -1
 cdef bint all_cells_finite(const weight_t* w, int64_t n) noexcept nogil
 
 

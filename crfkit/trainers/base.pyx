@@ -39,7 +39,7 @@ cdef int64_t wrong_labels(LatticeC* lat, const SentenceC* sent, uint16_t* path) 
     return differing(path, sent)
 
 
-cdef double square_of_small(Dataset data) except -1:
+cpdef double square_of_small(data) except -1:
     """Where all values are small, the square of a unit in which they are not: the largest value times the root of their mean square. Elsewhere 1."""
     cdef double largest = data.largest_value
     if not 0 < largest < SMALL:

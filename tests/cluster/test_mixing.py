@@ -98,9 +98,11 @@ def test_one_rate_for_all_where_one_machine_has_it(tmp_path, monkeypatch, algori
 
 
 @pytest.mark.parametrize("algorithm", ["sgd", "adf"])
-def test_large_values_have_lower_rates_as_on_one_machine(tmp_path, monkeypatch, algorithm):
-    """Where the rate is found. All sequences are the same, so that their order is nothing."""
-    (tmp_path / "train.txt").write_text("A\tx:30\ty\nB\tx:2\ty\nB\ty\n\n" * 40)
+@pytest.mark.parametrize("sequence", ["A\tx:30\ty\nB\tx:2\ty\nB\ty\n\n", "A\tx:.03\nB\tx:-.02\ty:.01\n\n"], ids=["large", "small"])
+@pytest.mark.filterwarnings("ignore:values of the features reach only")
+def test_values_have_rates_that_suit_them_as_on_one_machine(tmp_path, monkeypatch, algorithm, sequence):
+    """Large ones have lower rates, small ones higher, where the rate is found. All sequences are the same, so that their order is nothing."""
+    (tmp_path / "train.txt").write_text(sequence * 40)
     how = {"format": "crfsuite", "passes": 2}
     alone = crfkit.learn(tmp_path / "train.txt", None, algorithm, **how)
     with_workers(monkeypatch, str(tmp_path / "train.txt"), None, algorithm, 1, shards=1, **how)

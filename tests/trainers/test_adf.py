@@ -153,6 +153,14 @@ def test_values_far_from_zero_make_no_longer_windows(values, long, times):
     assert last / first == pytest.approx(1 if long else 0.6**9, rel=1e-9)
 
 
+@pytest.mark.parametrize("square", [1, 0.01])
+def test_small_values_of_a_part_have_the_rates_of_all_data(square):
+    """Elsewhere there may be larger ones."""
+    built = Built(Corpus([Sample([s % 2], [[(s % 2, 1e-3)]], [[]]) for s in range(20)], 2, 2, has_tau=False))
+    trainer = Trainer(built.dataset, built.layout, options_of("adf", rate=0.5), found=True, square=square)
+    assert {*trainer.rates()[:2]} == {0.5 / square}
+
+
 def test_to_look_at_the_weights_changes_nothing():
     corpus = read("chunking", sentences=100)
 

@@ -21,6 +21,7 @@ from xxhash import xxh3_64_intdigest
 from crfkit.options import Run
 from crfkit.options.trainers import DECAY, decay_of
 from crfkit.trainers import trainer_class
+from crfkit.trainers.base import square_of_small
 
 from .driver import DistributedCorpus
 from .sums import add_scaled, limit_of, mean, quantum_of
@@ -43,10 +44,11 @@ class Mixing:
         self.rate: float | None = getattr(options, "rate", None)  # the first one, once it is known
         self.decay: float | None = decay_of(options) if hasattr(options, "decay") else None
         self.told: str | None = None  # what there is to warn of after trials of rates
+        self.square = square_of_small(corpus.data)  # of the unit of small values: rates of attributes are 1 / square times as high
         self.shares = True  # whether attributes with values above 1 have a lower one, where it is chosen
         batch = getattr(options, "batch_size", 1)
         self.updates = [-(-sequences // batch) for sequences in corpus.data.sequences]
-        corpus.common.append(("share_trainer", {"algorithm": algorithm, "options": asdict(options), "shared": shared}))
+        corpus.common.append(("share_trainer", {"algorithm": algorithm, "options": asdict(options), "shared": shared, "square": self.square}))
 
     @staticmethod
     def bytes_per_cell(options: Any, workers: int) -> int:
@@ -148,7 +150,7 @@ class Mixing:
         if self.average is not None:
             most["average"] = most["last"]
         if self.kind.rates_of_rows:
-            most["rates"] = 2 * (self.rate or 1.0)
+            most["rates"] = 2 * (self.rate or 1.0) / self.square
         return {name: [limit, quantum_of(limit, self.n)] for name, limit in most.items()}
 
     def _mix(self, sums: dict[str, array.array]) -> None:

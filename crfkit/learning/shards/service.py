@@ -216,16 +216,16 @@ class Service:
 
     # ------------------------------------------------------------------------------------------ online trainers
 
-    def share_trainer(self, algorithm: str, options: dict[str, Any], shared: list[int]) -> None:
-        """Set how shards are trained on."""
-        self.algorithm, self.options, self.shared = algorithm, OPTIONS[algorithm](**options), shared
+    def share_trainer(self, algorithm: str, options: dict[str, Any], shared: list[int], square: float) -> None:
+        """Set how shards are trained on. `square`: of the unit of small values, by all data."""
+        self.algorithm, self.options, self.shared, self.square = algorithm, OPTIONS[algorithm](**options), shared, square
 
     def _trainer(self, weights: Any, rates: Any, shares: bool, shard: int, seed: int, changed: dict[str, Any]) -> Any:
         data = self._held(shard)
         options = replace(self.options, **changed)
         more = {} if rates is None else {"rates": rates}
         if hasattr(self.options, "rate"):
-            more.update(found=self.options.rate is None, shares=shares)
+            more.update(found=self.options.rate is None, shares=shares, square=self.square)
         return trainer_class(self.algorithm)(
             data, self.layout, options, initial=weights, seed=seed, threads=1, shared=self.shared, **more
         )

@@ -12,6 +12,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef double covered_now     # in the trial that was made last
     cdef bint penalised         # there are penalties, and the initial weights are zero
     cdef double* shares         # factors of the rate, by row; NULL where all are 1
+    cdef double square          # of the unit of small values; 1: they are not all small
     cdef const char* known_rows # a subclass's data by row, which is prefetched, and
     cdef int row_size           # its bytes a row
     cdef BufferC u_values, b_values

@@ -61,7 +61,9 @@ cdef class CalibratedTrainer(OnlineTrainer):
     numbers = OnlineTrainer.numbers + ("rate0",)
     seeks_optimum = False       # minimises the penalised negative log-likelihood
 
-    def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", **unused):
+    def __cinit__(self, Dataset data, Layout layout, options, str recursions="auto", square=None, **unused):
+        """`square`: of the unit of small values, where they are a part of the data."""
+        self.square = square_of_small(data) if square is None else square
         self.lattice.list_features(&layout.c, recursions, not self.looks_for_paths)
 
     @staticmethod
@@ -111,14 +113,13 @@ cdef class CalibratedTrainer(OnlineTrainer):
             int64_t r, u, n = pairs_row(&self.layout.c) + 1
             Arena room = Arena()
             MagnitudeC* of
-            double square, largest = self.data.largest_value
-        if has_usual_values(largest):
+            double square
+        if self.square == 1 and self.data.largest_value <= 1:
             return 0
         self.shares = <double*>arena_zeros(self, n, sizeof(double))
-        if largest < SMALL:
-            square = square_of_small(self.data)
+        if self.square != 1:
             for r in range(n):
-                self.shares[r] = 1 / square if r < self.layout.c.A else 1
+                self.shares[r] = 1 / self.square if r < self.layout.c.A else 1
             return 0
         of = <MagnitudeC*>arena_zeros(room, n, sizeof(MagnitudeC))
         for u in range(c.u_ptr[c.n_tok]):
@@ -148,7 +149,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
     @property
     def has_shares(self):
         """Whether attributes with unusual values have another rate, or would if there were any."""
-        return self.shares != NULL or has_usual_values(self.data.largest_value)
+        return self.shares != NULL or (self.square == 1 and self.data.largest_value <= 1)
 
     def chosen(self):
         return {} if self.options.rate else {"rate": self.rate0}
