@@ -30,7 +30,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_load_for
 from crfkit.weights.cells cimport multiply_row, pairs_row
 from crfkit.weights.layout cimport Layout
-from crfkit.memory cimport Arena, arena_zeros, memset, vector
+from crfkit.memory cimport arena_zeros, memset, vector
 from crfkit.loops.powers cimport shrunk
 from crfkit.loops.structs cimport DatasetC, LatticeC, LayoutC, SentenceC, weight_t
 from crfkit.loops.atomic cimport crfkit_spin_lock, crfkit_spin_unlock
@@ -124,33 +124,6 @@ cdef class Adf(CalibratedTrainer):
         if self.data.largest_value <= 1 or self.spread() >= FAR:
             window = max(window, <int64_t>(passes * self.data.c.n_seq / min(MOST_WINDOWS, WINDOWS_OF_DENSE / self.density())))
         return window if window * WINDOWS_A_PASS > self.data.c.n_seq else 0
-
-    cdef double spread(self) except -1:
-        """How large the variance of an attribute's values is beside the mean of their squares, on average of all attributes of all tokens. A token
-        without the attribute has a 0, one with several of it their sum."""
-        cdef:
-            const DatasetC* c = &self.data.c
-            Arena room = Arena()
-            int64_t t, u, r, n = 0
-            double sum = 0
-            double* own = <double*>arena_zeros(room, self.layout.c.A, sizeof(double))      # values of one token; zeros between tokens
-            double* values = <double*>arena_zeros(room, self.layout.c.A, sizeof(double))
-            double* squares = <double*>arena_zeros(room, self.layout.c.A, sizeof(double))
-            int64_t* times = <int64_t*>arena_zeros(room, self.layout.c.A, sizeof(int64_t))
-        for t in range(c.n_tok):
-            for u in range(c.u_ptr[t], c.u_ptr[t + 1]):
-                own[c.u_id[u]] += c.u_val[u]
-            for u in range(c.u_ptr[t], c.u_ptr[t + 1]):
-                r = c.u_id[u]
-                values[r] += own[r]
-                squares[r] += own[r] * own[r]
-                times[r] += 1
-                own[r] = 0
-        for r in range(self.layout.c.A):
-            if squares[r] > 0:
-                sum += times[r] * (1 - values[r] * values[r] / (squares[r] * c.n_tok))
-                n += times[r]
-        return sum / n if n else 0
 
     cdef double density(self) noexcept:
         """The share of sequences that have an attribute, on average of all attributes of all sequences. Until training begins, rows count these."""
