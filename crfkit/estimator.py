@@ -342,8 +342,10 @@ show_options(CRF.__init__, *_OF_FILES)  # those of `learn`, except those of file
 
 
 def _unchanging(constraints: Any) -> Any:
-    """The same, and a copy of pairs in a list, which may be changed."""
-    return [[*pair] if isinstance(pair, list) else pair for pair in constraints] if isinstance(constraints, list) else constraints
+    """The same, and a copy of pairs in a list, which may be changed. Arrays of NumPy could not be compared."""
+    if not isinstance(constraints, list):
+        return constraints
+    return [[*pair] if isinstance(pair, list) or hasattr(pair, "tolist") else pair for pair in constraints]
 
 
 def _sentences(given: Any, name: str) -> list[Any]:

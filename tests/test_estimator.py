@@ -122,8 +122,9 @@ def test_constraints_may_change():
     assert crf.predict_single([["a"], ["b"]]) == ["A", "A"]
     crf.constraints[0][0] = crf.constraints[0][1] = "B"
     assert crf.predict_single([["a"], ["b"]]) == ["B", "B"]
-    crf.constraints[:] = [("A", "B")]
-    assert crf.predict_single([["a"], ["b"]]) == ["A", "B"]
+    for pair in (("A", "B"), numpy.array(["B", "B"]), numpy.array(["A", "B"])):
+        crf.constraints[:] = [pair]
+        assert crf.predict_single([["a"], ["b"]]) == [*pair]
 
 
 # --- Parameters -------------------------------------------------------------------------------------------------------
