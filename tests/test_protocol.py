@@ -170,7 +170,7 @@ def test_five_seeds_and_their_deviation():
     assert [record["seed"] for record in records if record["kind"] == "test" and record["algorithm"] == "sgd"] == [1, 2, 3, 4, 5]
     assert [record["seed"] for record in records if record["kind"] == "test" and record["algorithm"] == "lbfgs"] == [1]
     assert "| sgd | 90.00 | 90.30 ± 0.16 | 2 |" in text and "| lbfgs | 70.00 | 90.10 | 1 |" in text
-    assert "*Reproduced* are 1 of 1 verdicts, *tie* 0, *contradicted* 0." in text and "\n| sgd is better than lbfgs | yes |\n" in text
+    assert "*Reproduced* are 1 of 1 verdicts, *tie* 0, *contradicted* 0: " in text and "(index.md#made)" in text
     assert Path("out/protocol.md").read_text(encoding="utf-8").startswith("# How the results")
 
 
@@ -299,12 +299,12 @@ def test_all_tests_together():
 def test_the_index_tells_what_would_become_a_tie():
     rows = [[f"claim {k}", "task", "", f"1.00 and 2.00, p = {p:.4f}", REPRODUCED if p < 0.05 else TIE] for k, p in enumerate(BENJAMINI_HOCHBERG)]
     costs = ["faster", "task", "", "1 s and 2 s", REPRODUCED]
-    text = "\n".join(together.lines([("a paper", "page", rows[:7]), ("another", "other", [*rows[7:], costs])]))
-    assert "15 tests" in text and "4 of the 9 stay, with p up to 0.009" in text
-    assert re.findall(r"claim (\d+) ", text) == ["4", "5", "6", "7", "8"]
-    rows[0][3] += ", seeds disagree"
-    assert together.chance(rows[0]) == 1 and together.chance(["", "", "", "1 and 2, p < 0.001", ""]) == 0.001 and together.chance(costs) is None
-    assert together.lines([("a paper", "page", [costs])]) == []
+    sections = [("a paper", "page", rows[:7]), ("another", "other", [*rows[7:], costs])]
+    text = "\n".join(together.lines(sections))
+    assert "15 tests" in text and "4 of the 9 stay, with p up to 0.009" in text and "other 5 would be ties: †" in text
+    assert together.marks(sections) == {("task", row[3]): " †" for row in rows[4:9]}
+    assert together.chance(rows[0][3] + ", seeds disagree") == 1 and together.chance("1 and 2, p < 0.001") == 0.001 and together.chance(costs[3]) is None
+    assert together.lines([("a paper", "page", [costs])]) == [] and together.marks([("a paper", "page", [costs])]) == {}
 
 
 def test_a_test_under_two_papers_counts_once():
@@ -320,9 +320,10 @@ def test_the_index_tells_which_verdicts_rest_on_few_seeds():
     rows.append(["a tie", "task", "", "92.00 ± 9.00 and 91.00 ± 9.00, p = 0.040", TIE])
     rows.append(["alike, as in the paper", "task", "", "92.00 ± 1.00 and 92.00 ± 1.00, p = 0.900", REPRODUCED])
     text = "\n".join(together.lines([("a paper", "page", rows)]))
-    assert re.findall(r"\n\| (.*?) \| task \|", text)[1:] == ["wide", "beside one run"]
-    assert "Of the verdicts with p < 0.05 that are no ties" in text and "zero in 2." in text
-    assert together.interval(rows[0]) == (pytest.approx(1), pytest.approx(2.776 * (1.0001 / 5) ** 0.5))
+    marks = together.marks([("a paper", "page", rows)])
+    assert [(row[0], marks[row[1], row[3]]) for row in rows if (row[1], row[3]) in marks] == [("wide", " ‡"), ("beside one run", " ‡")]
+    assert "Of the verdicts with p < 0.05 that are no ties" in text and "zero in 2: ‡" in text
+    assert together.interval(rows[0][3]) == (pytest.approx(1), pytest.approx(2.776 * (1.0001 / 5) ** 0.5))
 
 
 def test_the_index_lists_verdicts_that_other_seeds_might_change():
@@ -333,5 +334,5 @@ def test_the_index_lists_verdicts_that_other_seeds_might_change():
     }
     rows = [[claim, "task", "", f"{found}, p = 0.010", REPRODUCED] for claim, found in numbers.items()]
     rows.append(["a tie", "task", "", "1.00 ± 1.00 and 2.00 ± 1.00, p = 0.010", TIE])
-    text = "\n".join(together.lines([("a paper", "page", rows)]))
-    assert "covers zero in 2." in text and re.findall(r"^\| (.*?) \| task \| [0-9]", text, re.M) == ["unsure", "unsure of one side"]
+    text, marks = "\n".join(together.lines([("a paper", "page", rows)])), together.marks([("a paper", "page", rows)])
+    assert "covers zero in 2: ‡" in text and [row[0] for row in rows if "‡" in marks.get((row[1], row[3]), "")] == ["unsure", "unsure of one side"]

@@ -36,7 +36,7 @@ class Exhibit:
 
 ALGORITHM = "an algorithm: nothing to measure"
 TABLE_4 = "^base noun phrases, the paper's features|^word segmentation$|^biomedical names, the paper's rich edges"
-_4 = "[noun phrases](adf.md#base-noun-phrases-the-papers-features), [segmentation](adf.md#word-segmentation), [names](adf.md#biomedical-names-the-papers-rich-edges)"
+PLACES = "[noun phrases](adf.md#base-noun-phrases-the-papers-features), [segmentation](adf.md#word-segmentation), [names](adf.md#biomedical-names-the-papers-rich-edges)"
 SCORES_AND_COSTS = "^(adf|averaged perceptron) is better than (lbfgs|sgd|(averaged|naive) perceptron)$|fewer passes|in all$"
 REVIEWS = "[reviews](adf.md#sentiment-of-product-reviews)"
 
@@ -46,20 +46,20 @@ EXHIBITS = {
         Exhibit("table 1", "size of the Bio-NER data", "in the text of [names](adf.md#biomedical-names-the-papers-rich-edges): the public corpus has other counts"),
         Exhibit("tables 2, 3", "features", "`bio-names-rich.txt` and `chunking-sun.txt` in `benchmarks/papers/templates`"),
         Exhibit(
-            "table 4", "scores, passes and seconds of five trainers on three tasks", f"{_4}; the paper's numbers beside ours",
+            "table 4", "scores, passes and seconds of five trainers on three tasks", f"{PLACES}; the paper's numbers beside ours",
             SCORES_AND_COSTS, ("adf",), TABLE_4,
         ),
         Exhibit("table 5", "other systems, as their papers report them", "not repeated: no measurement of the paper"),
         Exhibit("table 6", "the same for reviews", f"{REVIEWS}; the paper's numbers beside ours", SCORES_AND_COSTS, ("adf",), "^sentiment"),
-        Exhibit("figure 2", "curves over passes and seconds, on-line trainers", f"pictures of {_4}", "better than (sgd|.* perceptron)$|fewer passes than sgd|a pass of adf|faster than sgd", ("adf",), TABLE_4),
+        Exhibit("figure 2", "curves over passes and seconds, on-line trainers", "pictures of those of table 4", "better than (sgd|.* perceptron)$|fewer passes than sgd|a pass of adf|faster than sgd", ("adf",), TABLE_4),
         Exhibit(
-            "figure 3, top", "CW and AROW, `adf` with and without rich edges", f"{_4}; without rich edges: [noun phrases](adf.md#base-noun-phrases-without-rich-edges), "
+            "figure 3, top", "CW and AROW, `adf` with and without rich edges", "those of table 4; without rich edges: [noun phrases](adf.md#base-noun-phrases-without-rich-edges), "
             "[segmentation](adf.md#word-segmentation-without-rich-edges), [names](adf.md#biomedical-names-without-parts-of-speech)",
             "better than (cw|arow)$", ("adf",), f"{TABLE_4}|without rich edges$|without parts of speech",
         ),
-        Exhibit("figure 3, bottom", "batches of ten", f"{_4}: rows *batches of 10*, and pictures", "batches of 10", ("adf",)),
-        Exhibit("figure 4", "curves over passes and seconds, `lbfgs`", f"pictures of {_4}", "than lbfgs", ("adf",), TABLE_4),
-        Exhibit("figure 5", "scores after one pass", f"{_4}: column *test after one pass*", "after one pass", ("adf",), TABLE_4),
+        Exhibit("figure 3, bottom", "batches of ten", "those of table 4: rows *batches of 10*, and pictures", "batches of 10", ("adf",)),
+        Exhibit("figure 4", "curves over passes and seconds, `lbfgs`", "pictures of those of table 4", "than lbfgs", ("adf",), TABLE_4),
+        Exhibit("figure 5", "scores after one pass", "those of table 4: column *test after one pass*", "after one pass", ("adf",), TABLE_4),
         Exhibit("figure 6", "curves for reviews", f"pictures of {REVIEWS}", f"{SCORES_AND_COSTS}|a pass of adf", ("adf",), "^sentiment"),
         Exhibit("figure 7", "reviews after one pass", f"{REVIEWS}: column *test after one pass*", "after one pass", ("adf",), "^sentiment"),
     ),
@@ -104,7 +104,7 @@ EXHIBITS = {
     ),
 }
 ABOUT = """\
-What stands where, and how many of the claims that belong to it have which verdict. A claim may belong to several. Most pages have more tasks than the paper. Data and features that differ are named at the head of each table.
+What stands where, and the verdicts of the claims that belong to it. A claim may belong to several. Most pages have more tasks than the paper. The head of each table names data and features that differ.
 """
 
 

@@ -347,7 +347,7 @@ def main() -> None:
     lines = ["# Networks beside linear models", "", *(["**A few sentences of the synthetic corpora: these numbers mean nothing.**", ""] if given.quick else [])]
     found = {task: of_task(task, shown) for task in TASKS.values()}
     rows = [verdict.row(task.title) for task, runs in found.items() for verdict in verdicts(runs)]
-    lines += [ABOUT.strip(), "", *holding(rows, {row[1]: row[1] for row in rows}, "Networks beside linear models"), METHOD.format(batch=given.batch).strip(), ""]
+    lines += [ABOUT.strip(), "", *holding(rows, "Networks beside linear models"), METHOD.format(batch=given.batch).strip(), ""]
     lines += [line for task, runs in found.items() for line in section(task, runs, out)]
     path = out / "neural.md"
     path.write_text("\n".join(lines), encoding="utf-8")

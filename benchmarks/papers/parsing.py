@@ -321,7 +321,7 @@ def page(records: list[dict[str, Any]], quick: bool) -> str:
     warning = ["**A few random trees: these numbers mean nothing.**", ""] if quick else []
     sets = [(title, chosen(records, *setting)) for setting, title in SETTINGS.items()]
     count = sum(line.startswith("P") for line in TEMPLATES["package"].read_text(encoding="utf-8").splitlines())
-    held = holding([verdict.row(title) for title, found in sets for verdict in verdicts(found)], {title: title for title, found in sets if found}, "Dependency parsing with lookahead")
+    held = holding([verdict.row(title) for title, found in sets for verdict in verdicts(found)], "Dependency parsing with lookahead")
     lines = ["# Parsing with lookahead", "", *warning, ABOUT, *held, DATA.format(count=count), *(line for title, found in sets for line in section(title, found)), *by_default(records)]
     lines.append("## How these numbers were made\n")
     runs = [run for _, found in sets for trial, finals in found.values() for run in (trial, *finals)] + [run for case in BY_DEFAULT for run in default_runs(records, *case)]
@@ -332,9 +332,7 @@ def page(records: list[dict[str, Any]], quick: bool) -> str:
 def index_rows(folder: Path) -> list[list[str]]:
     """Rows of the index of all claims, from the raw results."""
     records = Journal(folder / "parsing.jsonl", *FIELDS).known.values()
-    return [
-        verdict.row(f"Parsing, {title[0].lower()}{title[1:]}") for setting, title in SETTINGS.items() for verdict in verdicts(chosen(records, *setting))
-    ]
+    return [verdict.row(title) for setting, title in SETTINGS.items() for verdict in verdicts(chosen(records, *setting))]
 
 
 def stand_in(folder: Path) -> dict[str, Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import fsum
 from pathlib import Path
@@ -35,14 +35,11 @@ The options that were chosen by ten trials each, or taken over from another row.
 VERDICTS = """\
 ## What holds
 
-{counts}. Each number behind them is [on the page of all claims](index.md#{section}).{rules}
-*Yes*: reproduced; *no*: contradicted; *tie*: the difference may be chance, or is too small to count.
+{counts}: [claim by claim, with numbers](index.md#{section}).{rules}
 """
 RULES = """\
  [The protocol](protocol.md) says how options are chosen and what a verdict means, and
 [what stands in the tables](protocol.md#tables-and-pictures) below. [Choosing a trainer](../trainers.md#what-the-comparisons-say) draws the conclusions."""
-WORDS = {protocol.REPRODUCED: "yes", protocol.TIE: "tie", protocol.CONTRADICTED: "**no**", MISSING: MISSING}
-"""Verdicts in a table of claims and tasks."""
 
 
 def spread(scores: list[float]) -> str:
@@ -69,7 +66,7 @@ def write(pages: list[tuple[Any, list[Any]]], runs: Any, folder: Path) -> list[P
         if runs.quick:
             lines += ["**A few sentences of the synthetic corpora: these numbers mean nothing.**", ""]
         judged = [(table, outcomes) for table, outcomes, _ in found if outcomes]
-        lines += holding(rows(judged, runs), {table.task.short: table.task.title for table, _ in judged if not all(claim.own for claim in table.claims)}, paper.title, RULES)
+        lines += holding(rows(judged, runs), paper.title, RULES)
         told: dict[str, str] = {}
         for table, outcomes, lacking in found:
             if outcomes:
@@ -92,66 +89,89 @@ def rows(found: list[tuple[Any, dict[str, Any]]], runs: Any) -> list[list[str]]:
     ]
 
 
-def index(sections: list[tuple[str, str, list[list[str]]]], beside: list[str], folder: Path) -> Path:
-    """One page, claim by claim; a section is its title, the name of its page, and rows. `beside` goes before them."""
+def index(sections: list[tuple[str, str, list[list[str]]]], beside: list[str], marks: Mapping[tuple[str, str], str], folder: Path) -> Path:
+    """One page, claim by claim; a section is its title, the name of its page, and rows. `beside` goes behind them."""
     names = (protocol.REPRODUCED, protocol.TIE, protocol.CONTRADICTED, MISSING)
     counts = [(title, Counter(row[-1] for row in found)) for title, _, found in sections]
-    lines = ["# What holds, claim by claim", "", "Five papers describe trainers of crfkit. Their claims were tested again, on the papers' data where these could be had, else on others. Each has one verdict on each task:", ""]
-    lines += markdown(["", *names], [[f"[{title}](#{section(title)})", *(str(count[name]) for name in names)] for title, count in counts])
-    lines += ["", INDEX, ROWS, *beside, ""]
+    shown = [name for name in names if name != MISSING or any(count[name] for _, count in counts)]
+    lines = ["# What holds, claim by claim", "", ABOUT]
+    lines += markdown(["", *shown], [[f"[{title}](#{section(title)})", *(str(count[name]) for name in shown)] for title, count in counts])
+    lines += ["", INDEX]
     for title, name, found in sections:
         lines += [f"## {title}", "", f"[Tables, options, pictures]({name}.md)", ""]
         if measured := [row for row in found if row[-1] != MISSING]:
-            lines += ["| claim | task | paper | here | verdict |", "|---|---|---|---|---|"]
-            lines += [*(f"| {' | '.join(row[:-1])} | **{row[-1]}** |" for row in by_claim(measured)), ""]
+            lines += [*of_claims(measured, name, marks), ""]
         if absent := Counter(row[1] for row in found if row[-1] == MISSING):
             lines += [f"Not measured yet: {'; '.join(f'{n} of the claims on {task}' for task, n in absent.items())}.", ""]
-    lines.append(REPEAT)
     path = folder / "index.md"
-    path.write_text("\n".join(lines), encoding="utf-8")
+    path.write_text("\n".join([*lines, *beside, "", REPEAT]), encoding="utf-8")
     return path
 
 
-def by_claim(rows: list[list[str]]) -> Iterator[list[str]]:
-    """Rows of the index, claim after claim. The first row of a claim names it, with what the numbers of all its rows begin and end with: what they are,
-    and the rule of the verdicts."""
+def of_claims(rows: list[list[str]], page: str, marks: Mapping[tuple[str, str], str]) -> list[str]:
+    """The table of a section: a row for each claim and a column for each task. Where no claim has several tasks, all have one column, and a task is named
+    at its first claim."""
+    claims = list(by_claim(rows, marks))
+    if any(len(found) > 1 for _, found in claims):
+        tasks = list(dict.fromkeys(row[1] for row in rows))
+        heads = ["claim", *(f"[{task}]({page}.md#{section(task)})" for task in tasks)]
+        table = markdown(heads, ([claim, *(_told(*found[task]) if task in found else "" for task in tasks)] for claim, found in claims))
+    else:
+        heads, cells = ["task", "claim", "paper", "here", "verdict"], [[task, claim, *told] for claim, found in claims for task, told in found.items()]
+        table = markdown(heads, ([row[0] * (k == 0 or row[0] != cells[k - 1][0]), *row[1:-1], f"**{row[-1]}**"] for k, row in enumerate(cells)))
+    return [table[0], "|---" * len(heads) + "|", *table[2:]]
+
+
+def _told(paper: str, here: str, verdict: str) -> str:
+    """A cell: verdict, numbers, those of the paper, a line each."""
+    numbers = here.replace(", p ", "<br>p ").replace(": ", "<br>")
+    return "<br>".join([f"**{verdict}**", numbers, *[f"paper: {paper}"] * bool(paper)]).replace(" ± ", "±").replace(" and ", "; ")
+
+
+def by_claim(rows: list[list[str]], marks: Mapping[tuple[str, str], str]) -> Iterator[tuple[str, dict[str, tuple[str, str, str]]]]:
+    """Each claim of the index, with what its rows have in common: what the paper says, what their numbers are, the rule of the verdicts. For each of its
+    tasks the paper's numbers, those here, and the verdict with its mark, if it has one, by task and numbers."""
     claims: dict[str, list[list[str]]] = {}
     for row in rows:
         claims.setdefault(row[0], []).append(row)
     for claim, found in claims.items():
         parts = [NUMBERS.fullmatch(row[3]).groups(default="") for row in found]
-        lead, tail = ({part[k] for part in parts} for k in (0, 2))
+        lead, tail, papers = ({part[0] for part in parts}, {part[2] for part in parts}, {row[2] for row in found})
         leads, tails = (len(same) == 1 and (len(found) > 1 or RULE in next(iter(same))) for same in (lead, tail))
-        about = "; ".join(text for text in (f"{parts[0][0]}…" * leads * bool(parts[0][0]), parts[0][2].removeprefix("; ") * tails) if text)
-        for k, ((_, task, paper, _, verdict), (before, numbers, after)) in enumerate(zip(found, parts, strict=True)):
-            yield [f"{claim} ({about})" if about and k == 0 else claim * (k == 0), task, paper, f"{before * (not leads)}{numbers}{after * (not tails)}", verdict]
+        of_all = papers.pop() if len(found) > 1 and len(papers) == 1 else ""
+        about = [f"paper: {of_all}" * bool(of_all), f"{parts[0][0]}…" * leads * bool(parts[0][0]), parts[0][2].removeprefix("; ") * tails]
+        told = "; ".join(text for text in about if text)
+        yield (f"{claim} ({told})" if told else claim), {
+            task: (paper * (not of_all), f"{before * (not leads)}{numbers}{after * (not tails)}", verdict + marks.get((task, here), ""))
+            for (_, task, paper, here, verdict), (before, numbers, after) in zip(found, parts, strict=True)
+        }
 
 
 RULE = "; reproduced: "
 """What a rule begins with, behind the numbers of a verdict."""
 NUMBERS = re.compile(r"(from pass.*? by )?(.*?)(; .*)?")
 """What the numbers of a verdict are, where it is told; they themselves; what follows."""
+ABOUT = """\
+Five papers describe trainers of crfkit. Their claims were tested again, on the papers' data where these could be had, else on others. Each claim has one verdict on each task:
+"""
 INDEX = """\
 * *Reproduced*: the difference has the sign that the paper reports, and p < 0.05.
 * *Contradicted*: the difference has the opposite sign, and p < 0.05.
 * *Tie*: anything else. If there is a difference, the test part is too small to show it.
+* †, ‡: the verdict is less sure than its p says ([all tests together](#all-tests-together)).
 
-Each verdict stands for itself. [Taken together](#all-tests-together), a few would be ties. [A protocol](protocol.md) defines the rules, also those for costs and weights. It was fixed before the test scores
-were computed, and marks what was changed or added later. The pages on sparse CRFs, parsing and networks state their own rules. On simulated data the study itself is counted, not
-[its controls](simulated.md), which use more data and contradict two claims. What the trainers compute
+[A protocol](protocol.md) defines the rules, also those for costs and weights. It was fixed before the test scores were computed, and marks what was changed or added later. The pages on sparse CRFs, parsing and
+networks state their own rules. On simulated data the study itself is counted, not [its controls](simulated.md), which use more data and contradict two claims. What the trainers compute
 [differs from the papers](../trainers.md#where-they-differ-from-the-papers) in some points.
-"""
-ROWS = """\
-* A row without a claim belongs to the claim above it.
-* *here*: the mean over five seeds and its standard deviation. Deterministic trainers have one run, sparse CRFs no deviations, networks as many seeds as the verdict says.
-  Weights and losses over 50 passes, and seconds of a pass, are of one seed.
-* *paper* is empty if the paper has no number or does not have the task.
+
+Scores are means over five seeds ± their standard deviation. Deterministic trainers have one run, sparse CRFs no deviations, networks as many seeds as their cells say. Where a claim says that one score is better, that one stands first.
+Weights and losses over 50 passes, and seconds of a pass, are of one seed. Without *paper*, the paper has no number, or not this task.
 """
 REPEAT = """\
 ## How to repeat these runs
 
 All numbers come from the lines of `docs/results/raw/` and of the `*.jsonl` beside it. `make results` runs what is missing there, from corpora in the folder that
-`CRFKIT_CORPORA` names, and writes the pages; stopped, it goes on where it was. All of them are there, so it takes minutes. `make results ONLY=pages` only writes the pages. All runs together took 27 hours of one processor: the networks 9, parsing 4, the
+`CRFKIT_CORPORA` names, and writes the pages; stopped, it goes on where it was. `make results ONLY=pages` only writes the pages, in minutes. All runs took 27 hours of one processor: the networks 9, parsing 4, the
 pages on `adf`, `sapo`, `dbl-crf` and `lookahead` 14.
 
 To repeat one table of these four: `python benchmarks/papers/results.py --only runs --tasks conll2003 --out FOLDER` (`--help` has the names) writes new lines to `FOLDER/raw`, to be compared with those here. That
@@ -160,49 +180,21 @@ takes 8 minutes for `conll2003` and 3 hours for `cws-sxu`. With the package of t
 
 
 def side_by_side(outcomes: list[dict[str, Any]]) -> list[str]:
-    """The test scores of the trainers on all tasks that several of them have."""
+    """The mean test scores of the trainers on all tasks that several of them have."""
     scores: dict[str, dict[str, str]] = {}
     for found in outcomes:
         for name, outcome in found.items():
-            scores.setdefault(outcome.task.title, {})[name] = spread(outcome.scores)
-    shared = [title for title, found in scores.items() if sum(name in found for name in TRAINERS) > 1]
-    if not shared:
-        return []
-    rows = [[label, *(scores[title].get(name, "") for title in shared)] for name, label in TRAINERS.items()]
-    return ["## All trainers, side by side", "", SIDE, "", *markdown(["", *shared], rows)]
+            scores.setdefault(outcome.task.title, {})[name] = f"{fmean(outcome.scores):.2f}"
+    rows = [[title, *(found.get(name, "") for name in TRAINERS)] for title, found in scores.items() if sum(name in found for name in TRAINERS) > 1]
+    return ["## All trainers, side by side", "", SIDE, "", *markdown(["", *TRAINERS.values()], rows)] if rows else []
 
 
-SIDE = "Test scores: F1 (of words for segmentation), or accuracy for parts of speech and reviews. On biomedical names `lookahead` tags backward. An empty cell was not run."
+SIDE = "Mean test scores: F1 (of words for segmentation), or accuracy for parts of speech and reviews. On biomedical names `lookahead` tags backward. An empty cell was not run."
 TRAINERS = {
     "lbfgs": "`lbfgs`", "sgd": "`sgd`", "sgd, L1": "`sgd --l1`", "adf": "`adf`", "sapo": "`sapo`", "depth 1": "`lookahead`", "depth 0": "`lookahead --depth 0`",
     "averaged 5-best mira": "`mira -n 5`", "averaged mira": "`mira`", "averaged perceptron": "`perceptron`", "naive perceptron": "`perceptron --no-average`",
     "arow": "`arow`", "cw": "`cw`",
 }
-
-
-def defaults(outcomes: list[dict[str, Any]]) -> list[str]:
-    """How far the defaults of each trainer are behind the best of its trials, on development data."""
-    behind: dict[str, dict[str, float]] = {}
-    for found in outcomes:
-        for name, outcome in found.items():
-            if name in TRAINERS and outcome.default is not None:
-                behind.setdefault(name, {})[outcome.task.short] = outcome.development - outcome.default
-    if not behind:
-        return []
-    rows = []
-    for name, gaps in behind.items():
-        worst = max(gaps, key=gaps.__getitem__)
-        rows.append([TRAINERS[name], str(len(gaps)), f"{fmean(gaps.values()):.2f}", f"{gaps[worst]:.2f}", worst])
-    return ["## Defaults", "", DEFAULTS, "", *markdown(["trainer", "tasks", "mean gap", "largest gap", "task of the largest gap"], rows)]
-
-
-DEFAULTS = """\
-How far are the defaults behind the best of a trainer's ten trials? The table gives points on development data. The best of ten is chosen on the same data, so it is a little lucky. A negative number means that the defaults beat all ten.
-These are the defaults of the commit of these runs. Some are others today ([how far behind the best on 28 tasks](../defaults.md#defaults-beside-other-values)):
-
-* The penalty of `lbfgs`, `sgd`, `adf` and `sapo` was `--l2 1`. Today it is [chosen for the data](../defaults.md#the-l2-penalty): 0.03 on the named entities of this table, where the gaps are largest.
-* `arow`, `cw` and `lookahead` had r = 30, a confidence of 0.55 and a margin of 30. Today `arow` tries r on a sample, the confidence is 0.52, and the margin follows from the attributes of a token.
-* `sgd` and `adf` made 30 and 20 passes. Today [they make more](../defaults.md#passes) over fewer than 3,334 and 5,000 sequences."""
 
 
 def section(title: str) -> str:
@@ -217,17 +209,9 @@ def counted(verdicts: Iterable[str]) -> str:
     return f"*Reproduced* are {count[told[0]]} of {sum(map(count.__getitem__, told))} verdicts, *tie* {count[told[1]]}, *contradicted* {count[told[2]]}"
 
 
-def holding(rows: list[list[str]], headings: dict[str, str], title: str, rules: str = "") -> list[str]:
-    """A section: which claims hold on each task. `rows`: those of the index; `headings`: the heading of each of their tasks on the page; `title`:
-    the section of the index that has the numbers."""
-    claims: dict[str, dict[str, str]] = {}
-    for claim, task, _, _, verdict in rows:
-        claims.setdefault(claim, {})[task] = WORDS[verdict]
-    if not claims:
-        return []
-    heads = ["claim", *(f"[{task}](#{section(heading)})" for task, heading in headings.items())]
-    table = markdown(heads, ([claim, *(of_tasks.get(task, "") for task in headings)] for claim, of_tasks in claims.items()))
-    return [VERDICTS.format(counts=counted(row[-1] for row in rows), section=section(title), rules=rules), table[0], "|---" * len(heads) + "|", *table[2:], ""]
+def holding(rows: list[list[str]], title: str, rules: str = "") -> list[str]:
+    """A section: how many claims have which verdict, and where they stand. `rows`: those of the index; `title`: their section of it."""
+    return [VERDICTS.format(counts=counted(row[-1] for row in rows), section=section(title), rules=rules)] if rows else []
 
 
 def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str], runs: Any, folder: Path, told: dict[str, str]) -> list[str]:

@@ -40,7 +40,7 @@ def index(folder: Path, quick: bool = False) -> Path:
     for name, title in OTHERS.items():
         if (folder / f"{name}.md").exists():
             sections.append((title, name, importlib.import_module(name).index_rows(folder)))
-    return report.index(sections, [*exhibits.lines(sections), "", *together.lines(sections), *report.side_by_side(found), "", *report.defaults(found)], folder)
+    return report.index(sections, [*together.lines(sections), *report.side_by_side(found), "", *exhibits.lines(sections)], together.marks(sections), folder)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ import simulated_pattern
 from hidden import HMM, LABELS, LENGTH, SYMBOLS, Draw
 from judging import Journal, Verdict, holds
 from protocol import CONTRADICTED, REPRODUCED, SIGNIFICANT, TIE
-from report import WORDS, markdown
+from report import markdown
 from runs import commit, machine
 from simulated_pattern import START_LINE, Weight, active_weights, is_node
 from study import RESULTS, default_work
@@ -250,7 +250,7 @@ def page(hmm: HMM, found: dict[tuple[int, str], list[Any]], sizes: tuple[int, ..
 def _holding(verdicts: dict[int, list[Verdict]]) -> list[str]:
     """A section: the verdicts on the study, whose numbers are in the index, and on its controls."""
     heads = ["claim", *(f"{size} sequences" if size == SIZES[0] else f"control: {size}" for size in verdicts)]
-    cells = ([f"{WORDS[one.word]}{f' ({one.here})' * (size != SIZES[0])}" for size, one in zip(verdicts, of_claim, strict=True)] for of_claim in zip(*verdicts.values(), strict=True))
+    cells = ([f"{one.word}{f' ({one.here})' * (size != SIZES[0])}" for size, one in zip(verdicts, of_claim, strict=True)] for of_claim in zip(*verdicts.values(), strict=True))
     table = markdown(heads, ([one.claim, *row] for one, row in zip(verdicts[SIZES[0]], cells, strict=True)))
     return [*HOLDING.strip().splitlines(), "", table[0], "|---" * len(heads) + "|", *table[2:]]
 
@@ -354,8 +354,7 @@ This rule was written before any pattern was seen, but when the numbers of activ
 HOLDING = """\
 ## What holds
 
-The numbers of the study itself, with 10 sequences, stand [on the page of all claims](index.md#sparse-crfs-simulated-data). The controls ask whether it holds with more data, which the paper does not say.
-*Yes*: reproduced; *no*: contradicted.
+The numbers of the study itself, with 10 sequences, stand [claim by claim](index.md#sparse-crfs-simulated-data). The controls ask whether it holds with more data, which the paper does not say.
 """
 UPDATES = """\
 ## One weight at a time, or a block
