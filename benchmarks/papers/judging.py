@@ -90,11 +90,6 @@ class Verdict:
     word: str
     paper: str = ""
 
-    @property
-    def line(self) -> str:
-        """What stands below a table; the numbers are in the index."""
-        return f"* **{self.word}**: {self.claim}."
-
     def row(self, task: str) -> list[str]:
         """A row of the index of all claims."""
         return [self.claim, task, self.paper, self.here, self.word]

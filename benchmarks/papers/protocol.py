@@ -82,7 +82,7 @@ The defaults and the shipped templates date from that time. Where features or a 
   iterations `lbfgs` needs, so its seconds depend on the chosen penalty as much as on the method. Where it has 1000 passes it stopped at that limit, and the objective might have
   fallen further.
 * The pictures of scores show the chosen trial on development data, averaged over folds. In pictures over passes the curve of `lbfgs` begins after its warm-up. Pictures over seconds include the warm-up.
-* *edge*: the search ended before the best trial was enclosed by others.
+* *Options* below a table lack the passes that it has. *edge*: the search ended before the best trial was enclosed by others.
 """
 
 from __future__ import annotations

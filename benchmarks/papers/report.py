@@ -23,14 +23,10 @@ HEADS = {
 }
 _DIGITS = {"cpu": 1, "cpu_a_pass": 3, "tag": 3, "paper_seconds": 0, "paper_tag": 0}
 METHOD = """\
-## Options
+## How these numbers were made
 
 `benchmarks/papers/{script}.py` wrote this page ([how to repeat it](index.md#how-to-repeat-these-runs)). Commit of the package: {commits}. Kind of machine: {machines}.
-
-The options that were chosen by ten trials each, or taken over from another row. *Edge*: the best trial was not enclosed by others.
-
-| table | row | options | |
-|---|---|---|---|
+Options were chosen by ten trials each, or taken over from another row.
 """
 VERDICTS = """\
 ## What holds
@@ -223,7 +219,7 @@ def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str
         lines += [f"**Seen before:** {table.task.seen}", ""]
     heads = ["trainer", *(HEADS.get(name, f"test {table.task.metric}") for name in table.columns)]
     lines += markdown(heads, ([outcome.row.name, *(_cell(outcome, name) for name in table.columns)] for outcome in outcomes.values()))
-    lines.append("")
+    lines += ["", _given(outcomes, table.columns), ""]
     if lacking:
         lines += [f"Not measured yet: {', '.join(lacking)}.", ""]
     if table.note:
@@ -249,16 +245,23 @@ def _cell(outcome: Any, name: str) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.{_DIGITS.get(name, 2)}f}"
 
 
+def _given(outcomes: dict[str, Any], columns: Iterable[str]) -> str:
+    """The options of all rows, without passes that the table has."""
+    told = []
+    for outcome in outcomes.values():
+        row, like = outcome.row, outcomes[outcome.row.like].row if outcome.row.like else None
+        own = row.fixed if like else outcome.options
+        words = [f"-a {row.algorithm}"] * (row.algorithm != (like.algorithm if like else row.name))
+        words += flags({name: value for name, value in own.items() if name != "passes" or name not in columns})
+        given = ", ".join(text for text in (f"as *{row.like}*" if like else "", f"`{' '.join(words)}`" if words else "") if text)
+        told.append(f"*{row.name}* {given}{'' if outcome.enclosed else ' (edge)'}")
+    return f"Options: {'; '.join(told)}."
+
+
 def _method(paper: Any, found: list[Any]) -> list[str]:
     records = [record for _, outcomes, _ in found for outcome in outcomes.values() for record in outcome.records]
     machines, commits = ("; ".join(sorted({record[name] for record in records})) for name in ("machine", "commit"))
-    lines = [METHOD.format(script=paper.name.replace("-", "_"), machines=machines, commits=commits).rstrip("\n")]
-    for table, outcomes, _ in found:
-        for k, outcome in enumerate(outcomes.values()):
-            options = " ".join(flags(outcome.options))
-            notes = [f"as {outcome.row.like}"] * bool(outcome.row.like) + ["edge"] * (not outcome.enclosed)
-            lines.append(f"| {table.task.name if k == 0 else ''} | {outcome.row.name} | `-a {outcome.row.algorithm} {options}` | {', '.join(notes)} |")
-    return [*lines, ""]
+    return [METHOD.format(script=paper.name.replace("-", "_"), machines=machines, commits=commits)]
 
 
 def markdown(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:

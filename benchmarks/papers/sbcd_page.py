@@ -26,8 +26,8 @@ def write(found: Found, folder: Path, quick: bool) -> Path:
     counts = counted(verdict.word for _, verdicts, _ in parts.values() for verdict in verdicts)
     lines = ["# Sparse CRFs", "", *(["**A few words of the synthetic corpora: these numbers mean nothing.**", ""] if quick else []), ABOUT.format(counts=counts).strip(), ""]
     for title, part in PARTS.items():
-        table, verdicts, picture = parts[title]
-        lines += [f"## {title}", "", *(table or ["Not measured yet."]), "", *(verdict.line for verdict in verdicts), *[""] * bool(verdicts)]
+        table, _, picture = parts[title]
+        lines += [f"## {title}", "", *(table or ["Not measured yet."]), ""]
         if part is _weights and drawn(part_of(found, "weights"), folder / PICTURE):
             lines += [f"![sizes of the weights of each letter and phoneme]({PICTURE})", ""]
         if picture and _plot(folder / picture.name, picture.series, picture.title):
@@ -333,7 +333,7 @@ Sequence Labelling. IEEE Journal of Selected Topics in Signal Processing 4(6), 2
 with L1 and L2 penalties block by block (all weights of one observation at a time), with recursions that skip pairs of
 labels whose weight is zero. Are its sparse models as good as dense ones? The paper says that a few per cent of the weights are enough.
 
-{counts}; each stands below its table, with its numbers [on the page of all claims](index.md#sparse-crfs). This page repeats the paper's experiments on real data. Another page has the [simulated data](simulated.md): figures 2 and 3 and table 1.
+{counts}: [claim by claim, with numbers](index.md#sparse-crfs). This page repeats the paper's experiments on real data. Another page has the [simulated data](simulated.md): figures 2 and 3 and table 1.
 Where two errors are compared, p comes from approximate randomisation over test sentences, and
 p of 0.05 or more is a *tie*. "As accurate" was fixed beforehand as an error at most 0.3 points higher, the paper's own measure of no difference.
 """

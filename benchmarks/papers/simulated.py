@@ -243,8 +243,7 @@ def page(hmm: HMM, found: dict[tuple[int, str], list[Any]], sizes: tuple[int, ..
     for size in sizes:
         draws, control = found[size, "models"], size != SIZES[0]
         lines += [f"## {'Control: ' * control}{size} training sequences", "", *_table(draws), "", f"The best penalty was an end of the grid {_at_ends(draws)}.", ""]
-    table, verdicts = _updates(found[SIZES[0], "updates"])
-    return "\n".join([*lines, *table, "", *(verdict.line for verdict in verdicts), ""])
+    return "\n".join([*lines, *_updates(found[SIZES[0], "updates"])[0], ""])
 
 
 def _holding(verdicts: dict[int, list[Verdict]]) -> list[str]:
@@ -354,7 +353,7 @@ This rule was written before any pattern was seen, but when the numbers of activ
 HOLDING = """\
 ## What holds
 
-The numbers of the study itself, with 10 sequences, stand [claim by claim](index.md#sparse-crfs-simulated-data). The controls ask whether it holds with more data, which the paper does not say.
+The numbers of the study itself, with 10 sequences, and of single weights and blocks, stand [claim by claim](index.md#sparse-crfs-simulated-data). The controls ask whether it holds with more data, which the paper does not say.
 """
 UPDATES = """\
 ## One weight at a time, or a block
