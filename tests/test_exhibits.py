@@ -84,7 +84,7 @@ def test_claims_with_several_tasks_have_a_column_for_each():
     rows = [["a wins", "x", "1 and 2", "3.00 ± 0.10 and 4.00, p = 0.600", "tie"], ["a wins", "y y", "", "5 and 6: 0.8 times", "reproduced"], ["b wins", "y y", "", "7", "tie"]]
     assert report.of_claims(rows, "page", {}) == [
         "| claim | [x](page.md#x) | [y y](page.md#y-y) |", "|---|---|---|",
-        "| a wins | **tie**<br>3.00±0.10; 4.00<br>p = 0.600<br>paper: 1; 2 | **reproduced**<br>5; 6<br>0.8 times |",
+        "| a wins | **tie**<br>3.00±0.10; 4.00<br>p=0.600<br>paper: 1; 2 | **reproduced**<br>5; 6<br>0.8 times |",
         "| b wins |  | **tie**<br>7 |",
     ]
     assert report.of_claims([["a", "x", "1", "2", "tie"], ["b", "x", "", "3", "tie"], ["c", "y", "", "4", "tie"]], "page", {("x", "3"): " †"}) == [

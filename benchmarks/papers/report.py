@@ -120,7 +120,7 @@ def of_claims(rows: list[list[str]], page: str, marks: Mapping[tuple[str, str], 
 
 def _told(paper: str, here: str, verdict: str) -> str:
     """A cell: verdict, numbers, those of the paper, a line each."""
-    numbers = here.replace(", p ", "<br>p ").replace(": ", "<br>")
+    numbers = here.replace(", p ", "<br>p ").replace("p = ", "p=").replace("p < ", "p<").replace(": ", "<br>")
     return "<br>".join([f"**{verdict}**", numbers, *[f"paper: {paper}"] * bool(paper)]).replace(" ± ", "±").replace(" and ", "; ")
 
 
@@ -224,9 +224,9 @@ def _section(paper: Any, table: Any, outcomes: dict[str, Any], lacking: list[str
         lines += [f"Not measured yet: {', '.join(lacking)}.", ""]
     if table.note:
         lines += [table.note.strip(), ""]
-    own = [(claim.text, *claim.verdict(outcomes, runs)) for claim in table.claims if claim.own]
+    own = [(claim.text, *claim.verdict(outcomes, runs)) for claim in table.claims if claim.own]  # the protocol has their rules
     if own:
-        lines += ["Beside the claims of the paper:", "", *(f"* {verdict.capitalize()}: {text}{f' ({numbers})' if numbers else ''}." for text, verdict, numbers in own), ""]
+        lines += ["Beside the claims of the paper:", "", *(f"* {verdict.capitalize()}: {text}{f' ({numbers.partition(RULE)[0]})' if numbers else ''}." for text, verdict, numbers in own), ""]
     for kind in table.plots:
         name = f"{paper.name}-{table.task.name}-{kind}.png"
         if plot(outcomes, kind, folder / name):
