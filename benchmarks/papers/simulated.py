@@ -242,7 +242,7 @@ def page(hmm: HMM, found: dict[tuple[int, str], list[Any]], sizes: tuple[int, ..
     lines += [ABOUT.format(bayes=hmm.bayes, draws=len(found[SIZES[0], "models"])).strip(), "", *_holding({size: _verdicts(found[size, "models"], found[size, "pattern"]) for size in sizes}), ""]
     for size in sizes:
         draws, control = found[size, "models"], size != SIZES[0]
-        lines += [f"## {'Control: ' * control}{size} training sequences", "", *_table(draws), "", f"The best penalty was an end of the grid {_at_ends(draws)}.", ""]
+        lines += [f"## {'Control: ' * control}{size} training sequences", "", *_table(draws, control), "", f"The best penalty was an end of the grid {_at_ends(draws)}.", ""]
     return "\n".join([*lines, *_updates(found[SIZES[0], "updates"])[0], ""])
 
 
@@ -254,7 +254,10 @@ def _holding(verdicts: dict[int, list[Verdict]]) -> list[str]:
     return [*HOLDING.strip().splitlines(), "", table[0], "|---" * len(heads) + "|", *table[2:]]
 
 
-def _table(draws: list[dict[str, Any]]) -> list[str]:
+def _table(draws: list[dict[str, Any]], control: bool) -> list[str]:
+    """The models and their errors; that of a control lacks what the study's has: weights, penalties and the paper's numbers."""
+    kept = [0, 3, 4, 5, 6, 7, 10] if control else range(11)
+
     def column(name: str, key: str) -> list[float]:
         return [draw[name][key] for draw in draws]
 
@@ -271,7 +274,7 @@ def _table(draws: list[dict[str, Any]]) -> list[str]:
         ]
 
     heads = ["model", "weights", "penalty", "train. error", "test error", "quartiles", "active node", "active pair", "paper: errors", "paper: active", "CPU s"]
-    return markdown(heads, [row(name) for name in (*MODELS, "owlqn")])
+    return markdown([heads[k] for k in kept], ([row(name)[k] for k in kept] for name in (*MODELS, "owlqn")))
 
 
 def _at_ends(draws: list[dict[str, Any]]) -> str:
