@@ -34,7 +34,6 @@ FEW = ("--sentences", "20", "--rounds", "1")
 
 @pytest.fixture(autouse=True)
 def small_corpora(monkeypatch):
-    """Real ones are not used."""
     monkeypatch.delenv("CRFKIT_CORPORA", raising=False)
 
 

@@ -79,7 +79,6 @@ def changed(trained, weight_of):
 
 
 def pushed(trained, bias):
-    """The model that has the bias in its weights."""
     return changed(trained, lambda label, weight: weight + bias.get(label, 0))
 
 

@@ -56,7 +56,6 @@ HEADER = "# columns = word pos label\n"
     (["--format", "crfsuite"], rows("{2}\tx:0.5"), b"@probability\t0.5\n" + rows("{3}:0.912345")),
 ])
 def test_gold_labels_from_another_file(tmp_path, options, gold, answers):
-    """The scores are those of one file with both."""
     (tmp_path / "gold").write_bytes(gold)
     found = json.loads(run(*options, "--json", "--gold", tmp_path / "gold", stdin=answers).stdout)
     assert found == json.loads(run("--json", stdin=rows("{0} {2} {3}").replace(b"-X-", b"x")).stdout)
@@ -164,7 +163,6 @@ def test_probabilities_of_crfsuite_before_a_sequence_are_no_tokens(tmp_path):
      "@scores 0.500000 12.500000", "@probability X", "@probability 0.5", "@probability 0.500000 12.500000"],
 )
 def test_tokens_may_look_like_such_lines(line):
-    """Labels may be numbers."""
     assert Outputs(io.BytesIO(line.replace(" ", "\t").encode())).scores[0].tokens == 1
 
 

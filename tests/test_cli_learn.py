@@ -293,11 +293,6 @@ def test_a_command_of_others_is_refused(name, hint):
     assert error(name, code=2) == f"no command {name!r}; {hint} {', '.join(COMMANDS)}"
 
 
-def test_every_option_has_a_line_of_help():
-    text = crfkit("learn", "--help").stdout
-    assert all(flag(name) in text for name in options.declared())
-
-
 @pytest.mark.parametrize(("arguments", "message"), [
     (("-a", "nonesuch"), "unknown algorithm 'nonesuch'; expected one of lbfgs, "),
     (("--l2", "-1"), "--l2: expected a number of at least 0, found -1"),

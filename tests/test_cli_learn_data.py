@@ -202,11 +202,6 @@ def test_bad_templates(train, text, message):
     assert not (train.parent / "model").exists()
 
 
-def test_no_feature_is_left(train):
-    (train.parent / "template").write_text("U:%x[0,0]\n")
-    assert error("learn", "--min-freq", 10**6, "template", "train", "model") == "train: no feature is left: lower --min-freq"
-
-
 @pytest.mark.parametrize(("template", "options", "why"), [
     ("U:%x[0,0]\nB\n", ("--min-freq", 10**6), "lower --min-freq"),
     ("U:%x[0,0] @minfreq=999999\nB\n", (), "the lines of the template find nothing in these data, or too rarely (@minfreq)"),
@@ -339,11 +334,6 @@ def test_labels_that_only_the_development_data_have(train):
     learn("-q", "--dev", "dev", "--log", "log", "--max-iter", 5)
     record = log_lines()[-1]
     assert 0 <= record["dev_accuracy"] <= 1 / 3 and record["dev_sentence_accuracy"] == 0
-
-
-def test_development_data_without_a_column(train):
-    (train.parent / "dev").write_text("word B-NP\n")
-    assert error("learn", "-q", "--dev", "dev", "template", "train", "model").startswith("dev:1: ")
 
 
 @pytest.mark.parametrize(("line", "message"), [

@@ -183,7 +183,6 @@ def test_in_python_a_choice_has_labels_alone(choice):
 
 @pytest.mark.parametrize(("tokens", "told"), [(3, True), (10, True), (11, False)])
 def test_labels_that_seem_unknown_are_mentioned(tmp_path, monkeypatch, tokens, told):
-    """One of so many."""
     use_local_workers(monkeypatch)
     (tmp_path / "train").write_text("a ?\n" + "".join(f"b {'XY'[place % 2]}\n" for place in range(tokens - 1)))
     expected = "crfkit: warning: many tokens have the label '?', which is learned like any other: with --partial it means that the label is unknown\n"

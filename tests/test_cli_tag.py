@@ -25,14 +25,12 @@ TOKENS = [[["the", "DT"], ["old", "JJ"], ["dog", "NN"]], [["her", "PRP$"], ["wor
 
 @pytest.fixture
 def run(tmp_path):
-    """Run the command in a folder of its own, with the models there."""
     for name, trained in (("m", model("chunking")), ("words", model("segmentation")), ("perc", model("chunking", "perceptron"))):
         trained.save(tmp_path / name)
     return tag
 
 
 def with_labels(text, labels, separator=" "):
-    """The lines, with a label at the end of each that is not empty."""
     labels = iter(labels)
     return "".join(line + (separator + next(labels) if line else "") + "\n" for line in text.split("\n")[:-1])
 
@@ -138,7 +136,6 @@ def six(p):
 
 
 def as_crfpp(rows, labels, marginals=None, every=False, header=None):
-    """What crf_test prints for a sentence."""
     names = model("chunking").labels
     lines = [] if header is None else [f"# {header}"]
     for t, (row, label) in enumerate(zip(rows, labels, strict=True)):
@@ -160,12 +157,6 @@ def test_probabilities_in_the_layout_of_crfpp(run):
     assert run("-v", 1, "m", stdin=WORDS) == run("-v1", "m", stdin=WORDS.replace(" ", "\t")) == expected[1]
     assert run("-v2", "m", stdin=WORDS) == expected[2]
     assert run("-v0", "m", stdin=WORDS) == run("m", stdin=WORDS)
-
-
-def test_literal_layout(run):
-    """The same layout as a literal text, in which only labels and figures are left open."""
-    shape = re.sub(r"\t[^\t]*/", "\tL/", re.sub(r"\d\.\d{6}", "P", run("-n2", "-v1", "m", stdin="the DT\ndog  NN\n")))
-    assert shape == "# 0 P\nthe\tDT\tL/P\ndog\tNN\tL/P\n\n# 1 P\nthe\tDT\tL/P\ndog\tNN\tL/P\n\n"
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])

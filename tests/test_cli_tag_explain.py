@@ -19,7 +19,6 @@ B = ["\trival\t+0.75\tX\t0\t0", "\t0\t+1.5\tU:b\t#\tY\t0.5\t#\tX\t-1", "\t0\t-0.
 
 @pytest.fixture(autouse=True)
 def files(tmp_path):
-    """Models in the folder of the test."""
     (tmp_path / "hand").write_bytes(TEXT)
     for name, trained in (("m", model("chunking")), ("words", model("segmentation")), ("ahead", model("chunking", "lookahead"))):
         trained.save(tmp_path / name)

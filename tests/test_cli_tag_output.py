@@ -25,7 +25,6 @@ WORDS = 'the DT\nold JJ\ndog NN\n\nher PRP$\nwork VB\n\n'
 
 @pytest.fixture
 def run(tmp_path):
-    """The command in a folder of its own, with a model there."""
     model("chunking").save(tmp_path / "m")
     return tag
 
@@ -89,13 +88,6 @@ def test_what_is_written_is_not_read_again(run, tmp_path, line):
     with open("in", "rb") if line.endswith("< in") else nullcontext() as source, open("in", "ab") as target, descriptors(source, target):
         done = invoked(PROGRAMS[program], *arguments, code=2 if program == "crfkit" else 1)
     assert "standard output is one of the files that are read here" in done.stderr and (tmp_path / "in").read_text() == WORDS
-
-
-def test_the_shell_opens_what_is_not_read_again(run, tmp_path):
-    (tmp_path / "in").write_text(WORDS)
-    done = subprocess.run(f'"{sys.executable}" -m crfkit tag m < in >> in', shell=True, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 2 and "standard output is one of the files that are read here" in done.stderr
-    assert (tmp_path / "in").read_text() == WORDS
 
 
 def test_an_unwritable_output_is_found_before_work(run):

@@ -46,7 +46,6 @@ from crfkit.weights.pruning import frequent
 
 
 def read(name, limit):
-    """A corpus of some sentences."""
     return read_corpus(Reader(sentences(name, limit=limit), template(name), Run()))
 
 
@@ -58,7 +57,6 @@ MORE_OF_PAIRS = Dataset([0, 2], [0, 0, 0], b_ptr=[0, 0, 1], b_id=[0], label=[0, 
 
 
 def of_one_label():
-    """A layout of one label, which training may use."""
     return Layout.build(Dataset([0, 1], [0, 0], label=[0], labels=["a"]), 1, 1, b"", b"")[0]
 
 

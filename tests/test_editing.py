@@ -91,7 +91,6 @@ def edits(draw):
 
 
 def counts(opened):
-    """What the header says of the number of features."""
     return {name: opened.header[name] for name in ("attributes", "bigram_attributes", "features", "has_tau", "hot")}
 
 

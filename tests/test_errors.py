@@ -9,7 +9,6 @@ from crfkit.errors import CrfkitError, DataError, NotFittedError, TemplateError
 
 
 def kinds(of=CrfkitError):
-    """The class and all that derive from it."""
     return [of, *(kind for derived in of.__subclasses__() for kind in kinds(derived) if kind.__module__ == "crfkit.errors")]
 
 

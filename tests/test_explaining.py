@@ -47,7 +47,6 @@ def tiny(kind, labels, whole, seed):
 
 
 def reweighted(trained, draw):
-    """The model with other weights."""
     weights = array.array("f", [draw() if weight else 0 for weight in trained.weights])
     return Model(trained.header, {**trained.sections, "weights": weights})
 
@@ -73,7 +72,6 @@ class Oracle:
                 yield t, name, path[t - 1], path[t], value * self.weights.get((name, path[t - 1], path[t]), 0.0)
 
     def reasons(self, best, rival, t):
-        """What speaks for the one and for the other, greatest first."""
         both = zip(self.fired(best), self.fired(rival), strict=True)
         found = [Reason(u - t, name, *chosen, *other) for (u, name, *chosen), (_, _, *other) in both if chosen[2] != other[2]]
         return sorted(found, key=lambda reason: -abs(reason.says))
@@ -109,7 +107,6 @@ def sizes(found):
 
 
 def check(tagger, oracle, rows, allowed=None):
-    """All that is said of a sentence."""
     path = tuple(tagger.tag(rows, allowed=allowed))
     assert oracle.scores[path] == pytest.approx(max(oracle.scores.values()), abs=CLOSE)
     some = [[(n, found) for found in tagger.explain(rows, n, allowed=allowed)] for n in (1, 2, 5)]
@@ -119,7 +116,6 @@ def check(tagger, oracle, rows, allowed=None):
 
 @st.composite
 def cases(draw):
-    """A model, and a sentence for it."""
     kind, labels = draw(st.sampled_from([*TEMPLATES, "items"])), draw(st.integers(2, 4))
     trained = tiny(kind, labels, draw(st.booleans()), draw(st.integers(0, 5)))
     length = draw(st.integers(1, 6 if labels < 4 else 5))

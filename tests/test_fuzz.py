@@ -31,7 +31,6 @@ def test_earlier_finds_are_mended(find):
 
 
 def start(*arguments):
-    """The driver as a process of its own."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(TESTS)])}
     command = [sys.executable, "-m", "fuzz", "--seed", "1", *map(str, arguments)]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -50,7 +49,6 @@ SLOW = [pytest.param(name, marks=pytest.mark.long) for name in ("memory", "wait"
 
 @pytest.fixture
 def folders(tmp_path):
-    """A folder for finds, and for the output of workers."""
     folders = [tmp_path / "finds", tmp_path / "scratch"]
     for folder in folders:
         folder.mkdir()

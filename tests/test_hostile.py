@@ -43,7 +43,6 @@ class Emptied:
 
 
 def raising(items):
-    """An iterator that fails at its end."""
     yield from items
     raise Mine
 

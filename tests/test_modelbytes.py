@@ -14,8 +14,6 @@ from crfkit.modelbytes import held
 
 
 class Slow(io.FileIO):
-    """Reads a few bytes at a time."""
-
     def readinto(self, room):
         return super().readinto(memoryview(room)[:7])
 

@@ -128,14 +128,11 @@ def test_what_is_reserved_for_the_table_of_sections_is_enough():
 
 
 def crfsuite_model():
-    """A small model of CRFsuite's."""
     trained = crfkit.learn([[(["a"], "X"), (["b"], "Y")]], format="crfsuite", max_iter=2)
     return model_bytes(parts_of(trained), "crfsuite")
 
 
 class Plain:
-    """An object that only has the method `write`."""
-
     def __init__(self):
         self.held = b""
 
@@ -158,8 +155,6 @@ class Counts(Plain):
 
 
 class Texts:
-    """The same as Plain for texts."""
-
     def __init__(self):
         self.held = []
 

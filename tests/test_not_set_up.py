@@ -23,7 +23,6 @@ from crfkit.weights.layout import Layout, pairs_in
 
 
 def chunking():
-    """A corpus of ten sentences."""
     return read_corpus(Reader(sentences("chunking", limit=10), template("chunking"), Run()))
 
 

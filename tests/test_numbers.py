@@ -39,7 +39,6 @@ def values(scale, sequences=60):
 
 
 def right(model, data):
-    """The share of tokens with the right label."""
     gold, predicted = Tagger(model).tag_with_gold(io.BytesIO(data))
     return sum(a == b for x, y in zip(gold, predicted, strict=True) for a, b in zip(x, y, strict=True)) / sum(map(len, gold))
 
@@ -117,7 +116,6 @@ def test_values_too_large_for_steps_of_their_size(algorithm, warned):
 
 
 def without_words(data):
-    """These lines with the attributes alone that have values."""
     return b"".join(line.rpartition(b"\tw")[0] + b"\n" for line in data.splitlines())
 
 

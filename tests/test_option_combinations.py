@@ -34,7 +34,6 @@ WRITTEN = ["new", "new", "new2", "absent/new", "folder", "train", "model"]
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
-    """A folder with small files of all kinds."""
     folder = tmp_path_factory.mktemp("inputs")
     for name, text in FILES.items():
         (folder / name).write_text(text)
@@ -93,7 +92,6 @@ def arguments(source, name):
 
 
 def check(inputs, name, given):
-    """Run a command on copies of the files."""
     here = os.getcwd()
     with tempfile.TemporaryDirectory(dir=here) as folder, warnings.catch_warnings():
         warnings.simplefilter("error")

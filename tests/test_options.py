@@ -59,7 +59,6 @@ def test_every_option_has_help_and_a_kind():
 
 
 def test_numbers_of_other_kinds_are_taken_as_python_s_own():
-    """Those that no number of Python's is near to are refused as what they are."""
     own = options.taken(options.TRAINERS["lbfgs"], {"l2": Fraction(1, 4), "max_iter": numpy.int64(7)})
     assert (own.l2, type(own.l2), own.max_iter, type(own.max_iter)) == (0.25, float, 7, int)
     for value in (Fraction(10**400, 3), 10**400, Decimal(1)):
@@ -105,10 +104,6 @@ def test_any_value_is_taken_as_it_is_or_refused(which, value):
 ])
 def test_what_values_are_taken_for(algorithm, name, value, taken):
     assert getattr(options.make(algorithm, {name: value}), name) == taken
-
-
-def test_a_path_may_come_from_an_iterator():
-    assert options.make("owlqn", {"path": (3.0 - i for i in range(3))}).path == (3.0, 2.0, 1.0)
 
 
 @pytest.mark.parametrize(("algorithm", "given", "message"), [
@@ -278,11 +273,6 @@ def test_members_of_an_enum_are_the_texts_they_stand_for():
     assert type(crfkit.evaluate([["O"]], [["O"]], Word.BIO).scheme) is str
 
 
-@pytest.mark.parametrize("path", ["a", b"a", pathlib.Path("a")])
-def test_paths_of_files_may_be_of_any_kind(path):
-    assert judge("sgd", {"log": path})[2].log == judge("sgd", {"checkpoint": path})[2].checkpoint == "a"
-
-
 def test_memory_grows_with_threads_and_history():
     def needed(name, threads=1, **given):
         return trainer_class(name).bytes_per_cell(options.make(name, given), threads)
@@ -339,12 +329,6 @@ def test_messages_are_one_line_and_steer_no_terminal(name):
     with pytest.raises(DataError) as caught:
         crfkit.learn(name, template="U:%x[0,0]")
     assert str(caught.value).startswith(f"{within}:2: ")
-
-
-@pytest.mark.parametrize(("trainer", "item"), FIELDS, ids=lambda value: getattr(value, "name", value))
-def test_the_help_says_what_an_option_means_to_each_trainer(trainer, item):
-    """--epsilon is no gap to sbcd, and --warm-up goes on through all of owlqn."""
-    assert item.metadata["help"].lower() in options.declared()[item.name].help.lower()
 
 
 NUMBERS = [

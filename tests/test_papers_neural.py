@@ -56,7 +56,6 @@ def test_the_sum_is_that_of_enumeration(neural, sentence):
 
 @cache
 def gradient_of_sapo():
-    """Compiled once."""
     from neural_model import jax, loss
 
     return jax.jit(jax.grad(lambda pairs, nodes, mask, gold: loss("lstm-sapo", nodes, pairs, mask, gold, 3)))

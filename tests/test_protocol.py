@@ -138,8 +138,6 @@ PAPER = study.Paper("made", "Made", "Numbers that nobody measured.", [TABLE])
 
 
 class Made(Runs):
-    """Runs whose results are made up, each another one."""
-
     def trial(self, task, algorithm, options):
         return self._made("trial", task, algorithm, options, 0, scores=[[80 + options["l2"], 90.0, 70.0]], seconds=[[1.0]])
 

@@ -23,7 +23,6 @@ weights = st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), m
 
 
 def by_numpy(values, form):
-    """The numbers that a form stands for."""
     values = numpy.asarray(values, dtype=numpy.float32)
     if form == "float16":
         return numpy.clip(values, -65504, 65504).astype(numpy.float16).astype(numpy.float32)

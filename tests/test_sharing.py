@@ -26,7 +26,6 @@ pytestmark = pytest.mark.steady
 
 
 def questions(tagger, rows):
-    """All that can be asked of a sentence."""
     return (
         tagger.tag(rows),
         tagger.tag(rows, posterior=True),
@@ -90,7 +89,6 @@ def python_crfsuites(path):
 
 
 def crfpps(path):
-    """CRF++'s."""
     tagger = crfkit.compat.CRFPP.Tagger(f"-m {path}")
 
     def tag(rows):

@@ -251,7 +251,6 @@ def test_constraints_that_are_none(limits, message):
 
 
 def test_constraints_belong_to_the_labels_they_were_made_for():
-    """They are tables of numbers of labels."""
     limits = constraints_of("auto", model("segmentation").labels)
     assert Tagger(model("segmentation"), limits).constraints is limits
     with pytest.raises(DataError, match=r"^the constraints are on other labels than those of the model$"):

@@ -29,7 +29,6 @@ def warned():
 
 
 def shifted(sentences):
-    """The same with the number of the token in front."""
     return [[(str(100 + place), *row) for place, row in enumerate(rows)] for rows in sentences]
 
 

@@ -59,7 +59,6 @@ def test_steps_that_are_too_long_are_given_up(tmp_path, monkeypatch):
 
 @cache
 def alone():
-    """The model without a worker."""
     return on_one_machine(corpus(Path("alone.txt"), 200), TEMPLATE, "owlqn", max_iter=2)
 
 
@@ -156,7 +155,6 @@ class Restarted(LocalWorkers):
      ("lbfgs", "evaluate", 3), ("sgd", "find_rate", 1), ("sgd", "learn", 3)],
 )
 def test_one_that_was_restarted_says_what_it_has_forgotten(tmp_path, monkeypatch, algorithm, verb, number):
-    """Whatever it is asked for."""
     train, how = items(tmp_path / "train.txt"), {"format": "crfsuite", "max_iter" if algorithm == "lbfgs" else "passes": 2}
     one, _ = with_workers(monkeypatch, train, None, algorithm, 2, **how)
     again, workers = with_workers(monkeypatch, train, None, algorithm, 2, kind=partial(Restarted, verb=verb, number=number), **how)
@@ -165,8 +163,6 @@ def test_one_that_was_restarted_says_what_it_has_forgotten(tmp_path, monkeypatch
 
 
 class Few(LocalWorkers):
-    """None comes for one that dies."""
-
     def replace(self):
         return self.started < 2 and super().replace()
 

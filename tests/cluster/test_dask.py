@@ -99,7 +99,6 @@ class TestWithScheduler:
                 timer.join()
 
     def test_a_worker_that_stalls_is_not_waited_for(self, tmp_path):
-        """Nor at the end."""
         corpus(tmp_path / "train.txt", 300)
         with cluster(2) as (address, _, pids):
             Path("template").write_text(TEMPLATE)

@@ -41,7 +41,6 @@ def test_what_was_sent_arrives(value):
 
 
 def stream(data):
-    """A stream from which `receive` reads."""
     rest = bytearray(data)
 
     def read(room):
@@ -133,8 +132,6 @@ def test_errors_that_are_none_are_refused(kind, arguments):
 
 
 class Steps:
-    """A service."""
-
     def __init__(self):
         self.n = 0
 

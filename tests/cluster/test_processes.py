@@ -129,8 +129,6 @@ def test_threads_hold_no_message_while_they_wait():
 
 
 class Babbling(Processes):
-    """One of them writes what is no message."""
-
     def replace(self):
         name = self.service
         self.service = "crfkit.cluster.absent:Absent" if self.started == 0 else name
@@ -149,7 +147,6 @@ def test_workers_that_write_nonsense_or_cannot_start(tmp_path, monkeypatch, capf
 
 
 def children(pid):
-    """The processes that a process has started."""
     found = []
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -207,7 +204,6 @@ def test_errors_are_one_line(tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("algorithm", ["lbfgs", "owlqn", "perceptron"])
 def test_killed_at_random_moments(tmp_path, monkeypatch, algorithm):
-    """Seven kills each: 21 in all."""
     train = corpus(tmp_path / "train.txt", 2500)
     limit = {"passes": 8} if algorithm == "perceptron" else {"max_iter": 25}
     one = bytes_of(crfkit.learn(train, TEMPLATE, algorithm, workers=1, **limit))

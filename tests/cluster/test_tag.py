@@ -105,7 +105,6 @@ def test_a_warning_of_the_model_is_told_once(files, monkeypatch, more):
 
 
 def test_workers_share_the_processors(files, monkeypatch):
-    """Those that have a file to label."""
     asked = []
     monkeypatch.setattr(processes, "Processes", LocalWorkers)
     monkeypatch.setattr("crfkit.cluster.crew.available_cpus", lambda: 8)

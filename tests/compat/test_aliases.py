@@ -48,7 +48,6 @@ def test_a_package_has_the_module_of_its_classes(library):
 
 
 def offered(module):
-    """What `from MODULE import *` brings."""
     found = {}
     exec(f"from {module} import *", found)
     return {name: value for name, value in found.items() if name != "__builtins__"}

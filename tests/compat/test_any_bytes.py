@@ -123,7 +123,6 @@ def test_labels_from_python(files):
 
 @pytest.fixture(params=["pycrfsuite", "crfkit.compat.pycrfsuite"])
 def library(request):
-    """Each of the two that train models of CRFsuite."""
     pytest.importorskip("pycrfsuite")
     return pytest.importorskip(request.param)
 

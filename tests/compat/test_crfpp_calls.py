@@ -47,8 +47,6 @@ def model(tmp_path_factory):
 
 
 class Brute:
-    """A sentence by the meaning of a model: all its labellings."""
-
     def __init__(self, rows, factor=1.0, penalties=()):
         n, zeros = len(LABELS), [0.0] * 9
         before = ["_B-1", *(row[0] for row in rows)]
@@ -60,7 +58,6 @@ class Brute:
         self.scores = {path: self.score(path) for path in itertools.product(range(n), repeat=len(rows))}
 
     def score(self, path, begin=0):
-        """Of labels from token `begin` on."""
         return sum(self.nodes[t][j] for t, j in enumerate(path, begin)) + sum(
             self.steps[t][i][j] for t, (i, j) in enumerate(itertools.pairwise(path), begin + 1))
 
@@ -68,7 +65,6 @@ class Brute:
         return math.log(sum(math.exp(score) for path, score in self.scores.items() if keep(path)))
 
     def ways(self, begin, end):
-        """Labels of the tokens from begin to end."""
         return itertools.product(range(len(LABELS)), repeat=end - begin)
 
 

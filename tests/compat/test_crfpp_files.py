@@ -62,7 +62,6 @@ def test_zeros_may_be_left_out_of_templates(cell):
 
 
 def test_a_cost_factor_that_is_too_large_for_one_weight():
-    """Though not for the others."""
     run(crf_learn, "-c", "1000", "template", "train", "model")
     sizes = sorted(abs(weight) for *_, weight in crfkit.load("model").model.features())
     assert sizes[0] < sizes[-1] / 2 and sizes[-1] > 1.5

@@ -63,8 +63,6 @@ def test_a_named_file_is_never_deleted(library, tmp_path):
 
 
 class Fitted:
-    """A `fit` that is written as that of sklearn-crfsuite is."""
-
     def fit(self, X, y, weights=None):
         if self._tagger is not None:
             self._tagger.close()

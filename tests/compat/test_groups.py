@@ -103,7 +103,6 @@ def check_division(groups, holdout, division):
 
 
 def unordered(sequences):
-    """The same with the attributes of each token sorted."""
     return [(labels, [sorted(token) for token in tokens]) for labels, tokens in sequences]
 
 

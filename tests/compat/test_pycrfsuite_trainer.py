@@ -196,7 +196,6 @@ assert isinstance(crf.tagger_.info(), ParsedDump)
 
 def test_programs_may_import_it_under_the_old_names():
     def forget():
-        """The modules of these names: those that were there."""
         return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in ("pycrfsuite", "sklearn_crfsuite")}
 
     before = forget()

@@ -255,7 +255,6 @@ def with_all_features(labels, template=RICH):
 
 
 def scratches(trained, weights, **chosen):
-    """With lists, and with matrices."""
     return [OneSentence(Decoder(trained.index, trained.layout, weights, trained.labels, recursions=kind, **chosen)) for kind in ("sparse", "dense")]
 
 

@@ -82,7 +82,6 @@ def conlleval(sentences):
 
 
 def counter(tally):
-    """Its only one."""
     (found,) = tally.counters.values()
     return found
 

@@ -93,7 +93,6 @@ def test_other_names_of_schemes(name, scheme, labels):
 
 
 def assert_spans(labels, scheme, strict, spans):
-    """Assert that the chunks of the labels are exactly these spans."""
     spans = spans.split()
     assert evaluate([labels], [labels], scheme, strict).chunks.gold == len(spans)
     for span in spans:

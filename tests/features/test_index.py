@@ -82,7 +82,6 @@ def corpus_features(template, sentences):
 
 
 def rows_of(data, kind):
-    """The attributes of each token of a data set."""
     arrays = data.arrays()
     ptr = arrays.get(f"{kind}_ptr", [0] * (data.n_tokens + 1))
     return [list(arrays[f"{kind}_id"][a:b]) if a < b else [] for a, b in pairwise(ptr)]

@@ -81,7 +81,6 @@ def test_strings_that_begin_as_others_do(kind):
 
 
 def tagged(path, test, **how):
-    """What crfkit tag prints."""
     return b"".join(crfkit.load(path).text(Source([str(test)], "columns"), Printer(**how)))
 
 

@@ -43,7 +43,6 @@ def corpus(seed, n_labels=4, n_sentences=40, odd=ODD):
 
 
 def trained(path, data, algorithm="lbfgs", **params):
-    """The bytes of a model of CRFsuite, and its tagger."""
     pycrfsuite_runs.trained(pycrfsuite, path, algorithm, data, **{"max_iterations": 30, **params})
     return Path(path).read_bytes(), opened(pycrfsuite, path)
 
@@ -262,8 +261,6 @@ def test_messages(small, at, number, message):
 
 
 class Tables:
-    """Where numbers of a model's tables are."""
-
     def __init__(self, data):
         self.data = bytearray(data)
         self.n_labels, _, self.features, self.labels, _, self.lists = (self[at] for at in range(20, 44, 4))

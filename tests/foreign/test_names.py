@@ -58,7 +58,6 @@ LETTERS = {dialects.CRFPP: (b"U", b"B", None), dialects.WAPITI: (b"u", b"b", b"*
 
 
 def names_in_other(name, lines, bigram, source, to):
-    """The names of a feature in the other language."""
     single, pair, both = LETTERS[to]
     letters = [both if line.kinds == "UB" and both else pair if bigram else single for line in lines]
     return {letter + text[1:] for letter, line in zip(letters, lines, strict=True) for text in readings(name, line, FORMS[source][1], FORMS[to][1])}

@@ -140,7 +140,6 @@ def test_values_and_a_model_to_start_from(algorithm):
 
 @cache
 def few():
-    """A corpus that was read."""
     return read_corpus(Reader(sentences("chunking", limit=40), rules(), Run()))
 
 

@@ -37,7 +37,6 @@ def work(tmp_path, monkeypatch):
 
 
 def limit(algorithm, n=3):
-    """As words of the command line."""
     ((name, n),) = passes(algorithm, n).items()
     return f"--{name.replace('_', '-')}", n
 
@@ -89,7 +88,6 @@ def test_workers_that_mix_their_weights(work, monkeypatch):
 
 @pytest.mark.parametrize(("algorithm", "window"), [("lbfgs", 5000), ("sgd", 5000), ("perceptron", 1 << 20)])
 def test_attributes_with_values(algorithm, window, work, monkeypatch):
-    """And sequences with weights."""
     monkeypatch.setattr(ordered, "WINDOW_BYTES", window)
     (work / "train").write_bytes((DATA / "reals.train.txt").read_bytes().replace(b"early", b"@weight:2\nearly") * 5)
     arguments = ("-q", "--format", "crfsuite", "-a", algorithm, *limit(algorithm))

@@ -154,7 +154,6 @@ def test_sapo_has_the_usual_one_from_fewer_attributes_on():
 
 @pytest.mark.filterwarnings("ignore:no attribute is left")
 def test_without_unigram_attributes_it_is_that_of_one():
-    """Or where all are rare."""
     for rules, min_freq in (("B:%x[0,1]", 1), ("B", 1), ("U:%x[0,0]\nB", 10**6)):
         model = learn(sentences("chunking", limit=5), Template.parse(rules), max_iter=1, warm_up=0, min_freq=min_freq)
         assert model.header["chosen"]["l2"] == 0.1
@@ -185,7 +184,6 @@ def counted(name, limit, min_freq):
 
 
 def labels_of_attributes(data, rules, min_freq):
-    """How often each unigram attribute has each of its labels."""
     found = defaultdict(Counter)
     for line in rules.lines:
         for rows in data if "U" in line.kinds and line.macros else ():
@@ -195,7 +193,6 @@ def labels_of_attributes(data, rules, min_freq):
 
 
 def occurrences(data, rules, min_freq=1, kinds="UB"):
-    """Of each attribute."""
     names = {kind: Counter(expand(line, rows, t) for line in rules.lines if kind in line.kinds and line.macros
                            for rows in data for t in range(kind == "B", len(rows))) for kind in kinds}
     return [n for found in names.values() for string, n in found.items() if string is not None and n >= min_freq]
@@ -299,17 +296,6 @@ def test_perceptron_and_mira_make_as_many_passes_as_fit(algorithm, of_one, rules
     assert list(model.weights) == list(learn(data, rules, algorithm, passes=len(records)).weights)
 
 
-def test_the_perceptron_learns_names_by_their_words_alone():
-    """In 20 passes, enough where a token has several attributes, three times as many labels would still be wrong."""
-    data = sentences("ner", limit=200)
-    gold = [row[-1] for rows in data for row in rows]
-    wrong = []
-    for own in ({}, {"passes": 20}):
-        found = learn(data, "U:%x[0,0]\nB\n", "perceptron", **own).tagger().tag_many([[row[:-1] for row in rows] for rows in data])
-        wrong.append(sum(a != b for a, b in zip((label for labels in found for label in labels), gold, strict=True)))
-    assert 3 * wrong[0] < wrong[1]
-
-
 def test_passes_that_are_given_are_kept():
     records = []
     model = learn(sentences("chunking", limit=5), template("chunking"), "cw", passes=3, progress=records.append)
@@ -345,11 +331,3 @@ def test_lookahead_has_the_margin_that_fits(rules):
     assert margin == fitting_margin(sum(counts) / sum(map(len, data))) and model.header["options"]["margin"] is None
     assert list(model.weights) == list(learn(data, rules, "lookahead", passes=2, margin=margin).weights)
     assert list(model.weights) != list(learn(data, rules, "lookahead", passes=2, margin=30.0).weights)
-
-
-def test_lookahead_learns_names_by_their_words_alone():
-    """With a margin of 30, right for ten attributes of a token, one label of twelve would still be wrong after all passes."""
-    data = sentences("ner", limit=200)
-    found = learn(data, "U:%x[0,0]\nB\n", "lookahead").tagger().tag_many([[row[:-1] for row in rows] for rows in data])
-    right = [label == row[-1] for labels, rows in zip(found, data, strict=True) for label, row in zip(labels, rows, strict=True)]
-    assert sum(right) > 0.98 * len(right)

@@ -27,7 +27,6 @@ TEMPLATE = Template.parse("U:%x[0,0]\nB\n")
 
 
 def short(**given):
-    """A perceptron of five passes."""
     return learn(ROWS, TEMPLATE, "perceptron", **{"passes": 5, **given})
 
 
@@ -273,13 +272,6 @@ def test_the_advice_names_what_is_not_the_choice_already():
 
 
 # --- weights of sentences --------------------------------------------------------------------------------------------
-
-
-def test_a_sentence_of_weight_two_counts_as_two():
-    exactly = {"l2": 1, "epsilon": 1e-8, "delta": 0}
-    weighted = learn(ROWS, TEMPLATE, sample_weight=iter([1, 2, 1]), **exactly)
-    repeated = learn([*ROWS, ROWS[1]], TEMPLATE, **exactly)
-    assert [weight for *_, weight in weighted.features()] == pytest.approx([weight for *_, weight in repeated.features()], rel=1e-3)
 
 
 @pytest.mark.parametrize("algorithm", options.TRAINERS)

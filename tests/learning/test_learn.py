@@ -91,15 +91,6 @@ def test_data_from_anywhere(tmp_path):
     assert learn(plain, tmp_path / "template").to_bytes() == learn(plain, str(tmp_path / "template")).to_bytes() == expected
 
 
-def test_a_model_comes_back_from_its_file(tmp_path):
-    model = learn(ROWS, TEMPLATE)
-    size = model.save(tmp_path / "model")
-    again = load(tmp_path / "model")
-    assert list(again.features()) == list(model.features())
-    assert (size, again.to_bytes()) == ((tmp_path / "model").stat().st_size, model.to_bytes())
-    assert set(named_weights(model)) == seen(ROWS, TEMPLATE.lines)
-
-
 def test_warm_starts_from_models_and_files(tmp_path):
     first = learn(ROWS, TEMPLATE)
     first.save(tmp_path / "model")
@@ -115,18 +106,6 @@ def test_instance_weights_count_as_repetition():
     options = {"format": "crfsuite", "l2": 0.5, "epsilon": 1e-8, "delta": 0.0}  # the penalty that is chosen counts what was read
     one, two = (named_weights(learn(data, None, **options)) for data in (heavy, often))
     assert one == pytest.approx(two, abs=1e-4)
-
-
-def test_values_scale_features():
-    data = "yes\ta:2\nno\ta:-1\nyes\ta:2\nno\ta:-1\n\n"
-    weights = named_weights(learn(io.BytesIO(data.encode()), None, format="crfsuite"))
-    assert weights["a", None, "yes"] > 0.3
-    assert weights["a", None, "no"] == pytest.approx(-weights["a", None, "yes"], abs=1e-3)
-
-
-def test_a_stop_request_ends_after_the_current_pass():
-    model = learn(sentences("chunking", limit=200), template("chunking"), "perceptron", passes=10**9, stop=lambda: True)
-    assert model.header["features"] > 0
 
 
 @pytest.mark.parametrize(("train", "rules", "given", "error", "message"), [

@@ -20,7 +20,6 @@ from crfkit.options import TRAINERS
 
 
 def logged():
-    """The passes with a record."""
     return [record["pass"] for record in log_lines()]
 
 

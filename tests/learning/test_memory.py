@@ -44,7 +44,6 @@ print(found["expected"], memory.in_use()[1])
 
 
 def estimate_and_peak(train, template, algorithm, **given):
-    """The bytes that a separate process measures."""
     command = [sys.executable, "-c", PROGRAM, str(train), str(template), algorithm, json.dumps(given)]
     done = subprocess.run(command, cwd=tempfile.gettempdir(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -147,7 +146,6 @@ def test_no_tables_where_no_pair_is_a_feature(labels):
 
 @pytest.mark.parametrize("value", [1.0, 0.5])
 def test_lbfgs_takes_what_owlqn_takes_but_its_pseudo_gradient(value):
-    """With scales by values, too."""
     data = Dataset([0, 2], [0, 1, 2], [0, 1], [value, value], label=[0, 1], labels=["X", "Y"], n_u=2)
     layout = Layout.build(data, 2, 1, bytes([2, 2]), b"")[0]
     chosen = {"warm_up": 0, "l2": 1.0}

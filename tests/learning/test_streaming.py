@@ -44,7 +44,6 @@ class Twin:
         self.loss, self.seen = 0.0, 0
 
     def sample(self, rules, rows):
-        """A sentence with attributes and labels as numbers."""
         labels = [self.labels.setdefault(row[-1], len(self.labels)) for row in rows]
         found = {"U": [[] for _ in rows], "B": [[] for _ in rows]}
         for t in range(len(rows)):
@@ -83,7 +82,6 @@ class Twin:
             self.rates[row] *= self.alpha - used[row] / len(window) * (self.alpha - self.beta)
 
     def named(self):
-        """As a model lists them."""
         labels = {j: label for label, j in self.labels.items()}
         attributes = {number: text for (_, text), number in self.numbers.items()}
         found = {}
@@ -94,7 +92,6 @@ class Twin:
 
 
 def row_of(feature):
-    """The attribute whose rate a feature has."""
     return feature[:1] if feature[0] == "T" else feature[:2]
 
 

@@ -64,7 +64,6 @@ def expected(native):
 
 
 def emulated(folder, target, *flags):
-    """What the driver prints on another processor."""
     emulator, *own = PROCESSORS[target]
     tool(emulator, f"{target}-gcc")
     return lines(emulator, build(folder, f"{target}-gcc", "-static", *own, *flags), "base")

@@ -39,7 +39,6 @@ NAMES = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps
 
 
 def random_tree(rng, n):
-    """A random projective tree."""
     heads = [0] * n
 
     def attach(low, high, head):
@@ -56,7 +55,6 @@ def random_tree(rng, n):
 
 
 def sentence(rng, n, relations=("nsubj", "obj", "det")):
-    """Rows of CoNLL-U."""
     heads = random_tree(rng, n)
     rows = []
     for t, head in enumerate(heads):
@@ -267,7 +265,6 @@ def test_everything_but_the_heads_comes_out_byte_for_byte(tmp_path):
 
 
 def run_tag(folder, *arguments):
-    """The output of `crfkit tag`."""
     return invoked(cli, "tag", *(folder / name if not name.startswith("-") else name for name in arguments)).stdout_bytes
 
 

@@ -18,7 +18,6 @@ MODEL = learned(labels=True).to_bytes()
 
 
 def used(table):
-    """Where the first entry is that names a row."""
     return next(k for k, row in enumerate(table[::2]) if row >= 0) * 2
 
 
@@ -50,7 +49,6 @@ LIMITS = [(0, 1, 5), (2, 3, 0x7FFFFFFE), (6, 1, 2), (9, 3, 1 + MOST_COUNTED)]
 
 
 def loaded(name, damage):
-    """Open the model with this damage to a section."""
     file = modelfile.read(MODEL)
     sections = {key: array.array(values.format, values) for key, values in file.contents().items()}
     damage(sections[name])

@@ -163,8 +163,6 @@ def test_labels_fit_into_a_column(label):
 
 
 class Numbered(Set):
-    """A set of names, in any order."""
-
     def __contains__(self, name):
         return name in [*self]
 

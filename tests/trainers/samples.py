@@ -151,23 +151,11 @@ def named_weights(model: Model) -> dict[tuple[str | None, str | None, str], floa
     return {(attribute, previous, label): weight for attribute, previous, label, weight in model.features()}
 
 
-@cache
-def learned(algorithm: str, rules: str = "chunking", **chosen: Any) -> Model:
-    """A model of the first training sentences."""
-    return crfkit.learning.learn.learn(sentences("chunking", limit=300), template(rules), algorithm, **chosen)
-
-
 def accuracy_of(model: Model, sentences: list[Rows]) -> float:
     """Per token, by the model's own tagger."""
     found = Tagger(model).tag_many([[row[:-1] for row in rows] for rows in sentences])
     right = [row[-1] == label for rows, labels in zip(sentences, found, strict=True) for row, label in zip(rows, labels, strict=True)]
     return sum(right) / len(right)
-
-
-@cache
-def accuracy(algorithm: str, rules: str = "chunking", **chosen: Any) -> float:
-    """The accuracy of such a model per token of test sentences."""
-    return accuracy_of(learned(algorithm, rules, **chosen), sentences("chunking", "test", 60))
 
 
 def many_labels(labels=60, sequences=40, after_each=2):

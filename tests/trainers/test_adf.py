@@ -27,7 +27,6 @@ def both(corpus, l2, rate, alpha=0.995, beta=0.6, seed=0, start=None, shared=Fal
 
 
 def rates_of(built, trainer):
-    """The rate of every feature."""
     rates, n = trainer.rates(), built.layout.n_attributes[0]
     find = {"U": lambda a, *_: rates[built.u_new[a]], "B": lambda b, *_: rates[n + built.b_new[b]], "T": lambda *_: rates[-1]}
     return {feature: find[feature[0]](*feature[1:]) for feature in built.cells}

@@ -6,7 +6,7 @@ from math import sqrt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trainers.samples import accuracy, options_of, with_passes
+from trainers.samples import options_of, with_passes
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, weighted
 from trainers.twins_online import Adf, Perceptron, Sapo, Sgd, shares
 
@@ -20,7 +20,6 @@ TWINS = {"sgd": Sgd, "sapo": partial(Sapo, n=3**4)}
 
 
 def trainer_of(name, built, start, seed, found=None, **chosen):
-    """crfkit's own."""
     own = options_of(name, **chosen)
     return trainer_class(name)(built.dataset, built.layout, own, initial=built.to_cells(start), seed=seed, found=found)
 
@@ -104,8 +103,3 @@ def test_batches_of_all_data_are_gradient_steps(corpus):
         trainer = with_passes(1, trainer_of("sgd", built, start, seed, rate=0.1, batch_size=len(corpus.samples)))
         found.append(list(trainer.weights()))
     assert found[0] == pytest.approx(found[1], **PRECISION)
-
-
-@pytest.mark.parametrize("name", ["sgd", "adf", "sapo", "perceptron"])
-def test_new_text_is_tagged_as_well(name):
-    assert accuracy(name, passes=5, batch_size=4) > accuracy(name, passes=5) - 0.02

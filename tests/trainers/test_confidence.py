@@ -151,7 +151,6 @@ def test_r_is_that_which_gets_new_sequences_right(sample, passes, best):
 
 
 def test_a_resumed_run_tries_no_r(tmp_path, monkeypatch):
-    """It takes that of the checkpoint."""
     chance, first = random.Random(0), []
     samples = [sparse(chance) for _ in range(600)]
     data = [[({str(a): value for a, value in one.unigrams[0]}, f"l{one.labels[0]}")] for one in samples]

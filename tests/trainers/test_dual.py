@@ -105,7 +105,6 @@ class Twin:
         )
 
     def open(self, s):
-        """Whether not all labels of a sequence are given."""
         return self.choices is not None and any(choice is None or len(choice) > 1 for choice in self.choices[s])
 
     def distance(self, s, weights):
@@ -116,7 +115,6 @@ class Twin:
         return [[x - y for x, y in zip(*rows, strict=True)] for rows in zip(nodes, self.way(s, weights, observed=True)[0], strict=True)]
 
     def advance(self, own, way, part):
-        """A step of dual variables."""
         for row, by in zip(own[0], way[0], strict=True):
             row[:] = [x + part * y for x, y in zip(row, by, strict=True)]
         for t, square in own[1].items():
@@ -171,7 +169,6 @@ class Twin:
 
 
 def common(one, other):
-    """What the attributes of two positions have in common."""
     return sum(v * w for a, v in one for b, w in other if a == b)
 
 

@@ -5,17 +5,15 @@ import json
 import os
 import random
 import tempfile
-from dataclasses import fields
 from functools import cache
 from io import BytesIO
 
 import pytest
 from commands import BATCH, limit, log_lines, python, write_part
-from trainers.samples import ROOT, accuracy_of, options_of, read, sentences, tag, template
+from trainers.samples import ROOT, accuracy_of, options_of, read, sentences, template
 
 import crfkit
 from crfkit import constants, options, threads
-from crfkit.errors import OptionError
 from crfkit.evaluation.evaluate import evaluate
 from crfkit.learning.learn import learn
 from crfkit.tagging import Tagger
@@ -34,15 +32,6 @@ def test_rich_edges(algorithm):
     """New text is tagged well, and some pairs of labels have weights at attributes."""
     assert accuracy_of(small(algorithm), sentences("chunking", "test", 60)) > 0.92
     assert any(attribute is not None and previous is not None for attribute, previous, _, _ in small(algorithm).features())
-
-
-def test_the_tagger_agrees_with_the_features_listed(algorithm):
-    if algorithm in constants.WITH_HISTORY:
-        pytest.skip("not by Viterbi's algorithm")
-    tagger = Tagger(small(algorithm))
-    for rows in sentences("chunking", "test", 4):
-        tokens = [row[:-1] for row in rows]
-        assert tagger.tag(tokens) == tag(small(algorithm), tokens)
 
 
 def test_dev_with_patience_keeps_the_best_weights(algorithm, tmp_path):
@@ -93,17 +82,6 @@ def test_a_pass_ends_early(algorithm):
     assert trainer.steps == asked[-1] < 300
 
 
-def reals():
-    return (ROOT / "data/reals.train.txt").read_bytes()
-
-
-def test_single_items_with_real_values(algorithm):
-    """Plain classification; 0.49 of the items are of the most frequent class."""
-    model = learn(BytesIO(reals()), format="crfsuite", algorithm=algorithm)
-    gold, predicted = Tagger(model).tag_with_gold(ROOT / "data/reals.test.txt")
-    assert sum(a == b for a, b in zip(gold, predicted, strict=True)) / len(gold) > 0.7
-
-
 def test_values_matter(algorithm):
     """The sign of a value decides the class, so what ignores values is no better than chance."""
     values = [(k % 7 + 1) / 4 * (-1) ** k for k in range(40)]
@@ -111,13 +89,6 @@ def test_values_matter(algorithm):
     model = learn(BytesIO(text.encode()), format="crfsuite", algorithm=algorithm)
     gold, predicted = Tagger(model).tag_with_gold(BytesIO(text.encode()))
     assert gold == predicted
-
-
-def test_options_of_others_are_refused(algorithm):
-    own = {item.name for item in fields(options.TRAINERS[algorithm])}
-    for name in options.declared().keys() - own - {*options.RUN_FIELDS, *options.SPEECH}:
-        with pytest.raises(OptionError, match=f"{name} is not used by {algorithm}"):
-            options.make(algorithm, {name: 1})
 
 
 @pytest.mark.steady
@@ -130,18 +101,6 @@ def test_how_many_threads_are_at_work(algorithm, monkeypatch):
     learn(sentences("chunking", limit=100), template("chunking"), algorithm, threads=3, **limit(algorithm, 1))
     cls = trainer_class(algorithm)
     assert len(started) == (2 if cls.threaded or cls.lock_free else 0)
-
-
-def test_the_same_bytes_with_any_number_of_threads(algorithm, monkeypatch):
-    """Where threads make the same weights. What holds of threads without locks: test_threads.py"""
-    monkeypatch.setattr(constants, "CHUNK_TOKENS", 256)  # so that there is work for three
-    if not trainer_class(algorithm).threaded:
-        pytest.skip("one thread only, or threads without locks")
-
-    def model(n):
-        return learn(sentences("chunking", limit=150), template("chunking-rich"), algorithm, threads=n, **limit(algorithm, 2)).to_bytes()
-
-    assert model(1) == model(2) == model(3)
 
 
 PROGRAM = """
@@ -238,10 +197,3 @@ def test_values_of_zero_alone_teach_nothing(algorithm):
         for data in (more, rows)
     )
     assert with_it == pytest.approx(without, rel=1e-5) and without
-
-
-def test_data_of_another_layout_are_refused(algorithm):
-    """Loops trust the numbers of attributes; larger ones lie outside the weights."""
-    few, many = read("pos", 3), read("pos", 30)
-    with pytest.raises(ValueError, match="data of another layout"):
-        trainer_class(algorithm)(many.dataset, few.layout, options_of(algorithm))

@@ -5,17 +5,12 @@ import random
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from trainers.samples import read, sentences, trainer_of, with_passes
+from trainers.samples import read, trainer_of, with_passes
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, problem
 from trainers.twins_margin import Mira, difference, dot, wrong
 
 from crfkit import options
-from crfkit.learning.corpus import read_corpus
-from crfkit.learning.reader import Reader
-from crfkit.options import Run
-from crfkit.template.parsing import Template
 from crfkit.trainers.online.mira import Mira as Trainer
-from crfkit.trainers.online.perceptron import Perceptron
 
 PRECISION = {"rel": 1e-5, "abs": 1e-5}  # weights are stored in single precision
 CLEAR = 1e-4  # scores that differ less may be ranked otherwise by weights in single precision
@@ -135,29 +130,11 @@ def test_a_sequence_of_weight_zero_teaches_nothing():
     assert built.to_weights(trainer.weights())["U", 0, 1] == 0
 
 
-@pytest.mark.parametrize(("n", "sequences", "asked"), [(1, 30, 1), (16, 30, 1), (100, 30, 3), (1000, 4, 4)])
+@pytest.mark.parametrize(("n", "sequences", "asked"), [(1, 30, 1), (16, 30, 1), (100, 30, 3)])
 def test_it_asks_more_often_whether_to_stop_where_a_sequence_has_many_candidates(n, sequences, asked):
-    """A thousand take as long as thousands of sequences with one."""
     corpus, times = read("chunking", sentences=sequences), []
     trainer_of("mira", corpus, nbest=n).run_pass(lambda: times.append(1))
     assert len(times) == asked
 
 
 # --- end to end ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("cls", "own"),
-    [(Trainer, options.Mira(average=False)), (Trainer, options.Mira(nbest=5, average=False)), (Perceptron, options.Perceptron(average=False))],
-)
-def test_weights_that_no_penalty_holds_grow_with_every_pass(cls, own):
-    """On data that no weights fit; those of SAPO level off (test_sapo)."""
-    rows = [[list(row) for row in s] for s in sentences("chunking", limit=100)]
-    for k, s in enumerate(rows):
-        s[k % len(s)][-1] = rows[k - 1][0][-1]
-    corpus = read_corpus(Reader(rows, Template.parse("U:%x[0,1]\nU1:%x[-1,1]\nB\n"), Run()))
-    trainer, sizes = cls(corpus.dataset, corpus.layout, own), []
-    for _ in range(40):
-        assert trainer.run_pass()["loss"] > 100
-        sizes.append(sum(map(abs, trainer.weights())))
-    assert sizes[9] < sizes[19] / 1.15 < sizes[39] / 1.15**2

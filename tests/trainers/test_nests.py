@@ -53,7 +53,6 @@ def expanded(nests, row):
 
 
 def assert_the_same_attributes(corpus):
-    """With nests and without, at each token."""
     nests = Nests(corpus.dataset, corpus.layout)
     with_nests, without = rows_of(nests), rows_of(Nests(plain(corpus).dataset, corpus.layout))
     assert [expanded(nests, row) for row in with_nests] == [sorted(row) for row in without]

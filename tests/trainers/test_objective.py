@@ -70,14 +70,12 @@ def test_values_of_one_need_not_be_listed(values, every, data):
 
 
 def given_of(dataset):
-    """The attributes of each token with their values."""
     arrays = dataset.arrays()
     pairs = list(zip(arrays["u_id"], arrays["u_val"], strict=True))
     return [pairs[begin:end] for begin, end in pairwise(arrays["u_ptr"])]
 
 
 def agrees_with_the_twin(built, weights, l2, recursions, **precision):
-    """Assert that value and gradient at a point are those of the twin."""
     f, gradient = value_at(Objective(built.dataset, built.layout, l2, 1, recursions), built.to_cells(weights, "d"))
     expected_f, expected = objective(weights, built.corpus, l2)
     assert f == pytest.approx(expected_f, **precision)

@@ -32,7 +32,6 @@ OF_PATHS, OF_SUMS = (
 
 
 def trained(name, chosen, built, start, recursions, passes=3):
-    """The records of the passes, and the weights."""
     initial = built.to_cells(start) if start is not None else None
     trainer = trainer_class(name)(built.dataset, built.layout, options_of(name, **chosen), initial=initial, seed=1, recursions=recursions)
     return [trainer.run_pass() for _ in range(passes)], trainer.weights()

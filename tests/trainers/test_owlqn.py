@@ -1,23 +1,18 @@
 """OWL-QN: step by step against a slow twin. It ends where no weight can lower the objective."""
 
-import array
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from trainers.samples import (
-    accuracy,
     end,
     ends_at_the_minimum,
-    learned,
-    misfit,
     named_weights,
     read,
     sentences,
     template,
     trainer_of,
-    with_passes,
 )
 from trainers.test_peer import TRAINING, trained_peer
 from trainers.twins import Built, Corpus, Sample, corpora
@@ -25,8 +20,6 @@ from trainers.twins_owlqn import Owlqn as Twin
 from trainers.twins_owlqn import pseudo_gradient
 
 from crfkit.learning.learn import learn
-
-EXACT = {"epsilon": 1e-7, "delta": 0.0, "max_iter": 3000}
 
 
 def random_corpus(random, values=True, n_labels=3, n_u=6, n_b=2):
@@ -95,42 +88,8 @@ def corpus():
     return read("chunking", sentences=60, rules="chunking-rich")
 
 
-def test_the_conditions_hold_on_text(corpus):
-    trainer = trainer_of("owlqn", corpus, l1=0.5, l2=0.1, **EXACT)
-    end(trainer)
-    weights = trainer.weights()
-    gradient = corpus.value_at(0.1, corpus.doubles(weights))[1]
-    assert misfit(dict(enumerate(weights)), gradient, 0.5) < 1e-3
-    assert 0 < sum(map(bool, weights)) < corpus.layout.n_features / 4
-
-
-def test_the_optimum_does_not_depend_on_the_start(corpus):
-    random, ends = Random(3), []
-    existing = [k for k, w in enumerate(trainer_started(corpus)) if w]
-    for spread in (0.0, 1.0):
-        start = array.array("f", bytes(4 * corpus.layout.n_cells))
-        for k in existing:
-            start[k] = random.gauss(0, spread)
-        ends.append(end(trainer_of("owlqn", corpus, start, l1=0.5, l2=0.1, delta=1e-8, max_iter=3000))[-1])
-    assert ends[0] == pytest.approx(ends[1], rel=1e-5)
-
-
-def trainer_started(corpus):
-    """Weights that are non-zero for every feature: one step without a penalty."""
-    return with_passes(1, trainer_of("owlqn", corpus, l1=0.0)).weights()
-
-
 def test_without_its_penalty_it_ends_where_lbfgs_does(corpus):
     assert end(trainer_of("owlqn", corpus, l1=0.0, l2=1.0))[-1] == pytest.approx(corpus.optimum(1.0), rel=1e-5)
-
-
-def test_the_same_bits_with_any_number_of_threads():
-    corpus = read("chunking")
-    ends = []
-    for threads in (1, 2, 3):
-        trainer = trainer_of("owlqn", corpus, threads=threads)
-        ends.append(([trainer.run_pass() for _ in range(6)], trainer.weights()))
-    assert ends[0] == ends[1] == ends[2]
 
 
 @pytest.mark.parametrize(("before", "after"), [(3.0, 1.0), (1.0, 3.0)])
@@ -165,8 +124,3 @@ def test_the_same_optimum_as_crfsuite(c1, c2, tmp_path):
 
 
 # --- end to end ---------------------------------------------------------------------------------------------------
-
-
-def test_new_text_is_tagged_well_by_few_weights():
-    assert accuracy("owlqn", l1=0.3, max_iter=25) > 0.9
-    assert sum(map(bool, learned("owlqn", l1=0.3, max_iter=25).weights)) < sum(map(bool, learned("lbfgs", max_iter=5).weights)) / 10

@@ -56,7 +56,6 @@ def marginal(weights, sample, choice, n_labels):
 
 
 def objective(weights, corpus, choices, l2):
-    """The objective and its gradient."""
     f = l2 / 2 * sum(w * w for w in weights.values())
     gradient = {feature: l2 * w for feature, w in weights.items()}
     for sample, choice in zip(corpus.samples, choices, strict=True):

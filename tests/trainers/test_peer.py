@@ -159,6 +159,5 @@ def test_conll2000(arguments, most_objective, least_f1, tmp_path):
 
 
 def crfkit(*arguments):
-    """Standard output of a command."""
     command = [sys.executable, "-m", "crfkit", *map(str, arguments)]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout

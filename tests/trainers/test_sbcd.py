@@ -12,15 +12,10 @@ from hypothesis import strategies as st
 from models import rows_of
 from problems import apart
 from trainers.samples import (
-    accuracy,
     end,
     ends_at_the_minimum,
-    learned,
     misfit,
-    named_weights,
     read,
-    sentences,
-    template,
     trainer_of,
     with_passes,
 )
@@ -212,46 +207,10 @@ def test_it_ends_at_the_minimum(corpus, penalties, recursions):
     ends_at_the_minimum(trainer, built, l1, l2, 1e-3)
 
 
-@pytest.fixture(scope="module", params=["chunking", "chunking-rich"])
-def corpus(request):
-    return read("chunking", sentences=20, rules=request.param)
-
-
-def test_the_objective_of_owlqn(corpus):
-    for l1, l2 in ((1.0, 0.0), (0.3, 0.1)):
-        expected = end(trainer_of("owlqn", corpus, l1=l1, l2=l2, epsilon=1e-6, delta=1e-8))[-1]
-        assert end(trainer_of("sbcd", corpus, l1=l1, l2=l2, delta=1e-6))[-1] == pytest.approx(expected, rel=1e-4)
-
-
-def test_without_l1_the_objective_of_lbfgs(corpus):
-    assert end(trainer_of("sbcd", corpus, l1=0.0, l2=1.0))[-1] == pytest.approx(corpus.optimum(1.0), rel=1e-4)
-
-
 def test_the_objective_of_crfsuite(tmp_path):
     log, _ = trained_peer(tmp_path / "model", c1=1.0, c2=0.0, epsilon=1e-6, delta=1e-7, max_iterations=2000)
     own = end(trainer_of("sbcd", read("chunking", TRAINING), l1=1.0, delta=1e-6))
     assert own[-1] == pytest.approx(log.last_iteration["loss"], rel=1e-4)
-
-
-def test_what_is_logged_is_the_objective_of_the_weights(corpus):
-    trainer = trainer_of("sbcd", corpus, l1=0.5, l2=0.1)
-    for _ in range(5):
-        logged, cells = trainer.run_pass()["objective"], corpus.doubles(trainer.weights())
-        assert corpus.value_at(0.1, cells)[0] + 0.5 * sum(map(abs, cells)) == pytest.approx(logged, rel=1e-9)
-
-
-def test_going_on_with_another_penalty():
-    corpus = read("chunking", sentences=50)
-    trainer = trainer_of("sbcd", corpus, l1=10.0)
-    end(trainer)
-    few = sum(w != 0 for w in trainer.weights())
-    trainer.set_l1(1.0)
-    assert trainer.converged is None
-    warm = end(trainer)
-    assert sum(w != 0 for w in trainer.weights()) > 2 * few
-    assert warm[-1] == pytest.approx(end(trainer_of("sbcd", corpus, l1=1.0))[-1], rel=1e-3)
-    trainer.set_l1(1.0)
-    assert len(end(trainer)) < len(warm)  # it starts where it ended
 
 
 def test_blocks_without_weights_are_not_visited():
@@ -358,25 +317,6 @@ def test_few_plain_pairs_and_attributes_with_all():
 
 
 # --- end to end -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.long
-def test_new_text_is_tagged_well_by_few_weights():
-    assert accuracy("sbcd") > 0.9
-    weights = named_weights(learned("sbcd"))
-    assert 0 < len(weights) < sum(map(bool, learned("lbfgs", max_iter=5).weights)) / 10
-    assert 0.0 not in weights.values()
-
-
-def test_a_warm_start_needs_fewer_passes(tmp_path):
-    def passes(**chosen):
-        learn(sentences("chunking", limit=30), template("chunking"), "sbcd", log=tmp_path / "log", **chosen)
-        return log_lines()
-
-    first = learn(sentences("chunking", limit=30), template("chunking"), "sbcd")
-    cold, warm = passes(), passes(init=first)
-    assert len(warm) < len(cold)
-    assert warm[-1]["objective"] == pytest.approx(cold[-1]["objective"], rel=1e-3)
 
 
 @pytest.mark.long

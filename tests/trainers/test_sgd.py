@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trainers.samples import end, many_labels, options_of, read, trainer_of, with_passes
+from trainers.samples import many_labels, options_of, read
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, weighted
 from trainers.twins_online import Sgd, shares
 
@@ -108,19 +108,6 @@ def test_no_penalty_changes_no_bit():
         trainer = Trainer(corpus.dataset, corpus.layout, options_of("sgd", rate=0.1, **chosen))
         ends.append(([trainer.run_pass() for _ in range(3)], trainer.weights()))
     assert ends[0] == ends[1] == ends[2]
-
-
-@pytest.mark.parametrize("l2", [0.0, 0.5])
-def test_it_comes_near_the_optimum_of_owlqn(l2):
-    corpus = read("chunking", sentences=150)
-    start = corpus.value_at(l2, corpus.zeros())[0]
-    optimum = end(trainer_of("owlqn", corpus, l1=1.0, l2=l2, max_iter=3000))[-1]
-    trainer = with_passes(40, Trainer(corpus.dataset, corpus.layout, options.Sgd(l1=1.0, l2=l2, decay=0.9)))
-    weights = trainer.weights()
-    reached = corpus.value_at(l2, corpus.doubles(weights))[0] + sum(map(abs, weights))
-    assert optimum < reached < optimum + 0.01 * (start - optimum)
-    active = sum(map(bool, weights))
-    assert active < corpus.layout.n_features / 5
 
 
 def test_a_rate_that_overflows_is_said_to():

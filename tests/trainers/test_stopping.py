@@ -92,6 +92,11 @@ def test_sbcd_goes_on_with_another_penalty(corpus, before, after):
     assert min(len(values), len(others)) > 3 and values[-1] == pytest.approx(others[-1], rel=1e-4)
 
 
+def test_owlqn_ends_where_zero_weights_are_best(corpus):
+    trainer, records = trained("owlqn", corpus, l1=1e6)
+    assert "is zero" in trainer.converged and not any(trainer.weights()) and len(records) == 2
+
+
 def test_it_ends_where_large_values_leave_steps_without_a_gain():
     """The gradient stays above zero there: its terms are as large as the years."""
     words = [("w", 1987, "X"), ("v", 2013, "Y"), ("w", 1950, "Y"), ("v", 1999, "Y"), ("z", 1987, "X"), ("v", 2003, "Z")]

@@ -9,7 +9,7 @@ import weakref
 
 import pytest
 from problems import apart
-from trainers.samples import ROOT, read, trainer_of, with_passes
+from trainers.samples import read, trainer_of, with_passes
 from trainers.twins import Built, Corpus, Sample
 
 import crfkit
@@ -85,19 +85,6 @@ def test_every_thread_scores_with_the_weights_that_are_there(name):
     cells = array.array("f", [0.5 - k % 7 / 8 for k in range(corpus.layout.n_cells)])
     trainer.restore({**trainer.state(), "weights": cells})
     assert trainer.run_pass()["loss"] == pytest.approx(trainer_of(name, corpus, cells, **low).run_pass()["loss"], rel=1e-9)
-
-
-def test_one_thread_unless_asked():
-    """The model of a seed does not depend on the machine."""
-    train = ROOT / "data/chunking.train.txt"
-    template = ROOT / "templates/chunking.txt"
-    models = [crfkit.learn(train, template, "sgd", passes=1, rate=0.1, **threads).to_bytes() for threads in ({}, {"threads": 1})]
-    assert models[0] == models[1]
-
-
-def test_batches_are_for_one_thread():
-    with pytest.raises(crfkit.CrfkitError, match="batch_size"):
-        crfkit.learn(ROOT / "data/chunking.train.txt", ROOT / "templates/chunking.txt", "sgd", batch_size=4, threads=2)
 
 
 @pytest.mark.parametrize("name", LOCK_FREE)

@@ -11,8 +11,6 @@ from crfkit.tagging import Tagger
 
 
 class Heard(Progress):
-    """Keeps what the preparation reports."""
-
     def __init__(self):
         super().__init__(quiet=True)
         self.records = []

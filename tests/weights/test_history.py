@@ -94,7 +94,6 @@ class Oracle:
         return done[::-1] if self.backward else done
 
     def score(self, rows, labels):
-        """Of a whole labelling."""
         order = labels[::-1] if self.backward else labels
         return sum(self.step(rows, order[:k], order[k]) for k in range(len(order)))
 
