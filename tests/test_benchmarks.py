@@ -95,27 +95,6 @@ def test_corpora_of_packages_are_learned_and_scored(tmp_path):
     assert set(found.values()) == {"100.00 ± 0.00"} and set(found) == {"mira -n 5", "depth 0", "depth 1"}
 
 
-@pytest.mark.long
-def test_measurements_of_packages_are_learned_and_scored(tmp_path, monkeypatch):
-    """In a package of that name, whose months have two kinds of days; no other package is read."""
-    (tmp_path / "vega_datasets" / "_data").mkdir(parents=True)
-    (tmp_path / "vega_datasets" / "__init__.py").touch()
-    days = [(f"{month:02}/{day:02}", day % 3) for month in range(1, 13) for day in range(1, 10)]
-    lines = [f"2012/{date},{9 * wet},{20 + wet},{10 + wet},{3},{'rain' if wet else 'sun'}" for date, wet in days]
-    text = "\n".join(["date,precipitation,temp_max,temp_min,wind,weather", *lines, ""])
-    (tmp_path / "vega_datasets" / "_data" / "seattle-weather.csv").write_text(text)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    script = (BENCHMARKS / "bench_measurements.py", "--only", "weather")
-    done = run(*script, "--trainers", "lbfgs,arow", "--rounds", "2")
-    assert "commit" in done.stdout and "weather: 8 and 2 sequences" in done.stdout
-    head, *_ = re.findall(r"^task +.*", done.stdout, re.MULTILINE)
-    rows = [line.split() for line in done.stdout.splitlines() if line.startswith(("weather  ", "mean  "))]
-    assert head.split()[:3] == ["task", "lbfgs", "arow"]
-    assert [row[0] for row in rows] == ["weather", "mean"] * 2 and all(row[1:3] == ["100.0", "100.0"] for row in rows)
-    done = run(*script, "--prepare")
-    assert re.search(r"^weather( +100\.0){5}$", done.stdout, re.MULTILINE)
-
-
 def test_measurements_are_prepared_by_the_part_to_learn_from():
     known = [(numpy.array([[1.0, 7.0], [3.0, 7.0], [numpy.nan, 7.0]]), ["a", "b", "a"])]
     data, row = bench_measurements.Data(["x", "y"], (known, [])), numpy.array([5.0, numpy.nan])

@@ -266,7 +266,6 @@ def test_no_tokens(text):
 @pytest.mark.parametrize(("args", "message"), [
     (["--scheme", "iob3"], "'iob3' is not one of"),
     (["-r", "--scheme", "bio"], "--raw contradicts --scheme bio"),
-    (["--lexicon", "x"], "--lexicon is of use with --segments only"),
     (["--compare", "x"], "--compare needs two files or more"),
     (["--seed", "1", "x"], "--seed is of use with --compare only"),
     (["--shuffles", "10", "x"], "--shuffles is of use with --compare only"),
@@ -281,9 +280,7 @@ def test_no_tokens(text):
     (["-d", "(a"], "the delimiter '(a' is not a regular expression"),
     (["--format", "conllu"], "--format conllu needs --label: the name of the column to predict, such as upos or xpos; for trees, eval has --heads"),
     (["--format", "crfsuite", "--label", "upos"], "--label is of no use with --format crfsuite, whose columns have no names"),
-    (["--format", "crfsuite", "-d", " "], "--delimiter and --lexicon are for --format columns"),
     (["--format", "crfsuite", "-d", ""], "--delimiter and --lexicon are for --format columns"),
-    (["--segments", "--lexicon", "x", "--label", "y"], "--label and --lexicon exclude each other"),
     (["--segments", "--lexicon", "x", "--gold", "y"], "--gold and --lexicon exclude each other"),
 ])
 def test_usage_errors_exit_2(args, message):

@@ -190,9 +190,7 @@ def test_files_of_attributes_without_an_attribute():
     (b"# nothing\n\n", "template: the template has only comments"),
     (b"U:%x[0,0]\nU:%x[0,2]\n", "template:2: %x[0,2] uses column 2, but the data have 2 feature columns"),
     (b"U:%x[0,lemma]\n", "template:1: %x[0,lemma] names column 'lemma', but the data do not name their columns"),
-    (b"\nU:%q[0,0]\n", "template:2: unknown macro '%q'"),
     (b"U:%x[0,0\n", "template:1: "),
-    (b"X:%x[0,0]\n", "template:1: "),
     (b"U:%y[-1]\n", "template:1: %y macros see labels given before, which only the trainer lookahead can use"),
     (b"U:\xff\n", "template:1: byte 0xff is not valid UTF-8"),
 ])

@@ -12,11 +12,10 @@ from workers import use_local_workers
 
 from crfkit import options
 from crfkit.data.dataset import Dataset
-from crfkit.errors import CrfkitWarning, DataError, TrainingError
+from crfkit.errors import CrfkitWarning, TrainingError
 from crfkit.learning.divergence import Divergence
 from crfkit.learning.learn import learn
 from crfkit.learning.progress import Progress
-from crfkit.model import load
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
 from crfkit.trainers.base import all_finite
@@ -85,13 +84,6 @@ def test_values_beyond_all_measure(algorithm, scale):
 
 def test_nothing_is_said_of_values_as_they_should_be():
     assert warnings(values(1e6 / 4), "lbfgs", max_iter=5)[1] == []
-
-
-@pytest.mark.parametrize("algorithm", ["owlqn", "sbcd"])
-def test_a_penalty_that_leaves_nothing(algorithm):
-    model, heard = warnings(values(1.0), algorithm, l1=1e5)
-    assert not any(model.weights)
-    assert heard == ["all weights are zero: every token will have the same label; lower --l1, which is 100000"]
 
 
 def test_values_of_a_stream():
@@ -263,25 +255,7 @@ def test_a_rate_that_makes_a_poor_model_is_mentioned(algorithm, tmp_path):
     assert "warning" not in crfkit(*given).stderr
 
 
-def test_an_absurd_loss_is_mentioned(tmp_path):
-    (tmp_path / "train").write_bytes(values(1e6))
-    said = crfkit("learn", "--format", "crfsuite", "-a", "sgd", "--rate", 0.1, "--passes", 2, "train", "model").stderr
-    assert "crfkit: warning: the loss, " in said
-    assert load("model").labels
-
-
 # --- constraints that leave nothing -------------------------------------------------------------------------------
-
-
-def test_impossible_constraints_name_the_sentence():
-    write(template="U:%x[0,0]\nB\n", train="a B-X\nb I-X\n\nc O\n\n")
-    crfkit("learn", "-q", "template", "train", "model")
-    write(pairs="B-X I-X\n", data="a\nb\n\n\nc\na\nb\n\n")
-    said = crfkit("tag", "--constraints", "pairs", "model", "data", code=1).stderr  # after it has written a sentence
-    assert said == "crfkit: error: data:5: the constraints leave no labels for the sentence that begins here\n"
-    tagger = Tagger(load("model"), "pairs")
-    with pytest.raises(DataError, match="the constraints leave no labels for a sentence"):
-        tagger.tag([["a"], ["b"], ["c"]])
 
 
 @pytest.mark.parametrize("given", [{"algorithm": "sgd"}, {"algorithm": "adf", "passes": 1}, {"algorithm": "sgd", "workers": 1}])

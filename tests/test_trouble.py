@@ -85,24 +85,6 @@ def limited(size, *arguments, code=1):
     return said
 
 
-def test_a_full_disk_leaves_the_old_model(train):
-    crfkit("learn", "-q", "--l2", 3, "template", "train", "model")
-    old = Path("model").read_bytes()
-    assert limited(1000, "learn", "-q", "template", "train", "model") == "crfkit: error: model: cannot be written: File too large\n"
-    assert Path("model").read_bytes() == old
-    assert sorted(os.listdir()) == ["model", "template", "train"]
-
-
-def test_a_disk_too_full_for_checkpoints(train):
-    """Training goes on; the model, which is smaller, is saved."""
-    crfkit("learn", "-q", "--max-iter", 3, "--epsilon", 0, "template", "train", "whole")
-    size = Path("whole").stat().st_size
-    said = limited(size + 100, "learn", "--max-iter", 3, "--epsilon", 0, "--checkpoint", "state", "template", "train", "model", code=0)
-    assert said.count("crfkit: warning: state: cannot be written: File too large; training goes on") == 3
-    assert Path("model").read_bytes() == Path("whole").read_bytes()
-    assert sorted(os.listdir()) == ["model", "template", "train", "whole"]
-
-
 @pytest.mark.parametrize(("progress", "unbuffered", "stderr"), [
     ("auto", "", "/dev/full"), ("always", "1", "closed"),
     *(pytest.param(*one, marks=pytest.mark.long) for one in (("auto", "", "closed"), ("always", "1", "/dev/full"))),
@@ -160,7 +142,7 @@ def test_results_on_a_full_disk(train, command):
 
 
 @pytest.mark.parametrize(
-    "arguments", [("learn", "--help"), ("templates", "ner"), ("--version",), pytest.param(("--help",), marks=pytest.mark.long)]
+    "arguments", [("learn", "--help"), ("templates", "ner")]
 )
 @full_device
 def test_help_on_a_full_disk(arguments):
@@ -357,20 +339,19 @@ def test_a_checkpoint_is_a_regular_file(fifo, name):  # to look into a pipe woul
 
 
 @pytest.mark.steady
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_while_reading_writes_nothing(fifo, number, code):
+def test_a_signal_while_reading_writes_nothing(fifo):
     with start("learn", "template", "fifo", "model") as process, open(fifo, "w") as data:  # open when both sides are
         data.write("a b X\n" * 10)
         data.flush()
-        process.send_signal(number)
+        process.send_signal(signal.SIGINT)
         output, said = process.communicate(timeout=600)
-    assert (process.returncode, output) == (code, "")
+    assert (process.returncode, output) == (130, "")
     assert said == "crfkit: interrupted, no model was written\n"
     assert sorted(entry.name for entry in fifo.parent.iterdir()) == ["fifo", "template", "train"]
 
 
 @pytest.mark.steady
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGHUP, 129), (signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGHUP, 129), (signal.SIGTERM, 143)])
 def test_a_signal_while_labelling_leaves_no_files(fifo, number, code):
     crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "template", "train", "model")
     before = sorted(os.listdir())

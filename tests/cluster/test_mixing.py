@@ -222,21 +222,6 @@ def test_steps_as_large_as_they_come_are_no_divergence(tmp_path, monkeypatch, al
     assert crfkit.load(data).tag([["a"], [("a", -1)]]) == ["X", "Y"]
 
 
-@pytest.mark.parametrize("algorithm", ["perceptron", "sgd", "sapo", "adf", "mira", "lookahead"])
-def test_learns_what_one_machine_learns(tmp_path, monkeypatch, algorithm):
-    rng = random.Random(0)
-    lines = []
-    for _ in range(900):
-        for _ in range(8):
-            word = rng.choice("abcdefgh")
-            lines.append(f"{word} {word.upper() if rng.random() < 0.95 else 'A'}")
-        lines.append("")
-    (tmp_path / "train.txt").write_text("\n".join(lines))
-    _, workers = with_workers(monkeypatch, str(tmp_path / "train.txt"), "U:%x[0,0]\nU:%x[-1,0]\nB\n", algorithm, 2, passes=4)
-    assert workers.verbs.count("learn") == 8
-    assert crfkit.load("model").tag([[letter] for letter in "abcdefgh"]) == list("ABCDEFGH")
-
-
 def weights_of(model):
     return {(name, before, label): weight for name, before, label, weight in model.features()}
 
@@ -285,12 +270,6 @@ def test_before_the_first_pass_there_is_no_average(tmp_path, monkeypatch):
     monkeypatch.setattr(Mixing, "run_pass", lambda self, stop=None, own=Mixing.run_pass: seen.append(self.weights()) or own(self, stop))
     with_workers(monkeypatch, train, TEMPLATE, "perceptron", 1, passes=1, init=first)
     assert sorted(weight for weight in seen[0] if weight) == sorted(weight for *_, weight in first.features() if weight)
-
-
-@pytest.mark.parametrize(("algorithm", "options"), [("mira", {"shrinking": 2}), ("sgd", {"crf_loss": True}), ("sgd", {"threads": 2}), ("arow", {})])
-def test_options_that_workers_cannot_use_are_refused(algorithm, options):
-    with pytest.raises(errors.OptionError, match=r"leave out|leave it out"):
-        crfkit.learn("t", TEMPLATE, algorithm, workers=2, **options)
 
 
 @pytest.mark.filterwarnings("ignore:the loss")

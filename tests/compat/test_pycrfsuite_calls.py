@@ -191,11 +191,6 @@ def test_who_may_read_a_model_stays_when_it_is_trained_anew(library, tmp_path):
     assert (tmp_path / "m").stat().st_mode & 0o777 == 0o600
 
 
-@BOTH
-def test_items_that_are_characters(library):
-    assert library.ItemSequence(list("我a")).items() == [{"我": 1.0}, {"a": 1.0}]
-
-
 @pytest.mark.parametrize("items", [[["b", "a\0b"]], [["b"], ["a\0b"]]])
 def test_a_zero_byte_in_a_name_is_an_error_at_once(items):
     trainer = compat.Trainer(verbose=False)

@@ -1,7 +1,6 @@
 """crfkit.compat.pycrfsuite.Trainer beside python-crfsuite's: parameters, objectives, logs, events."""
 
 import re
-import sys
 import threading
 from fractions import Fraction
 
@@ -176,34 +175,6 @@ def test_a_log_that_nobody_can_hear(library, tmp_path):
 @BOTH
 def test_algorithms_in_capitals(library):
     assert library.Trainer("L2SGD", verbose=False).params() == library.Trainer("l2sgd", verbose=False).params()
-
-
-ALIASED = """
-import sys
-import crfkit.compat.pycrfsuite, crfkit.compat.sklearn_crfsuite
-sys.modules["pycrfsuite"], sys.modules["sklearn_crfsuite"] = crfkit.compat.pycrfsuite, crfkit.compat.sklearn_crfsuite
-import pycrfsuite
-from pycrfsuite._dumpparser import ParsedDump
-from pycrfsuite._logparser import TrainLogParser
-from pycrfsuite._pycrfsuite import BaseTrainer, CRFSuiteError, ItemSequence, Tagger, Trainer
-from sklearn_crfsuite import CRF
-from sklearn_crfsuite.estimator import CRF as Same
-assert Trainer is pycrfsuite.Trainer and CRFSuiteError is pycrfsuite.CRFSuiteError
-crf = CRF().fit([[["a"], ["b"]]], [["A", "B"]])
-assert isinstance(crf.tagger_.info(), ParsedDump)
-"""
-
-
-def test_programs_may_import_it_under_the_old_names():
-    def forget():
-        return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in ("pycrfsuite", "sklearn_crfsuite")}
-
-    before = forget()
-    try:
-        exec(ALIASED, {})
-    finally:
-        forget()
-        sys.modules.update(before)
 
 
 @pytest.mark.parametrize(("items", "labels"), [([["a"], [5]], ["A", "B"]), ([["a"]], ["A\0B"]), ([["a"]], ["\ud800"]), ([["\ud800"]], ["A"]), ([["a"]], None),

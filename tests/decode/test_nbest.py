@@ -32,20 +32,6 @@ def test_all_paths_in_order(problem):
     assert SEARCH.nbest(loaded(problem), 2 * MOST_PATHS) == problem.paths
 
 
-@given(problems(scores=("ties",)))
-def test_order_of_ties(problem):
-    """By the smaller last label, then the last but one, ... Sums of these scores are exact, those of tiny ones would not be."""
-    found = SEARCH.nbest(loaded(problem), 2 * MOST_PATHS)
-    assert found == sorted(found, key=lambda path: (-path[0], path[1][::-1]))
-
-
-@given(problems())
-def test_the_first_path_is_viterbis(problem):
-    lattice = loaded(problem)
-    if problem.possible:
-        assert SEARCH.nbest(lattice, 3)[0] == lattice.viterbi()
-
-
 @given(problems(scores=("plain", "ties")), st.sampled_from([0.05, 0.3, 1.0]))
 @example(Problem([[1.0, 1.0], [0.0, 0.5]], [[0.0, 0.0], [0.0, 0.0]]), 1.0)
 def test_early_stop(problem, ratio):
@@ -220,25 +206,6 @@ def beginnings(problem, t, label, n):
             for j in range(problem.labels)
         ]
     return lists[label]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("labels", "length", "n"), [(1, 50, 3), (2, 400, 300), (9, 60, 100), (22, 12, 20), (40, 5, 30)]
-)
-def test_longer_sequences(labels, length, n):
-    rng = random.Random(labels)
-
-    def matrix(rows):
-        return [[float(rng.randint(-9, 9)) for _ in range(labels)] for _ in range(rows)]
-
-    problem = Problem(matrix(length), matrix(labels), {t: matrix(labels) for t in range(2, length, 3)})
-    found = SEARCH.nbest(loaded(problem), n)
-    ends = [score for j in range(labels) for score in beginnings(problem, length - 1, j, n)]
-    assert [score for score, _ in found] == sorted(ends, reverse=True)[:n]
-    assert len({tuple(path) for _, path in found}) == len(found)
-    assert all(problem.score(path) == score for score, path in found)
-    assert found == sorted(found, key=lambda path: (-path[0], path[1][::-1]))
 
 
 def test_a_hundred_thousand_positions():

@@ -102,13 +102,6 @@ def test_faulty_development_data_are_refused(tmp_path):
         scores([str(path), 3])
 
 
-def test_of_equal_scores_the_first_counts():
-    standing = Standing()
-    for standing.passes, score in enumerate((0.5, 0.7, 0.7, 0.6), 1):
-        standing.offer(score, array.array("f", [standing.passes]), None)
-    assert (standing.best_pass, standing.best_score, standing.best.tolist(), standing.waited) == (2, 0.7, [2.0], 2)
-
-
 @pytest.mark.filterwarnings("ignore:.* of the development data have labels that no training data have:crfkit.errors.CrfkitWarning")
 def test_of_labels_of_chunks_the_best_f1_is_kept():
     """Each pass is scored as the model is that ends there."""

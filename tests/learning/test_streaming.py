@@ -135,15 +135,6 @@ def test_windows_across_blocks_of_the_input(tmp_path):
     assert models[0].header["sequences"] == 40 and models[0].header["tokens"] == sum(map(len, found))
 
 
-def test_a_stream_makes_as_good_a_model_as_a_file():
-    train, test = ROOT / "data/chunking.train.txt", ROOT / "data/chunking.test.txt"
-    figures = []
-    for source in (train, io.BytesIO(train.read_bytes())):
-        model = crfkit.learn(source, ROOT / "templates/chunking.txt", "adf", passes=1, window=50)
-        figures.append(crfkit.evaluate(*Tagger(model).tag_with_gold(test)).f1)
-    assert figures[1] > figures[0] - 0.02 and figures[0] > 0.85
-
-
 def test_the_first_window_finds_the_rate_of_all():
     """A power of two, with which windows after the first, and their new attributes, go on."""
     found, rules = sentences("chunking", limit=60), template("chunking")

@@ -353,6 +353,7 @@ def test_no_warm_up_where_it_would_take_many_times_the_memory():
 def test_the_ascent_and_the_visits_do_not_take_memory_at_the_same_time():
     program = """
 from crfkit import options
+from crfkit.compat.pycrfsuite import ItemSequence
 from crfkit.compat.pycrfsuite.groups import Groups
 from crfkit.learning.memory import in_use
 from crfkit.trainers.batch.lbfgs import Lbfgs, warm_up_bytes
@@ -360,8 +361,9 @@ from crfkit.trainers.batch.visits import bytes_of_visits
 from crfkit.weights.layout import Layout
 
 groups = Groups()
+items = ItemSequence([[f"{k * 7 % 997}" for k in range(100 * t, 100 * (t + 1))] for t in range(10)])
 for s in range(4000):
-    groups.add([[f"{k * 7 % 997}" for k in range(100 * t, 100 * (t + 1))] for t in range(10)], [f"{(s + t) % 64}" for t in range(10)], 0)
+    groups.append(items.packed, 0, [f"{(s + t) % 64}" for t in range(10)], 0)
 data = groups.divided(-1)[0]
 layout, *new = Layout.build(data, 64, 1, bytes([2]) * data.n_u, b"")
 data.renumber(*new)

@@ -8,18 +8,12 @@ from hypothesis import strategies as st
 from trainers.samples import (
     end,
     ends_at_the_minimum,
-    named_weights,
     read,
-    sentences,
-    template,
     trainer_of,
 )
-from trainers.test_peer import TRAINING, trained_peer
 from trainers.twins import Built, Corpus, Sample, corpora
 from trainers.twins_owlqn import Owlqn as Twin
 from trainers.twins_owlqn import pseudo_gradient
-
-from crfkit.learning.learn import learn
 
 
 def random_corpus(random, values=True, n_labels=3, n_u=6, n_b=2):
@@ -106,21 +100,6 @@ def test_going_on_with_another_penalty(corpus, before, after):
 
 
 # --- CRFsuite -----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("c1", "c2"), [(1.0, 0.0), (0.3, 0.1)])
-def test_the_same_optimum_as_crfsuite(c1, c2, tmp_path):
-    """CRFsuite adds c1 |w|_1 + c2 |w|^2, crfkit l1 |w|_1 + l2/2 |w|^2."""
-    log, tagger = trained_peer(tmp_path / "peer", c1=c1, c2=c2, epsilon=1e-7, delta=1e-9, max_iterations=3000)
-    trainer = trainer_of("owlqn", read("chunking", TRAINING), l1=c1, l2=2 * c2, epsilon=1e-7, delta=1e-9, max_iter=3000)
-    assert end(trainer)[-1] == pytest.approx(log.last_iteration["loss"], rel=1e-4)
-    if c2:  # without curvature, weights that do the same can share as they like
-        theirs = {(name, None, label): w for (name, label), w in tagger.info().state_features.items()}
-        theirs |= {(None, previous, label): w for (previous, label), w in tagger.info().transitions.items()}
-        model = learn(sentences("chunking", limit=TRAINING), template("chunking"), "owlqn", l1=c1, l2=2 * c2, epsilon=1e-7, delta=1e-9, max_iter=3000)
-        own = named_weights(model)
-        assert max(abs(own.get(name, 0.0) - theirs.get(name, 0.0)) for name in own.keys() | theirs.keys()) < 1e-2
 
 
 # --- end to end ---------------------------------------------------------------------------------------------------

@@ -1,19 +1,18 @@
 """The same objective and the same optimum as CRFsuite on the same features, and the figures known for CoNLL-2000."""
 
-import json
 import os
 import re
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
 import pytest
-from commands import log_lines
+from commands import crfkit, log_lines
+from evaluation.test_counting import conlleval
 from models import rows_of
 from trainers.samples import named_weights, read, sentences, tag, template
 
 from crfkit.learning.learn import learn
+from crfkit.model import load
 from crfkit.template.meaning import expand
 
 TRAINING = 120
@@ -86,46 +85,8 @@ def test_the_same_labels(peer, model):
 
 # --- CoNLL-2000 -----------------------------------------------------------------------------------------------------
 
-CRFPP_CHUNKING = """\
-# Unigram
-U00:%x[-2,0]
-U01:%x[-1,0]
-U02:%x[0,0]
-U03:%x[1,0]
-U04:%x[2,0]
-U05:%x[-1,0]/%x[0,0]
-U06:%x[0,0]/%x[1,0]
-
-U10:%x[-2,1]
-U11:%x[-1,1]
-U12:%x[0,1]
-U13:%x[1,1]
-U14:%x[2,1]
-U15:%x[-2,1]/%x[-1,1]
-U16:%x[-1,1]/%x[0,1]
-U17:%x[0,1]/%x[1,1]
-U18:%x[1,1]/%x[2,1]
-
-U20:%x[-2,1]/%x[-1,1]/%x[0,1]
-U21:%x[-1,1]/%x[0,1]/%x[1,1]
-U22:%x[0,1]/%x[1,1]/%x[2,1]
-
-# Bigram
-B
-"""
-
-
-def chunks(labels):
-    """(type, first, last) of every chunk of IOB2 labels, as conlleval counts them."""
-    found, begin = set(), None
-    for t, label in enumerate([*labels, "O"]):
-        prefix, _, kind = label.partition("-")
-        if begin is not None and (prefix != "I" or kind != begin[0]):
-            found.add((*begin, t - 1))
-            begin = None
-        if prefix != "O" and begin is None:
-            begin = (kind, t)
-    return found
+SPANS = [*((0, t, t) for t in range(-2, 3)), (0, -1, 0), (0, 0, 1), *((1, t, t + n) for n in range(3) for t in range(-2, 3 - n))]
+CRFPP_CHUNKING = "".join(f"U{k:02}:" + "/".join(f"%x[{t},{column}]" for t in range(first, last + 1)) + "\n" for k, (column, first, last) in enumerate(SPANS)) + "B\n"
 
 
 @pytest.mark.long
@@ -143,21 +104,14 @@ def test_conll2000(arguments, most_objective, least_f1, tmp_path):
     passes = log_lines()
     assert passes[-1]["objective"] <= most_objective
     if "observed" in arguments:
-        assert passes[-1]["active"] <= 456468 == json.loads(crfkit("dump", "--header", "model"))["features"]
+        assert passes[-1]["active"] <= 456468 == load("model").header["features"]
 
-    tagged = crfkit("tag", "model", folder / "test.txt")
-    assert sum(map(len, rows_of(tagged))) == 47377
-    right = gold = predicted = 0
-    for sentence in rows_of(tagged):
-        true, guessed = chunks([row[-2] for row in sentence]), chunks([row[-1] for row in sentence])
-        right, gold, predicted = right + len(true & guessed), gold + len(true), predicted + len(guessed)
+    tagged = crfkit("tag", "model", folder / "test.txt").stdout
+    pairs = [[(row[-2], row[-1]) for row in sentence] for sentence in rows_of(tagged)]
+    assert sum(map(len, pairs)) == 47377
+    _, (gold, predicted, right), _ = conlleval(pairs)
     f1 = 200 * right / (gold + predicted)
     assert round(f1, 2) >= least_f1
     (tmp_path / "tagged").write_text(tagged)
-    overall = re.search(r"FB1: +([0-9.]+)", crfkit("eval", "tagged"))
+    overall = re.search(r"FB1: +([0-9.]+)", crfkit("eval", "tagged").stdout)
     assert float(overall[1]) == pytest.approx(f1, abs=0.00501)
-
-
-def crfkit(*arguments):
-    command = [sys.executable, "-m", "crfkit", *map(str, arguments)]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout

@@ -19,7 +19,6 @@ from trainers.samples import (
     trainer_of,
     with_passes,
 )
-from trainers.test_peer import TRAINING, trained_peer
 from trainers.twins import Built, Corpus, Sample, corpora, objective, value, weighted
 from trainers.twins_sbcd import Sbcd as Twin
 from trainers.twins_sbcd import blocks_of
@@ -205,12 +204,6 @@ def test_it_ends_at_the_minimum(corpus, penalties, recursions):
     built = Built(corpus)
     trainer = trainer_of("sbcd", built, l1=l1, l2=l2, recursions=recursions, epsilon=1e-5, delta=0.0)
     ends_at_the_minimum(trainer, built, l1, l2, 1e-3)
-
-
-def test_the_objective_of_crfsuite(tmp_path):
-    log, _ = trained_peer(tmp_path / "model", c1=1.0, c2=0.0, epsilon=1e-6, delta=1e-7, max_iterations=2000)
-    own = end(trainer_of("sbcd", read("chunking", TRAINING), l1=1.0, delta=1e-6))
-    assert own[-1] == pytest.approx(log.last_iteration["loss"], rel=1e-4)
 
 
 def test_blocks_without_weights_are_not_visited():

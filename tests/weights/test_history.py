@@ -192,25 +192,6 @@ def accuracy(template, **chosen):
     return accuracy_of(model, list(second_order(60, 2)))
 
 
-@pytest.mark.parametrize("depth", [0, 1, 3])
-@pytest.mark.parametrize("line", ["T", "T:%x[0,0]", "U1:%y[-1]/%y[-2]"])
-def test_trigrams_learn_what_pairs_cannot(line, depth):
-    assert accuracy(f"U:%x[0,0]\nB\n{line}", algorithm="lookahead", depth=depth) == 1
-    assert accuracy("U:%x[0,0]\nB", algorithm="lookahead", depth=depth) < 0.8
-    assert accuracy("U:%x[0,0]\nB", algorithm="perceptron") < 0.8
-
-
-def test_looking_ahead_helps_where_the_next_token_tells():
-    # The label of `a` is that of the sentence, which only its last word tells: depth 0 can but guess.
-    train = [[["a", kind], [kind, kind]] for kind in "XYYXYXXY" * 5]
-    right = {}
-    for depth in (0, 1):
-        model = crfkit.learn(train, template=Template.parse("U:%x[0,0]\nB"), algorithm="lookahead", depth=depth, passes=10)
-        right[depth] = sum(Tagger(model).tag([row[:1] for row in rows]) == [row[1] for row in rows] for rows in train[:8])
-    assert right[1] == 8
-    assert right[0] <= 4
-
-
 def test_weights_come_back_from_a_model():
     train, template = sentences("chunking", "train")[:60], Template.parse(TEMPLATES["before"])
     model = trained("before")
