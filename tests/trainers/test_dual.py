@@ -361,9 +361,9 @@ from crfkit.trainers.batch.visits import bytes_of_visits
 from crfkit.weights.layout import Layout
 
 groups = Groups()
-items = ItemSequence([[f"{k * 7 % 997}" for k in range(100 * t, 100 * (t + 1))] for t in range(10)])
+items = ItemSequence([[f"{k * 7 % 997}" for k in range(100 * t, 100 * (t + 1))] for t in range(10)]).packed
 for s in range(4000):
-    groups.append(items.packed, 0, [f"{(s + t) % 64}" for t in range(10)], 0)
+    groups.add(items, [f"{(s + t) % 64}" for t in range(10)], 0)
 data = groups.divided(-1)[0]
 layout, *new = Layout.build(data, 64, 1, bytes([2]) * data.n_u, b"")
 data.renumber(*new)
