@@ -41,29 +41,6 @@ def tagger():
     return crfkit.load(model("chunking").to_bytes())
 
 
-def test_many_threads_and_one_tagger(tagger):
-    """Every answer is that of one thread; threads come and go, and ask for sentences in orders of their own."""
-    data = [[row[:-1] for row in rows] for rows in sentences("chunking")[:40]]
-    expected = [questions(crfkit.load(tagger.model.to_bytes()), rows) for rows in data]
-    faults, started = [], threading.Barrier(8)
-
-    def ask(number):
-        started.wait()
-        for k in range(2 * len(data)):
-            which = (k * (2 * number + 1) + number) % len(data)
-            if questions(tagger, data[which]) != expected[which]:
-                faults.append((number, which))
-        if tagger.tag_many(data, threads=3) != [found[0] for found in expected]:
-            faults.append((number, "many"))
-
-    threads = [threading.Thread(target=ask, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not faults
-
-
 class Garbage:
     """Unreachable at once, and asks for labels when it is collected."""
 

@@ -2,7 +2,6 @@
 
 import re
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -117,14 +116,6 @@ def test_sequences_that_ask_the_tagger_themselves(model):
     trainer = compat.Trainer(verbose=False)
     trainer.append((trainer.append([["b"]], ["B"]) or item for item in (["a"], ["c"])), ["A", "C"])
     assert sorted(len(tokens) for _, tokens in appended(trainer.sequences)) == [1, 1, 2]
-
-
-def test_one_tagger_and_many_threads(model):
-    tagger = opened(compat, model)
-    sequences = [items * 50 for items, _ in sentences(16, seed=5)]
-    alone = [tagger.tag(items) for items in sequences]
-    with ThreadPoolExecutor(4) as threads:
-        assert list(threads.map(tagger.tag, sequences * 3)) == alone * 3
 
 
 def test_answers_in_any_order(model):

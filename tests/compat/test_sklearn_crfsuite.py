@@ -56,16 +56,6 @@ def test_before_there_is_a_model():
         crf.fit([ITEMS], [LABELS, LABELS])
 
 
-def test_models_in_files_and_in_pickles(tmp_path):
-    path = str(tmp_path / "m.crfsuite")
-    crf = CRF(model_filename=path).fit([ITEMS], [LABELS])
-    assert CRF(model_filename=path).score([ITEMS], [LABELS]) == 1
-    assert pickle.loads(pickle.dumps(crf)).score([ITEMS], [LABELS]) == 1
-    kept = pickle.loads(pickle.dumps(CRF().fit([ITEMS], [LABELS])))
-    (tmp_path / "m.crfsuite").unlink()
-    assert kept.score([ITEMS], [LABELS]) == 1
-
-
 def test_the_file_of_a_model(tmp_path):
     crf = CRF()
     assert crf.modelfile.name is None and crf.tagger is None

@@ -50,10 +50,6 @@ def test_what_schemes_make_of_labels(labels, conlleval, auto):
     assert chunks(labels) == Count(auto, auto, auto)
 
 
-def test_types_keep_their_hyphens():
-    assert set(evaluate([["B-A-X", "I-A-Y"]], [["B-A-X", "I-A-Y"]]).types) == {"A-X", "A-Y"}
-
-
 ERROR = None
 
 
@@ -337,10 +333,6 @@ def test_sentences_that_tell_another_length_than_they_have(told):
 def test_impossible_questions_to_outputs_are_refused(ask, error, message):
     with pytest.raises(error, match=message):
         ask()
-
-
-def test_one_file_needs_no_list():
-    assert Outputs(io.BytesIO(b"a B B\n")).scores[0].tokens == 1
 
 
 def test_a_path_in_bytes_is_named_as_text(tmp_path):
