@@ -99,13 +99,6 @@ def test_crf_learn_prints_what_crfpp_prints(name, arguments):
 
 
 @peers
-@pytest.mark.parametrize("name", ["chunk", "seg"])
-def test_text_models_become_the_bytes_of_crfpp(name):
-    assert run(crf_learn, "-C", PEERS / f"{name}.model.txt", "binary").stdout == ""
-    assert Path("binary").read_bytes() == (PEERS / f"{name}.model").read_bytes()
-
-
-@peers
 def test_the_page_shows_what_both_print():
     shown = re.findall(r"^(CRF\+\+|crfkit) +(iter=.*)$", (ROOT / "docs/crfpp.md").read_text(), re.M)
     theirs = LINE.findall((PEERS / "chunk.learn.out").read_text())

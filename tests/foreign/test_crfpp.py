@@ -17,12 +17,10 @@ from hypothesis import strategies as st
 
 import crfkit
 from crfkit import foreign
-from crfkit.decode.printing import Printer
 from crfkit.errors import ModelFileError, UnsupportedError
 from crfkit.foreign import crfpp, crfpp_parts, crfpp_text
 from crfkit.foreign.parts import FeatureRows, Parts, model_of, parts_of
 from crfkit.template.parsing import Template
-from crfkit.text.reading import Source
 
 PEERS = Path(os.environ.get("CRFKIT_PEERS", "-"), "crfpp")
 peers = pytest.mark.skipif(not PEERS.is_dir(), reason="CRFKIT_PEERS does not name a folder with outputs of CRF++")
@@ -78,28 +76,6 @@ def test_strings_that_begin_as_others_do(kind):
     for sentence in rows:
         given = [row[:2] for row in sentence]
         assert (again.marginals(given) == trained.tagger().marginals(given)).all()
-
-
-def tagged(path, test, **how):
-    return b"".join(crfkit.load(path).text(Source([str(test)], "columns"), Printer(**how)))
-
-
-@peers
-@pytest.mark.parametrize("name", ["chunk", "seg"])
-@pytest.mark.parametrize("kind", ["model", "model.txt"])
-@pytest.mark.parametrize(("suffix", "how"), [("v1", {"verbose": 1}), ("v2", {"verbose": 2}), ("n3", {"nbest": 3}), ("n2v1", {"nbest": 2, "verbose": 1})])
-def test_what_crfpp_prints(name, kind, suffix, how):
-    expected = (PEERS / f"{name}.out.{suffix}").read_bytes()
-    found = tagged(PEERS / f"{name}.{kind}", PEERS / f"{name}.test", **how)
-    assert all(_close(*both) for both in zip(found.split(), expected.split(), strict=True))
-
-
-def _close(found, expected):
-    if found == expected:
-        return True
-    first, _, ours = found.rpartition(b"/")
-    second, _, theirs = expected.rpartition(b"/")
-    return first == second and abs(float(ours) - float(theirs)) < 3e-6
 
 
 @peers

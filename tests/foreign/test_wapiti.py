@@ -85,15 +85,6 @@ def test_patterns_say_what_wapiti_says():
     assert said == set(foreign.read(model).places)
 
 
-@plain_build
-@pytest.mark.parametrize("algo", ["sgd-l1", "bcd", "rprop"])
-def test_labels_are_those_of_wapiti_for_every_algorithm(algo):
-    model, label = trained(["u:%x[0,0]", "u1:%x[0,1]", "b"], sentences(3, 30), algo=algo)
-    ours = crfkit.load(model)
-    for rows in sentences(4, 30):
-        assert ours.tag([row[:2] for row in rows]) == label(rows)
-
-
 def test_memm_is_refused():
     model, _ = trained(["u:%x[0,0]"], sentences(5, 5), type="memm")
     with pytest.raises(ModelFileError, match=r"^model in memory: a Wapiti model of type memm, which normalises each token separately"):

@@ -22,7 +22,6 @@ from trainers.twins_online import shares
 import crfkit
 from crfkit.errors import CrfkitWarning, DataError
 from crfkit.learning.learn import learn
-from crfkit.tagging import Tagger
 from crfkit.template.meaning import expand
 from crfkit.template.parsing import Template
 
@@ -149,14 +148,6 @@ def test_the_rate_that_was_found_is_told():
     record = json.loads(log.getvalue())
     assert rate > 0 and record["rate"] == rate and record["cpu"] > 0
     assert "chosen" not in crfkit.learn(stream(found), template("chunking"), "adf", passes=1, rate=rate).header
-
-
-def test_attributes_with_values():
-    """In CRFsuite's form, single items."""
-    with open(ROOT / "data/reals.train.txt", "rb") as stream:
-        model = crfkit.learn(stream, format="crfsuite", algorithm="adf", passes=1, window=20, rate=0.05)
-    gold, predicted = Tagger(model).tag_with_gold(ROOT / "data/reals.test.txt")
-    assert sum(a == b for a, b in zip(gold, predicted, strict=True)) / len(gold) > 0.7
 
 
 def test_values_that_come_later_have_lower_rates():
