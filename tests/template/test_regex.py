@@ -126,18 +126,9 @@ def test_ill_formed_utf8_does_no_harm(pattern, cell):
     (r"\l\u", "iPhone", "iP"),
     (r"[^\W\d]+", "12ab34", "ab"),
     (r"[\P]", "-a", "a"),
-    (r"\.\*", "a.*b", ".*"),
     (r"\"", 'say "', '"'),
     (r"[\]]", "]", "]"),
     ("a{x}", "a{x}", "a{x}"),  # a brace that is no repeat
-    ("é+", "caféé", "éé"),
-    ("[à-ÿ]", "naïve", "ï"),
-    ("(mono|poly)(mer|meric)$", "polymeric", "polymeric"),
-    ("a+?", "aaa", "a"),
-    ("", "abc", ""),
-    ("$", "abc", ""),
-    ("x*", "", ""),
-    ("b|^", "ab", ""),
 ])
 def test_examples(pattern, cell, found):
     assert found_in(Regex(pattern), cell) == found

@@ -169,18 +169,6 @@ def test_first_row_agrees_with_the_parse(data, form):
 
 # ------------------------------------------------------------------------------------------------ columns
 
-def test_a_leading_blank_does_not_separate_sentences():
-    assert parse(b"a X\n leading NNP\nb Y\n").sentences() == [[[b"a", b"X"], [b"leading", b"NNP"], [b"b", b"Y"]]]
-
-
-def test_crlf_blank_lines_end_sentences_and_leave_nothing_in_the_cells():
-    assert parse(b"a X\r\n\r\nb Y\r\n").sentences() == [[[b"a", b"X"]], [[b"b", b"Y"]]]
-
-
-def test_tabs_allow_blanks_in_cells_and_empty_cells():
-    assert parse(b"New York\t\tB\n\t\tC\n").sentences() == [[[b"New York", b"", b"B"], [b"", b"", b"C"]]]
-
-
 def test_ragged_rows_name_both_places():
     assert fault(b"a b c\n\nd e\n", n_cols=3) == "f:3: found 2 columns, expected 3 as in f:1"
     assert fault(b"a\nd e\n") == "f:2: found 2 columns, expected 1 as in f:1"
@@ -265,10 +253,6 @@ SAMPLE = b"""# sent_id = 1
 3\tchat\tNOUN\t_
 
 """
-
-
-def test_conllu_ranges_empty_nodes_and_comments_are_no_tokens():
-    assert [cells[1] for cells in parse(SAMPLE, "conllu").sentences()[0]] == [b"de", b"le", b"chat"]
 
 
 def test_conllu_rows_that_are_no_tokens_are_checked_too():

@@ -229,3 +229,11 @@ def test_a_stopped_ascent_is_marked_as_interrupted(many, passes):
     asked = iter([False] * (passes * (1 + -(-1800 // 64)) + passes))
     trainer.run_pass(lambda: next(asked, True))
     assert trainer.interrupted
+
+
+def test_a_path_ends_where_its_last_point_alone_does(many):
+    trainer = trainer_of("owlqn", many, l1=3.0)
+    for l1 in (3.0, 0.5):
+        trainer.set_l1(l1)
+        values = end(trainer)
+    assert values[-1] == pytest.approx(end(trainer_of("owlqn", many, l1=0.5))[-1], rel=2e-4)
