@@ -55,6 +55,16 @@ def test_no_optimum_is_below_the_bound(corpus, l1, l2, passes):
         best = bound
 
 
+def test_another_penalty_has_another_bound():
+    corpus = random_corpus(Random(5))
+    ascent, optimum = with_passes(100, ascent_of(Built(corpus), 1.0, 0.0)), lowest(corpus, 0.3, 0.0, 150)
+    ascent.set_l1(0.3)
+    for _ in range(30):
+        bound = with_passes(10, ascent).bound()
+        assert bound <= optimum * (1 + 1e-5)
+    assert bound >= 0.98 * optimum
+
+
 def test_the_bound_of_a_smaller_penalty_holds_before_the_first_pass():
     """The distributions are mixed with the observed labels, so that all sums and the entropy become smaller in proportion."""
     corpus = Corpus([Sample([s % 2, s % 3 % 2], [[(s % 3, 1.0)], [(0, 1.0)]], [[], []]) for s in range(12)], 2, 3, u_all={0, 1, 2})
