@@ -32,7 +32,6 @@ from crfkit.text.items import fill_rows
 from crfkit.text.reading import Source
 from crfkit.text.rows import Rows
 
-ROOT = Path(__file__).resolve().parents[1]
 MODULES = os.fsencode(Path(crfkit.__file__).parent) + b"/"
 ROWS = [[["the", "DT", "B"], ["dog", "NN", "I"]], [["dogs", "NNS", "B"]], [["the", "DT", "B"], ["old", "JJ", "I"], ["dog", "NN", "I"]]] * 3
 SENTENCE = [row[:2] for row in ROWS[2]]

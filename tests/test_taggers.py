@@ -66,7 +66,8 @@ def test_many_sentences_at_once(monkeypatch, corpus, threads):
         some = [[{"a": 1.0, "b": 2}], [], [["a", "c"], [("a", 0.5)]], []]
     else:
         some = [[], *([row[:-1] for row in sentence] for sentence in sentences("chunking")[:20]), []]
-    assert tagger.tag_many(some, threads, posterior=True) == [tagger.tag(rows, posterior=True) for rows in some]
+    for posterior in (False, True):
+        assert tagger.tag_many(iter(some), threads, posterior=posterior) == [tagger.tag(rows, posterior=posterior) for rows in some]
     assert tagger.nbest_many(iter(some), 3, threads) == [tagger.nbest(rows, 3) for rows in some]
     assert tagger.nbest_many(some, 2, threads, log=True) == [tagger.nbest(rows, 2, log=True) for rows in some]
     for found, rows in zip(tagger.marginals_many(some, threads), some, strict=True):

@@ -158,10 +158,6 @@ class TestConstraintFiles:
             constraints_of(file, ["A", "B"])
         assert message in str(error.value) and str(file) in str(error.value)
 
-    def test_no_such_file(self):
-        with pytest.raises(FileError, match="nowhere: cannot be read"):
-            constraints_of("nowhere", ["A"])
-
     def test_constraints_by_the_name_of_a_scheme(self):
         for label in ("NN", "-LRB-", "BI-A"):
             with pytest.raises(DataError, match=f"'{label}' is not one of bio"):
@@ -178,19 +174,6 @@ class TestConstraintFiles:
 
 
 # Many sentences
-
-
-def test_many_sentences_are_tagged_like_one():
-    tagger = Tagger(model("chunking"))
-    rows = [[row[:-1] for row in sentence] for sentence in sentences("chunking")]
-    rows[3:3] = [[]]
-    one_by_one = [tagger.tag(sentence) for sentence in rows]
-    assert one_by_one[3] == []
-    for threads in (0, 1, 2, 5):
-        assert tagger.tag_many(rows, threads) == one_by_one
-    assert tagger.tag_many(iter(rows)) == one_by_one
-    assert tagger.tag_many([]) == []
-    assert tagger.tag_many([[], []]) == [[], []]
 
 
 def test_gold_and_predicted_labels():

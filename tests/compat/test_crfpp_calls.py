@@ -326,13 +326,6 @@ def test_models_of_crfkit_without_probabilities_label(tmp_path):
             call()
 
 
-def test_a_model_of_crf_learn(tmp_path):
-    write(t="U:%x[0,0]\nB\n", d="a A\nb B\n\nb B\na A\n\n" * 3)
-    invoked(crf_learn, "t", "d", "m")
-    tagger = tagger_of(tmp_path / "m", [["a"], ["b"]], "-v1")
-    assert tagger.parse() and [tagger.y2(i) for i in range(2)] == ["A", "B"] and 0.5 < tagger.prob() < 1
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
 def test_signals_are_for_the_program_that_calls(number):
     """Ctrl-C after the model so far is saved, as Python hears of it where C's function returns; and SIGTERM."""

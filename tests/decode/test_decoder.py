@@ -150,39 +150,6 @@ def test_one_sentence_at_a_time():
             scratch.shift(numpy.zeros(shape))
 
 
-def edges_of(scratch):
-    found = numpy.empty((scratch.length - 1, 4, 4))
-    scratch.fill_edges(found)
-    return found.tolist()
-
-
-QUESTIONS = {
-    "log Z": OneSentence.log_z, "best": OneSentence.best_labels, "by marginals": lambda scratch: scratch.best_labels(True),
-    "paths": lambda scratch: scratch.best_paths(3), "nodes": OneSentence.marginals, "edges": edges_of,
-}
-
-
-@pytest.mark.parametrize("change", [lambda scratch: scratch.restrict(b"\1\1\0\1" * 5), lambda scratch: scratch.shift(numpy.eye(5, 4))])
-def test_no_question_changes_the_answer_to_another(change):
-    """Nor to the same one, once the scores have changed: each is compared with the answer of a scratch that was asked nothing else."""
-    rows, one = filled([[[letter] for letter in "abcab"]]), decoder()
-
-    def fresh(changed):
-        scratch = OneSentence(one)
-        scratch.score_sentence(rows, 0)
-        if changed:
-            change(scratch)
-        return scratch
-
-    asked = [name for pair in product(QUESTIONS, repeat=2) for name in pair]
-    scratch = fresh(False)
-    for changed in (False, True):
-        if changed:
-            change(scratch)
-        expected = {name: ask(fresh(changed)) for name, ask in QUESTIONS.items()}
-        assert [QUESTIONS[name](scratch) for name in asked] == [expected[name] for name in asked]
-
-
 def test_a_sentence_without_tokens_has_one_path():
     scratch = OneSentence(decoder())
     scratch.score_sentence(filled([[["a"]]]), 0)

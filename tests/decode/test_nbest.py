@@ -194,20 +194,6 @@ def test_a_beam_that_runs_into_a_dead_end():
     assert SEARCH.beam(lattice, 1, width=1) == [(2.0, [1, 1])]
 
 
-def beginnings(problem, t, label, n):
-    """Scores of the n best beginnings that end in a label, by dynamic programming over whole lists."""
-    lists = [[problem.node(0, j)] for j in range(problem.labels)]
-    for u in range(1, t + 1):
-        lists = [
-            sorted(
-                (s + problem.edge(u, i, j) + problem.node(u, j) for i in range(problem.labels) for s in lists[i]),
-                reverse=True,
-            )[:n]
-            for j in range(problem.labels)
-        ]
-    return lists[label]
-
-
 def test_a_hundred_thousand_positions():
     """The way back to the beginning is walked, not recursed."""
     length = 100_000

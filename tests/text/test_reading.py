@@ -241,13 +241,6 @@ def test_crfsuite_lines_have_no_header_and_no_columns():
 
 # ------------------------------------------------------------------------ what other tools lose silently
 
-def test_a_line_of_100_kb_is_a_line_like_others():
-    long = b"x" * 100_000
-    data = b"a A\n\n" + long + b" B\n\nc C\n"
-    for size in (1000, 8192, 1 << 20):
-        assert read(OneByOne(data, size)) == [[[b"a", b"A"]], [[long, b"B"]], [[b"c", b"C"]]]
-
-
 @pytest.mark.parametrize("size", [1, 7, 1000])
 def test_a_stream_without_ends_does_not_take_all_memory(size, monkeypatch):
     """Input without a line end, or without a blank line, is read up to the limit and then refused."""
@@ -292,10 +285,6 @@ def test_sentences_with_crlf_are_all_there_and_written_with_crlf():
         rows.parse(block)
         written += tagged(rows, [b"X"] * rows.n_tokens)
     assert written == data.replace(b"\r\n", b" X\r\n").replace(b"\r\n X\r\n", b"\r\n\r\n")
-
-
-def test_a_short_row_is_an_error_and_not_a_shorter_sentence():
-    assert fault(io.BytesIO(b"a DT A\nb NN\nc NN C\n")) == "<stream>:2: found 2 columns, expected 3 as in <stream>:1"
 
 
 def test_a_leading_blank_or_tab_loses_no_token():

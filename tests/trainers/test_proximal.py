@@ -69,8 +69,9 @@ def test_the_bound_of_a_smaller_penalty_holds_before_the_first_pass():
     """The distributions are mixed with the observed labels, so that all sums and the entropy become smaller in proportion."""
     corpus = Corpus([Sample([s % 2, s % 3 % 2], [[(s % 3, 1.0)], [(0, 1.0)]], [[], []]) for s in range(12)], 2, 3, u_all={0, 1, 2})
     ascent = with_passes(30, ascent_of(Built(corpus), 1.0, 0.0))
-    before = ascent.bound()
+    before, weights = ascent.bound(), list(ascent.weights())
     ascent.set_l1(0.2)
+    assert list(ascent.weights()) == pytest.approx(weights, abs=1e-2)
     assert ascent.bound() == pytest.approx(0.2 * before, rel=1e-5) and 0 < 0.2 * before < lowest(corpus, 0.2, 0.0, 150)
 
 

@@ -110,7 +110,7 @@ def test_sbcd_hears_ctrl_c_everywhere_in_a_pass():
     """In blocks, in steps beyond them, and in sweeps: it is asked for after 100,000 steps of each, or tokens that a sweep looks at, and what is logged is the
     objective of the weights, from which the next pass goes on."""
     random = Random(3)
-    rows = [[[f"w{random.randrange(40)}", f"l{random.randrange(3)}"] for _ in range(2)] for _ in range(45_000)]
+    rows = [[[f"w{random.randrange(40)}", f"l{random.randrange(3)}"] for _ in range(2)] for _ in range(37_500)]
     corpus = Numbers(read_corpus(Reader(rows, Template.parse("U:%x[0,0]\nB:%x[0,0]"), Run())))
     steps, stops, heard = [0], [], True
     first = trainer_of("sbcd", corpus, l1=1.0)
