@@ -45,42 +45,32 @@ PASSES_OF_STEPS = {Sgd: (PASSES_OF_DECAY[0], 100), Adf: (20, 80)}  # the usual n
 # where sequences are as long as there are sequences, else in proportion; and the most
 PASSES_OF_LONG = {Sgd: (40.0, PASSES_OF_DECAY[1]), Perceptron: (10.0, 160), Mira: (10.0, 160)}
 MARGIN, LARGEST_MARGIN = 3.0, 100.0  # of lookahead: for each attribute of a token, and at most
-REASONS = {
-    "l1": "by how often attributes occur, and with how many labels",
-    "l2": "by how often attributes occur, and with how many labels",
-    "passes": "by the number of attributes",
-    "decay": "by the number of passes",
-    "margin": "by how many attributes a token has",
+
+# What values follow from, as it is printed.
+REASONS = {"decay": "by the number of passes"}  # of what trainers choose; all else was the best on a sample
+_OF_PENALTIES = "by how often attributes occur, and with how many labels"
+_OF_A_TOKEN = "by how many attributes a token has"
+_OF_LENGTHS = "how long and how many the sequences are"
+_OF_PASSES = {
+    Adf: "by the number of sequences", Cw: "by the number of attributes", Sgd: f"by {_OF_LENGTHS}",
+    **dict.fromkeys(PASSES_OF_ONE, f"{_OF_A_TOKEN}, and {_OF_LENGTHS}"),
 }
 
 
 def fitting_l2(
     ambiguous: float, of_a_token: float, often: float, many: float = MANY, square: float = 1.0, of_a_label: float | None = None
-) -> float:
+) -> tuple[float, str]:
     """The penalty for data with this share of attributes that have more than one label, and these means: attributes of a token, occurrences of an
-    attribute, squares of a value. Only unigram attributes count: those that form features with label pairs mostly repeat them. `of_a_label`: how many
-    different attributes there are for each label, where label pairs put a bound to it."""
-    found = max(LEAST, of_a_token / many, min(_most(of_a_token, of_a_label), _uncertain(ambiguous, of_a_token, often)))
-    return _short(min(USUAL, found) * max(LEAST_SQUARE, min(1, square)))
-
-
-def reason_of_l2(
-    ambiguous: float, of_a_token: float, often: float, many: float = MANY, square: float = 1.0, of_a_label: float | None = None
-) -> str:
-    """Which of these this penalty follows from."""
-    most, uncertain = _most(of_a_token, of_a_label), _uncertain(ambiguous, of_a_token, often)
-    if of_a_token / many > max(LEAST, min(most, uncertain)):
-        reason = "by how many attributes a token has"
+    attribute, squares of a value; and what it follows from. Only unigram attributes count: those that form features with label pairs mostly repeat
+    them. `of_a_label`: how many different attributes there are for each label, where label pairs put a bound to it."""
+    uncertain = _uncertain(ambiguous, of_a_token, often)
+    most = USUAL if of_a_label is None else OF_ATTRIBUTE * max(1, of_a_token) * max(1, of_a_label / OF_A_LABEL)
+    found, reason = max(LEAST, min(most, uncertain)), _OF_PENALTIES
+    if of_a_token / many > found:
+        found, reason = of_a_token / many, _OF_A_TOKEN
     elif most < min(USUAL, uncertain):
         reason = "by how many attributes there are for a token and for a label, as there are label pairs"
-    else:
-        reason = REASONS["l2"]
-    return _with_values(reason, square)
-
-
-def _most(of_a_token: float, of_a_label: float | None) -> float:
-    """The bound that label pairs put to the L2 penalty."""
-    return USUAL if of_a_label is None else OF_ATTRIBUTE * max(1, of_a_token) * max(1, of_a_label / OF_A_LABEL)
+    return _short(min(USUAL, found) * max(LEAST_SQUARE, min(1, square))), _with_values(reason, square)
 
 
 def _with_values(reason: str, square: float) -> str:
@@ -138,15 +128,6 @@ def chooses_penalty(options: Any) -> bool:
     return None in (getattr(options, name, USUAL) for name in ("l1", "l2"))
 
 
-def reasons(options: Any) -> dict[str, str]:
-    """What the values that are chosen for a trainer follow from, by option, unless the data decide from what."""
-    if type(options) in PASSES_OF_ONE:
-        return {**REASONS, "passes": "by how many attributes a token has, and how long and how many the sequences are"}
-    if type(options) in PASSES_OF_LONG:
-        return {**REASONS, "passes": "by how long and how many the sequences are"}
-    return {**REASONS, "passes": "by the number of sequences"} if type(options) in PASSES_OF_STEPS else REASONS
-
-
 def fitted(options: Any, corpus: Corpus, patient: bool = False) -> tuple[Any, dict[str, Any], dict[str, str]]:
     """A trainer's options, where those not given are chosen for these data; the chosen ones alone; and what they follow from. `patient`:
     training ends when it gains nothing any more, which it does for several passes while the rate of SGD is still high, if that falls slowly."""
@@ -159,11 +140,11 @@ def fitted(options: Any, corpus: Corpus, patient: bool = False) -> tuple[Any, di
     chosen, why = _penalties(options, corpus, of_a_token, often) if chooses_penalty(options) else ({}, {})
     if getattr(options, "passes", 0) is None:
         counts = corpus.summary["sequences"], corpus.summary["tokens"], sum(attributes), sum(data.n_incidences)
-        chosen["passes"] = fitting_passes(type(options), *counts, of_a_token)
+        chosen["passes"], why["passes"] = fitting_passes(type(options), *counts, of_a_token), _OF_PASSES[type(options)]
     if isinstance(options, Lookahead) and options.margin is None:
         square = _square(corpus)
-        chosen["margin"], why["margin"] = fitting_margin(of_a_token, square, _has_pairs(corpus)), _with_values(REASONS["margin"], square)
-    return replace(options, **chosen), chosen, {**reasons(options), **why}
+        chosen["margin"], why["margin"] = fitting_margin(of_a_token, square, _has_pairs(corpus)), _with_values(_OF_A_TOKEN, square)
+    return replace(options, **chosen), chosen, why
 
 
 def _square(corpus: Corpus) -> float:
@@ -185,9 +166,8 @@ def _penalties(options: Any, corpus: Corpus, of_a_token: float, often: float) ->
     square = _square(corpus)
     found, why = {}, {}
     if getattr(options, "l1", USUAL) is None:
-        found["l1"], why["l1"] = fitting_l1(share, of_a_token, often, square), _with_values(REASONS["l1"], square)
+        found["l1"], why["l1"] = fitting_l1(share, of_a_token, often, square), _with_values(_OF_PENALTIES, square)
     if options.l2 is None:
         of_a_label = attributes[0] / len(data.labels) if _has_pairs(corpus) and not of_paths else None
-        given = share, of_a_token, often, MANY_OF_PATHS if of_paths else MANY, square, of_a_label
-        found["l2"], why["l2"] = fitting_l2(*given), reason_of_l2(*given)
+        found["l2"], why["l2"] = fitting_l2(share, of_a_token, often, MANY_OF_PATHS if of_paths else MANY, square, of_a_label)
     return found, why
