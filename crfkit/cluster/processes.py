@@ -23,7 +23,7 @@ _START = "import sys; sys.path[:] = sys.argv[2:]; from crfkit.cluster.processes 
 
 
 class _Worker:
-    """A process with a writer and a reader thread, so that no worker ever waits for another one."""
+    """A process with a thread that talks to it, so that no worker ever waits for another one."""
 
     def __init__(self, name: str, service: str, events: queue.SimpleQueue):
         self.name, self.events = name, events
@@ -38,24 +38,18 @@ class _Worker:
             )
         except OSError as error:
             raise FileError(f"a worker process cannot be started: {error.strerror}") from error
-        self.threads = [threading.Thread(target=work, daemon=True) for work in (self._write, self._read)]
-        for thread in self.threads:
-            thread.start()
+        self.thread = threading.Thread(target=self._talk, daemon=True)
+        self.thread.start()
 
-    def _write(self) -> None:
-        assert self.process.stdin is not None
-        with suppress(OSError, ValueError):  # _read notices that the process is gone
-            while (request := self.requests.get()) is not None:
-                send(self.process.stdin.write, request)
-                del request  # its weights are not needed while this thread waits for the next one
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
+    def _talk(self) -> None:
+        """Send each request, and hand on its answer: None once the process is gone."""
+        assert self.process.stdin is not None and self.process.stdout is not None
         read = self.process.stdout.readinto  # type: ignore[attr-defined]
         with suppress(OSError, ValueError, MessageError):
-            while (found := receive(read)) is not None:
-                self.events.put((self.name, found))
-                del found  # all weights may be in it
+            while (request := self.requests.get()) is not None:
+                send(self.process.stdin.write, request)
+                del request  # all weights may be in it
+                self.events.put((self.name, receive(read)))
         self.events.put((self.name, None))
 
     def end(self) -> None:
@@ -64,8 +58,7 @@ class _Worker:
             self.process.kill()
             self.requests.put(None)
             self.process.wait()
-            for thread in self.threads:
-                thread.join()
+            self.thread.join()
 
 
 class Processes:

@@ -94,38 +94,34 @@ def test_a_stalled_worker_is_replaced(tmp_path, monkeypatch):
     assert with_workers(monkeypatch, train, TEMPLATE, "owlqn", kind=kind, max_iter=2, worker_timeout=2)[0] == one
 
 
-def test_threads_hold_no_message_while_they_wait():
+def test_a_thread_holds_no_message_while_it_waits():
     """All weights may be in it."""
     worker = _Worker.__new__(_Worker)
     worker.name, worker.events = "one", queue.SimpleQueue()
     sent = bytearray(b"".join(bytes(piece) for piece in encode(array.array("d", [1.5]))))
+    body = bytearray(8)
+    waiting = [memoryview(body)]
+
+    def get():
+        if waiting:
+            return waiting.pop()
+        _, found = worker.events.get()
+        answer = found.obj
+        del found
+        answer.close()  # BufferError if somebody has it
+        return None
 
     def read(room):
-        if not sent:
-            _, found = worker.events.get()
-            body = found.obj
-            del found
-            body.close()  # BufferError if somebody has it
-            return 0
+        body.clear()  # as above
         n = min(len(room), len(sent))
         room[:n] = sent[:n]
         del sent[:n]
         return n
 
-    body = bytearray(8)
-    waiting = [memoryview(body)]
-
-    def get():
-        if not waiting:
-            body.clear()
-            return None
-        return waiting.pop()
-
     worker.requests = SimpleNamespace(get=get)
     worker.process = SimpleNamespace(stdout=SimpleNamespace(readinto=read), stdin=SimpleNamespace(write=len))
-    worker._read()
-    worker._write()
-    assert worker.events.get() == ("one", None) and not body
+    worker._talk()
+    assert worker.events.get() == ("one", None) and not body and not sent
 
 
 class Babbling(Processes):
