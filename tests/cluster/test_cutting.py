@@ -14,7 +14,7 @@ from commands import named_pipes
 
 from crfkit import errors
 from crfkit.learning.shards.files import Piece, count, cut, look, matching, shards_of
-from crfkit.learning.shards.sums import add_rounded, add_scaled, merge, picked, quantum_of
+from crfkit.learning.shards.sums import add_rounded, merge, picked, quantum_of
 from crfkit.text.block import Columns
 from crfkit.text.opening import Stretch
 
@@ -130,7 +130,7 @@ def test_cells_of_another_layout(cells):
 
 def test_numbers_of_another_layout():
     for call in (
-        lambda: add_rounded(array.array("d", [0]), array.array("f", [1, 2]), 4.0, 2.0**-40), lambda: add_scaled(array.array("d", [0]), array.array("d", [1, 2]), 1.0),
+        lambda: add_rounded(array.array("d", [0]), array.array("f", [1, 2]), 4.0, 2.0**-40),
         lambda: merge(array.array("d", [0]), array.array("d", [1, 2])), lambda: merge(array.array("d", [0]), array.array("f", [1])),
     ):
         with pytest.raises(ValueError, match="another layout"):

@@ -24,7 +24,7 @@ from crfkit.trainers import trainer_class
 from crfkit.trainers.base import square_of_small
 
 from .driver import DistributedCorpus
-from .sums import add_scaled, limit_of, mean, quantum_of
+from .sums import limit_of, mean, merge, quantum_of
 
 USUAL_LENGTH = 1024  # tokens of a sequence: that many do not add to a weight at every one
 
@@ -136,7 +136,7 @@ class Mixing:
             if any(parts[name].shape != (len(total),) for name, total in sums.items()):
                 raise ValueError("weights of another layout")
             for name, total in sums.items():  # no fault from here on: another worker's answer would be added to half of this one
-                add_scaled(total, parts[name], 1.0)
+                merge(total, parts[name])
             records.update(zip(own, found, strict=True))
 
         self.corpus.crew.run(range(self.n), steps, accept, grouped=True)
@@ -157,10 +157,9 @@ class Mixing:
         """Take the means of what the shards gave."""
         self.current = mean(sums["last"], self.n)
         if self.average is not None:
-            add_scaled(self.average, sums["average"], 1 / self.n)
+            merge(self.average, np.asarray(sums["average"]) * (1 / self.n))
         if "rates" in sums:
-            self.rates = array.array("d", [0.0]) * len(sums["rates"])
-            add_scaled(self.rates, sums["rates"], 1 / self.n)
+            self.rates = array.array("d", (np.asarray(sums["rates"]) * (1 / self.n)).tobytes())
 
     def _summed(self, records: list[dict[str, float]]) -> dict[str, Any]:
         """Sums over all shards, in their order; shares of labels and of sequences are means."""

@@ -15,7 +15,6 @@ from crfkit.options import TRAINERS as OPTIONS
 from crfkit.options import Run
 from crfkit.template import dialects
 from crfkit.template.parsing import Template
-from crfkit.text.block import Columns
 from crfkit.text.opening import Stretch
 from crfkit.text.reading import Source
 from crfkit.text.sources import parsed_blocks
@@ -38,19 +37,16 @@ READ = {"tables", "u", "b", "pairs", "label_counts", "attributes", "checksum", *
 
 
 class Service:
-    """One worker. Its public methods are the steps of requests; a step whose data are missing raises Forgotten."""
+    """One worker. Its public methods are the steps of requests; a step whose data are missing raises Forgotten, as does one that needs what no
+    step has set."""
 
     def __init__(self) -> None:
-        self.template: Template | None = None
-        self.run = Run()
-        self.direction: str | None = None
-        self.columns: Columns | None = None  # until `begin`
         self.data: dict[int, Any] = {}
         self.chunks: dict[int, Any] = {}
         self.groups: list[list[int]] = []
-        self.layout: Any = None
-        self.survey: Any = None
-        self.share: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        raise Forgotten(f"{name}: nothing is known of it")
 
     # ------------------------------------------------------------------------------------------ reading
 
@@ -58,7 +54,7 @@ class Service:
 
     def begin(self, template: list[Any] | None, run: dict[str, Any], direction: str | None, columns: list[Any]) -> None:
         """Set what all reading needs; drops all data held before."""
-        self.data, self.chunks, self.groups = {}, {}, []
+        self.data, self.chunks, self.groups, self.template = {}, {}, [], None
         if template is not None:
             text, path, dialect = template
             self.template = Template.parse(text, path) if dialect is None else dialects.parse(text, dialect)
@@ -68,13 +64,13 @@ class Service:
 
     def count(self, stretch: list[Any], most: int) -> Any:
         """See files.count."""
-        return files.count(Stretch(*stretch), self.run.format, self.run.label, self.run.comments, self._columns(), most)
+        return files.count(Stretch(*stretch), self.run.format, self.run.label, self.run.comments, self.columns, most)
 
     def read(self, shard: int, before: int, parts: list[Any], checksum: str | None) -> dict[str, Any] | None:
         """Read a shard, which so many tokens precede; returns its tables and the observed features of its attributes, which have the numbers of
         these tables until `number`. `checksum`: of the worker that read it first; then the data must be the same, and nothing is returned."""
         reader = Reader([], self.template, self.run, None, self.direction)
-        reader.columns = self._columns()
+        reader.columns = self.columns
         reader.begin()
         builder = reader.builder
         found: Counter[str | None] = Counter()
@@ -111,11 +107,6 @@ class Service:
             "checksum": own,
         }
 
-    def _columns(self) -> Columns:
-        if self.columns is None:
-            raise Forgotten("what all reading needs is not known")
-        return self.columns
-
     # ------------------------------------------------------------------------------------------ numbers
 
     def share_layout(
@@ -129,19 +120,14 @@ class Service:
     def number(self, shard: int, labels: Any, u: Any, b: Any) -> list[Any]:
         """Give a shard the final numbers of labels and attributes; its checksum, how many attributes its tokens have, of each kind, and what is
         known of the values of those that are left."""
-        data, layout = self._held(shard), self._layout()
+        data = self._held(shard)
         data.relabel(labels, self.labels)
         data.renumber(u, b)
-        data.widen(*layout.n_attributes)
+        data.widen(*self.layout.n_attributes)
         data.nesting = self.nesting
         if self.values:
             data.fill_in(True, False)
         return [data.checksum(), list(data.n_incidences), data.squares, data.largest_value]
-
-    def _layout(self) -> Any:
-        if self.layout is None:
-            raise Forgotten("the layout is not known")
-        return self.layout
 
     def _held(self, shard: int) -> Any:
         if shard not in self.data:
@@ -170,19 +156,17 @@ class Service:
 
     def share_whole(self, survey: Any, sums: Any, threads: int, counts: bool) -> None:
         """Set what has to be known of all data to evaluate the objective."""
-        layout = self._layout()
+        self.survey = None
         if survey is not None:
-            self.survey = Survey(layout, self.nesting)
+            self.survey = Survey(self.layout, self.nesting)
             self.survey.add(*survey)
-        self.sums_of_all, self.share = sums, Share(layout, threads, counts)
+        self.sums_of_all, self.share = sums, Share(self.layout, threads, counts)
         self.evaluated: list[list[int]] = []
         self.touched: tuple[list[int], array.array] | None = None
 
     def evaluate(self, shards: list[int], weights: Any, bound: float | None, sparse: bool) -> Any:
         """The objective of these shards, whole groups, at these weights. Sparse: weights and gradient are of the cells that the shards touch
         only; the answer tells which cells, if the driver does not know."""
-        if self.share is None:
-            raise Forgotten("the sums over all shards are not known")
         for group in self.groups:
             if group not in self.evaluated:
                 self.share.add(self.data[group[0]], survey=self.survey, sums=self.sums_of_all, chunks=self._chunks_of(group))

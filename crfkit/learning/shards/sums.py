@@ -44,15 +44,6 @@ def add_rounded(total: Any, more: Any, limit: float, quantum: float) -> None:
         sums[first : first + _AT_ONCE] += (piece + magic) - magic
 
 
-def add_scaled(to: Any, more: Any, factor: float) -> None:
-    """to += factor * more."""
-    if len(more) != len(to):
-        raise ValueError("numbers of another layout")
-    sums, numbers = np.asarray(to), np.asarray(more)
-    for first in range(0, len(numbers), _AT_ONCE):
-        sums[first : first + _AT_ONCE] += factor * numbers[first : first + _AT_ONCE]
-
-
 def merge(whole: Any, part: Any, largest: bool = False) -> None:
     """Add the numbers of a part to those of the whole, or keep the larger ones."""
     sums, numbers = np.asarray(whole), np.asarray(part)
