@@ -35,10 +35,8 @@ def answer(of: Any, request: Any) -> dict[str, Any]:
                 raise MessageError(f"{verb} is not a step")
             value = getattr(of, verb)(**arguments)
         return {"value": value}
-    except DataError as error:
-        return {"error": type(error).__name__, "arguments": [error.reason, error.path, error.line]}
     except CrfkitError as error:
-        return {"error": type(error).__name__, "arguments": [error.message]}
+        return {"error": type(error).__name__, "arguments": list(error.__reduce__()[1])}
     except MemoryError:
         return {"error": "TrainingError", "arguments": ["a worker has no memory left: give it fewer shards (more workers) or more memory"]}
     except Exception as error:
