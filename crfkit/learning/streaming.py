@@ -100,7 +100,7 @@ class Stream:
         self.options = replace(self.options, rate=trainer.rate0)
         self.growing.rate = trainer.rate0
         self.loss += trainer.run_window()
-        self.growing.give_back(layout, trainer.weights(), trainer.rates())
+        self.growing.give_back(trainer.weights(), trainer.rates())
 
     def result(self) -> tuple[Corpus, Any]:
         """The corpus, without data, and the weights of its features."""

@@ -19,11 +19,11 @@ from libc.stdlib cimport qsort
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.tuples cimport grams_intern, grams_reserve
 from crfkit.features.structs cimport GramTableC
-from .cells cimport least_hot, padded, row_cell
+from .cells cimport feature_cell
 from .layout cimport Layout
-from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, memcpy
+from crfkit.memory cimport Arena, BufferC, arena_reserve
 from crfkit.loops.powers cimport shrunk
-from crfkit.loops.structs cimport DatasetC
+from crfkit.loops.structs cimport DatasetC, LayoutC
 
 cdef struct GrownFeatureC:
     uint32_t key
@@ -43,7 +43,7 @@ cdef struct WindowC:
 
 
 cdef int by_key(const void* a, const void* b) noexcept nogil:
-    cdef uint32_t x = (<const uint32_t*>a)[0], y = (<const uint32_t*>b)[0]
+    cdef uint32_t x = (<const GrownFeatureC**>a)[0].key, y = (<const GrownFeatureC**>b)[0].key
     return (x > y) - (x < y)
 
 
@@ -51,8 +51,9 @@ cdef class Family(Arena):
     """Attributes of one kind."""
 
     cdef GramTableC known       # (attribute, key) -> feature
-    cdef BufferC feature_buffer, attribute_buffer, borrowed_buffer
+    cdef BufferC feature_buffer, attribute_buffer, borrowed_buffer, listed_buffer
     cdef GrownFeatureC* feature
+    cdef GrownFeatureC** listed # those of borrowed attributes, in order
     cdef GrownAttributeC* attribute
     cdef int32_t* borrowed      # attributes by their places
     cdef int64_t n, n_borrowed
@@ -87,44 +88,28 @@ cdef class Family(Arena):
             self.attribute[a].first = f
             self.attribute[a].n += 1
 
-    cdef void catch_up(self, int32_t a, const WindowC* windows, int32_t until, double alpha) noexcept nogil:
-        """Apply the windows in which the attribute did not occur, up to number `until`."""
-        cdef:
-            GrownAttributeC* own = &self.attribute[a]
-            double scale = 1
-            int32_t f = own.first
-        while own.window < until:
-            scale *= shrunk(own.rate * windows[own.window].penalty, windows[own.window].n)
-            own.rate *= alpha
-            own.window += 1
-        while scale != 1 and f >= 0:
-            self.feature[f].weight = <float>(self.feature[f].weight * scale)
-            f = self.feature[f].next
-
-    cdef tuple lists(self, const int32_t[::1] rank):
-        """The features of the borrowed attributes, in order, with labels renumbered: where each attribute's begin, and the keys in
-        ascending order."""
+    cdef tuple lists(self):
+        """The features of the borrowed attributes, in order and with ascending keys: where each attribute's begin, and both halves of the keys."""
         cdef:
             int64_t k, n = 0
             int32_t f
-            uint32_t key
-            int64_t[::1] ptr
-            uint32_t[::1] out
-        ptr = array.array("q", bytes(8 * (self.n_borrowed + 1)))
+            int64_t[::1] ptr = array.array("q", [0]) * (self.n_borrowed + 1)
+            uint16_t[::1] high, low
         for k in range(self.n_borrowed):
             ptr[k + 1] = ptr[k] + self.attribute[self.borrowed[k]].n
-        out = array.array("I", bytes(4 * ptr[self.n_borrowed]))
+        high, low = [array.array("H", [0]) * ptr[self.n_borrowed] for _ in range(2)]
+        self.listed = <GrownFeatureC**>arena_reserve(self, &self.listed_buffer, high.shape[0], sizeof(GrownFeatureC*))
         for k in range(self.n_borrowed):
             f = self.attribute[self.borrowed[k]].first
-            n = ptr[k]
             while f >= 0:
-                key = self.feature[f].key
-                out[n] = <uint32_t>rank[key >> 16] << 16 | <uint32_t>rank[key & 0xFFFF]     # of unigrams only the latter means something
+                self.listed[n] = &self.feature[f]
                 f = self.feature[f].next
                 n += 1
             if n - ptr[k] > 1:
-                qsort(&out[ptr[k]], <size_t>(n - ptr[k]), sizeof(uint32_t), by_key)
-        return ptr.base, out.base
+                qsort(self.listed + ptr[k], <size_t>(n - ptr[k]), sizeof(GrownFeatureC*), by_key)
+        for n in range(high.shape[0]):
+            high[n], low[n] = <uint16_t>(self.listed[n].key >> 16), <uint16_t>self.listed[n].key
+        return ptr.base, high.base, low.base
 
 
 cdef class Growing(Arena):
@@ -139,6 +124,7 @@ cdef class Growing(Arena):
     cdef readonly int64_t sequences
     cdef bint has_tau
     cdef int64_t size               # sequences of the window that was borrowed for
+    cdef Layout layout              # of what is borrowed
 
     def __cinit__(self, options, bint has_tau):
         self.families = self.u, self.b, self.tau = Family(), Family(), Family()
@@ -150,7 +136,8 @@ cdef class Growing(Arena):
         """The layout of a window, whose data are renumbered for it, and the weights and rates of all its rows."""
         cdef:
             const DatasetC* c = &data.c
-            int64_t labels = len(data.labels), k
+            int64_t k
+            int32_t labels = <int32_t>len(data.labels)
             Family family
         data.label_counts()         # ValueError if there are none, or some without a name
         with nogil:
@@ -160,10 +147,10 @@ cdef class Growing(Arena):
         self.size = c.n_seq
         self.sequences += c.n_seq
         self.bring_up_to_date()
-        layout, weights = self.layout_of(array.array("i", range(labels)), True)
+        self.layout, weights = self.layout_of(labels)
         data.renumber(places(self.u), places(self.b))
         rates = array.array("d", [family.attribute[family.borrowed[k]].rate for family in self.families for k in range(family.n_borrowed)])
-        return layout, weights, rates
+        return self.layout, weights, rates
 
     cdef int observe(self, const DatasetC* c) except -1 nogil:
         """Record what occurs in a window."""
@@ -186,89 +173,75 @@ cdef class Growing(Arena):
                         self.b.observe(c.b_id[u], pair)
 
     cdef int bring_up_to_date(self) except -1:
-        """Apply earlier windows to what is borrowed."""
+        """Apply the windows in which what is borrowed did not occur."""
         cdef:
             const WindowC* windows = <const WindowC*>self.window_buffer.data
+            GrownAttributeC* own
             Family family
             int64_t k
+            int32_t f
+            double scale
         for family in self.families:
             for k in range(family.n_borrowed):
-                family.catch_up(family.borrowed[k], windows, self.window, self.alpha)
+                own, scale = &family.attribute[family.borrowed[k]], 1
+                while own.window < self.window:
+                    scale *= shrunk(own.rate * windows[own.window].penalty, windows[own.window].n)
+                    own.rate *= self.alpha
+                    own.window += 1
+                f = own.first
+                while scale != 1 and f >= 0:
+                    family.feature[f].weight = <float>(family.feature[f].weight * scale)
+                    f = family.feature[f].next
 
-    cdef int32_t dense_first(self, int32_t P) except -1:
-        """Move the attributes with dense rows to the front; how many they are."""
-        cdef int64_t k, at = 0, n
-        cdef int32_t hot = 0
-        cdef bint dense
-        cdef Arena room = Arena()
-        cdef int32_t* order = <int32_t*>arena_zeros(room, self.u.n_borrowed, sizeof(int32_t))
-        for dense in range(1, -1, -1):
-            for k in range(self.u.n_borrowed):
-                n = self.u.attribute[self.u.borrowed[k]].n
-                if dense == (n >= least_hot(P)):
-                    order[at] = self.u.borrowed[k]
-                    hot += dense
-                    at += 1
-        memcpy(self.u.borrowed, order, <size_t>at * sizeof(int32_t))
-        return hot
-
-    cdef tuple layout_of(self, const int32_t[::1] rank, bint dense):
-        """Layout and weights of what is borrowed, with dense rows or without."""
+    cdef tuple layout_of(self, int32_t labels):
+        """Layout and weights of what is borrowed."""
         cdef:
             Layout layout
             int64_t k
-            int32_t hot = 0, labels = <int32_t>rank.shape[0]
             Family family
-            uint32_t key
-        if dense and self.u.n_borrowed:
-            hot = self.dense_first(padded(labels))
         for family in self.families:
             for k in range(family.n_borrowed):
                 family.attribute[family.borrowed[k]].place = <int32_t>k
-        (u_ptr, u_key), (b_ptr, b_key), (_, plain) = [family.lists(rank) for family in self.families]
-        layout = Layout(labels, self.has_tau, hot, u_ptr, labels_of(u_key, 0), b_ptr, labels_of(b_key, 16), labels_of(b_key, 0))
+        (u_ptr, _, u_label), (b_ptr, b_prev, b_label), (_, *plain) = [family.lists() for family in self.families]
+        layout = Layout(labels, self.has_tau, 0, u_ptr, u_label, b_ptr, b_prev, b_label)
         pairs = bytearray(layout.c.rich0 - layout.c.tau0)
-        for key in plain:
-            pairs[<int64_t>(key >> 16) * layout.c.P + (key & 0xFFFF)] = 1
+        for previous, label in zip(*plain):
+            pairs[previous * layout.c.P + label] = 1
         layout.tell_absent(pairs)
         weights = array.array("f", bytes(4 * layout.c.n_cells))
-        self.exchange(layout, weights, rank, True)
+        self.exchange(layout, weights, True)
         return layout, weights
 
-    cdef int exchange(self, Layout layout, float[::1] w, const int32_t[::1] rank, bint out) except -1:
+    cdef int exchange(self, Layout layout, float[::1] w, bint out) except -1:
         """Copy the borrowed weights into the cells of their layout, or back."""
         cdef:
-            Family family
-            GrownFeatureC* feature
-            int64_t k, cell, r = 0
-            int32_t f
-        for family in self.families:
-            for k in range(family.n_borrowed):
-                f = family.attribute[family.borrowed[k]].first
-                while f >= 0:
-                    feature = &family.feature[f]
-                    cell = row_cell(&layout.c, r, rank[feature.key >> 16], rank[feature.key & 0xFFFF])
-                    if out:
-                        w[cell] = feature.weight
-                    else:
-                        feature.weight = w[cell]
-                    f = feature.next
-                r += 1
+            const LayoutC* c = &layout.c
+            int64_t f
+            int32_t a
+            uint32_t key
+        for a in range(c.A):
+            for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
+                carry(self.u.listed[f], &w[feature_cell(c, a, f)], out)
+        for f in range(c.b_ptr[c.B]):
+            carry(self.b.listed[f], &w[c.rich0 + f], out)
+        for f in range(self.tau.known.n):
+            key = self.tau.listed[f].key
+            carry(self.tau.listed[f], &w[c.tau0 + <int64_t>(key >> 16) * c.P + (key & 0xFFFF)], out)
 
-    def give_back(self, Layout layout not None, float[::1] weights, const double[::1] rates not None):
+    def give_back(self, float[::1] weights not None, const double[::1] rates not None):
         """End the window. `rates` are all rows' rates after it."""
         cdef:
-            const int32_t[::1] rank = array.array("i", range(layout.c.L))
             GrownAttributeC* own
             WindowC* window
             Family family
             int64_t k, r = 0
-        if weights.shape[0] != layout.c.n_cells or rates.shape[0] != self.u.n_borrowed + self.b.n_borrowed + 1:
+        if self.layout is None or weights.shape[0] != self.layout.c.n_cells or rates.shape[0] != self.u.n_borrowed + self.b.n_borrowed + 1:
             raise ValueError("weights of another layout")
         window = <WindowC*>arena_reserve(self, &self.window_buffer, <int64_t>self.window + 1, sizeof(WindowC)) + self.window
         window.penalty, window.n = self.l2 / self.sequences, self.size
         self.window += 1
-        self.exchange(layout, weights, rank, False)
+        self.exchange(self.layout, weights, False)
+        self.layout = None
         for family in self.families:
             for k in range(family.n_borrowed):
                 own = &family.attribute[family.borrowed[k]]
@@ -279,24 +252,28 @@ cdef class Growing(Arena):
     def finish(self, labels, order):
         """Layout and weights of all features; `labels` has the labels' first numbers in the wanted order. Attributes keep the
         order of their first occurrence."""
-        cdef Family family
-        cdef int32_t a
+        cdef:
+            Family family
+            GrownFeatureC* feature
+            int32_t f
         position = {label: number for number, label in enumerate(order)}
-        rank = array.array("i", [position[label] for label in labels])
+        cdef const int32_t[::1] rank = array.array("i", [position[label] for label in labels])
         for family in self.families:
-            for a in range(family.n):
-                family.meet(a)
+            for f in range(<int32_t>family.n):
+                family.meet(f)
+            for f in range(<int32_t>family.known.n):
+                feature = &family.feature[f]
+                feature.key = <uint32_t>rank[feature.key >> 16] << 16 | <uint32_t>rank[feature.key & 0xFFFF]    # of unigrams only the latter means something
         self.bring_up_to_date()
-        return self.layout_of(rank, False)
+        return self.layout_of(rank.shape[0])
 
 
-cdef labels_of(const uint32_t[::1] keys, int shift):
-    """The label in sixteen bits of each key."""
-    cdef int64_t k
-    cdef uint16_t[::1] label = array.array("H", bytes(2 * keys.shape[0]))
-    for k in range(keys.shape[0]):
-        label[k] = <uint16_t>(keys[k] >> shift)
-    return label.base
+cdef inline void carry(GrownFeatureC* feature, float* cell, bint out) noexcept nogil:
+    """Copy a weight into its cell, or back."""
+    if out:
+        cell[0] = feature.weight
+    else:
+        feature.weight = cell[0]
 
 
 cdef places(Family family):
