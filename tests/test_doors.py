@@ -191,13 +191,6 @@ def test_strings_that_no_pattern_made():
             builder.observations()
 
 
-def test_ids_of_other_attributes():
-    data = SMALL.dataset
-    for ids, kept in (([0], 1), ([-1] * data.n_u, 0), ([0] * data.n_u, data.n_u), (range(data.n_u), data.n_u - 1)):
-        with pytest.raises(ValueError, match=r"ids? "):
-            Observed(data, SMALL.layout.labels, False, bytes([1]) * data.n_u).features(array.array("i", ids), kept)
-
-
 @pytest.mark.parametrize(("attribute", "key"), [(1, 0), (-1, 0), (0, -1), (0, 1 << 48)])
 def test_evidence_of_other_attributes(attribute, key):
     found = Evidence(False)

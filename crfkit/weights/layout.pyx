@@ -182,10 +182,8 @@ cdef class Layout:
         """The layout of these features; `pairs`: the plain label pairs that were seen, if these are features."""
         cdef Layout self
         cdef int64_t P = padded(labels), i, j
-        u_new, n_u, hot = u.number(least_hot(P))
-        u_ptr, _, _, u_label = u.features(u_new, n_u)
-        b_new, n_b, _ = b.number(1)
-        b_ptr, b_prev2, b_prev, b_label = b.features(b_new, n_b)
+        u_new, hot, u_ptr, _, _, u_label = u.numbered(least_hot(P))
+        b_new, _, b_ptr, b_prev2, b_prev, b_label = b.numbered(1)
         self = Layout(labels, plain != RULE_DROPPED, hot, u_ptr, u_label, b_ptr, b_prev, b_label, b_prev2, verify=False)
         self.unverified = False     # it was just made
         cdef uint8_t[::1] cell = bytearray(self.c.rich0 - self.c.tau0)

@@ -4,7 +4,7 @@ Tokens are sorted by the labels that a feature looks at, TOKENS_AT_ONCE at a tim
 ascending, so comparing with the last one tells whether a feature is new. Sorted lists of features are merged in the same way.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.reach cimport REACH_BEFORE, REACH_EDGE, REACH_LAST, REACH_NONE, RULE_ALL, RULE_OBSERVED
@@ -19,7 +19,6 @@ from crfkit.errors import DataError
 
 cdef enum:
     DIGITS = 1 << 16        # values of sixteen bits: tokens are sorted by these
-    FEW = 64                # up to this many tokens insertion sort is faster
     MOST_COUNT = 65535      # more frequent attributes keep their order
     NO_FEATURE = -1         # B lines have none at the first token
 
@@ -155,9 +154,9 @@ cdef class Observed(Arena):
         memcpy(found + first, out, <size_t>n * sizeof(FoundC))
         self.n_found = first + n
 
-    def number(self, int64_t dense):
+    def numbered(self, int64_t dense):
         """New ids of the attributes: those with at least `dense` features first, then by falling count; -1 for those without features.
-        Also how many have an id, and how many come first."""
+        Also how many come first, and the features by new ids."""
         cdef:
             int64_t* begin
             int64_t a, at = 0, size, first = 0, most = 0, place
@@ -182,27 +181,21 @@ cdef class Observed(Arena):
                 place = (seen.n < dense) * (most + 1) + most - seen.count
                 new[a] = <int32_t>begin[place]
                 begin[place] += 1
-        return new.base, at, first
+        return new.base, first, *self.features(new, at)
 
-    def features(self, new_ids, int64_t kept):
-        """The features by new ids: where each attribute's begin, and for each the last label but one, the last one and its own; None
-        where no feature of this kind looks at them."""
+    cdef tuple features(self, const int32_t[::1] new, int64_t kept):
+        """The features by new ids, of which there are `kept`: where each attribute's begin, and for each the last label but one, the last one and its
+        own; None where no feature of this kind looks at them."""
         cdef:
-            const int32_t[::1] new = new_ids
             const FoundC* found = <const FoundC*>self.found.data
             int64_t a, k
-            uint16_t* before = NULL
-            uint16_t* previous = NULL
+            uint16_t* before
+            uint16_t* previous
             uint16_t* label
-        cdef uint8_t[::1] met = bytearray(max(kept, 0))
-        if kept < 0 or new.shape[0] != self.n:
-            raise ValueError("ids of other attributes")
-        cdef int64_t[::1] ptr = array.array("q", [0]) * (kept + 1)
+            int64_t[::1] ptr = array.array("q", [0]) * (kept + 1)
         for a in range(self.n):
-            if new[a] >= kept or (new[a] < 0 and self.seen[a].n) or (new[a] >= 0 and met[new[a]]):
-                raise ValueError(f"id {new[a]} of {kept}")
             if new[a] >= 0:
-                met[new[a]], ptr[new[a] + 1] = True, self.seen[a].n
+                ptr[new[a] + 1] = self.seen[a].n
         for a in range(kept):
             ptr[a + 1] += ptr[a]
         labels = array.array("H", [0]) * ptr[kept]
@@ -282,16 +275,8 @@ cdef int sort_tokens(Observed observed, int64_t n) except -1 nogil:
         int64_t* begin
         TokenC* token
         TokenC* sorted
-        TokenC one
         int shift, digit
-    if n <= FEW:
-        token = <TokenC*>observed.tokens.data
-        for k in range(1, n):
-            one, at = token[k], k
-            while at > 0 and <uint64_t>token[at - 1].key > <uint64_t>one.key:
-                token[at] = token[at - 1]
-                at -= 1
-            token[at] = one
+    if n == 0:
         return 0
     arena_reserve(observed, &observed.spare, n, sizeof(TokenC))
     begin = <int64_t*>arena_reserve(observed, &observed.begins, DIGITS, sizeof(int64_t))
@@ -379,7 +364,7 @@ cdef int collect_from(Observed observed, int reach, int64_t first, int64_t last)
 
 
 def seen_in(Dataset data not None, int64_t labels, bint bigram, reaches=None):
-    """How often each unigram attribute of some data, or each bigram one, occurs, and its features as `Observed.features` gives them."""
+    """How often each unigram attribute of some data, or each bigram one, occurs, and its features as `Observed.numbered` gives them."""
     cdef int64_t n = data.n_b if bigram else data.n_u
     cdef Observed seen = Observed(data, labels, bigram, bytearray([RULE_OBSERVED]) * n, reaches)
     return data.counts(bigram), *seen.features(array.array("i", range(n)), n)
