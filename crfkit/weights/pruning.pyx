@@ -15,11 +15,6 @@ cdef zeros(str form, int64_t n):
     return arrays.array(form, [0]) * n
 
 
-cdef cut(values, int64_t n):
-    """The first n of them; nothing is copied if these are all."""
-    return values if len(values) == n else values[:n]
-
-
 def pruned(Layout layout not None, const float[::1] w):
     """A layout without the features of weight zero: (layout, weights, new ids of the attributes, of the bigram ones).
 
@@ -27,98 +22,86 @@ def pruned(Layout layout not None, const float[::1] w):
     cdef:
         const LayoutC* old = &layout.c
         Layout new
-        int64_t f, n, n_pairs = 0
-        int32_t hot = 0, n_u, n_b
+        int64_t f, n_pairs = 0
     if w.shape[0] != old.n_cells:
         raise ValueError("weights of another layout")
     layout.verify()
-    u_ids, b_ids = zeros("i", old.A), zeros("i", old.B)
-    u_ptr, b_ptr = zeros("q", old.A + 1), zeros("q", old.B + 1)
-    u_label, b_label = zeros("H", old.u_ptr[old.A]), zeros("H", old.b_ptr[old.B])
-    b_prev, b_prev2 = b_label[:], b_label[:] if "b_prev2" in layout.sections else None
-    n_u = keep_unigrams(old, w, u_ids, u_ptr, u_label, &hot)
-    n_b = keep_bigrams(old, w, b_ids, b_ptr, b_label, b_prev, b_prev2)
-    n = b_ptr[n_b]
+    u_ids, u_ptr, hot = numbered(old, False, w)
+    b_ids, b_ptr, _ = numbered(old, True, w)
+    u_label = left(old, False, w, u_ids, u_ptr, layout.sections["u_label"])
+    of_b = [left(old, True, w, b_ids, b_ptr, layout.sections[name]) for name in ("b_prev", "b_label", "b_prev2") if name in layout.sections]
     for f in range(<int64_t>old.L * old.P if old.has_tau else 0):
         n_pairs += w[old.tau0 + f] != 0
     # if all label pairs have the weight zero, the model needs no matrix of them
-    new = Layout(old.L, n_pairs > 0, hot, cut(u_ptr, n_u + 1), cut(u_label, u_ptr[n_u]), cut(b_ptr, n_b + 1), cut(b_prev, n), cut(b_label, n),
-                 None if b_prev2 is None else cut(b_prev2, n), verify=False)
+    new = Layout(old.L, n_pairs > 0, hot, u_ptr, u_label, b_ptr, *of_b, verify=False)
     new.unverified = False      # it was just made
     new.c.n_pairs = n_pairs
-    return new, carried(old, w, &new.c, u_ids), u_ids, b_ids
+    cdef float[::1] weights = zeros("f", new.c.n_cells)
+    carry(old, &new.c, False, u_ids, w, weights)
+    carry(old, &new.c, True, b_ids, w, weights)
+    for f in range(<int64_t>new.c.L * new.c.P if n_pairs else 0):
+        weights[new.c.tau0 + f] = w[old.tau0 + f]
+    return new, weights.base, u_ids, b_ids
 
 
-cdef int32_t keep_unigrams(const LayoutC* old, const float[::1] w, int32_t[::1] new_id, int64_t[::1] ptr, uint16_t[::1] label,
-                           int32_t* hot) except -1:
-    """Number the unigram attributes that have features left, those of dense rows first, and list their labels. Returns how many there
-    are, and how many have dense rows in `hot`."""
+cdef inline int64_t cell_of(const LayoutC* layout, bint bigram, int32_t a, int64_t f) noexcept nogil:
+    """The cell of feature f of attribute a."""
+    return layout.rich0 + f if bigram else feature_cell(layout, a, f)
+
+
+cdef tuple numbered(const LayoutC* old, bint bigram, const float[::1] w):
+    """New ids of the unigram attributes, or of the bigram ones, that have features left, dense rows first; where the features of each begin; and how
+    many have dense rows."""
     cdef:
-        int64_t f, k = 0
-        int32_t a, n = 0
-        int dense
-        int32_t[::1] size = zeros("i", old.A)
-    for a in range(old.A):
+        const int64_t* begin = old.b_ptr if bigram else old.u_ptr
+        int64_t f
+        int32_t a, n = 0, hot = 0
+        int32_t[::1] size = zeros("i", old.B if bigram else old.A), new_id = zeros("i", size.shape[0])
+    for a in range(size.shape[0]):
         new_id[a] = -1
-        for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
-            size[a] += w[feature_cell(old, a, f)] != 0
-    for dense in range(1, -1, -1):
-        for a in range(old.A):
-            if size[a] and (size[a] >= least_hot(old.P)) == dense:
-                for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
-                    if w[feature_cell(old, a, f)] != 0:
-                        label[k] = old.u_label[f]
-                        k += 1
+        for f in range(begin[a], begin[a + 1]):
+            size[a] += w[cell_of(old, bigram, a, f)] != 0
+        n += size[a] > 0
+    cdef int64_t[::1] ptr = zeros("q", n + 1)
+    n = 0
+    for dense in (True, False):
+        for a in range(size.shape[0]):
+            if size[a] and (not bigram and size[a] >= least_hot(old.P)) == dense:
+                ptr[n + 1] = ptr[n] + size[a]
                 new_id[a] = n
                 n += 1
-                ptr[n] = k
-        if dense:
-            hot[0] = n
-    return n
+        hot = n if dense else hot
+    return new_id.base, ptr.base, hot
 
 
-cdef int32_t keep_bigrams(const LayoutC* old, const float[::1] w, int32_t[::1] new_id, int64_t[::1] ptr, uint16_t[::1] label,
-                          uint16_t[::1] previous, uint16_t[::1] before) except -1:
-    """Number the bigram attributes that have features left, and list their labels. Returns how many there are."""
+cdef left(const LayoutC* old, bint bigram, const float[::1] w, const int32_t[::1] new_id, const int64_t[::1] ptr, const uint16_t[::1] labels):
+    """Those of some labels, of each feature one, whose features are left."""
     cdef:
-        int64_t f, k = 0
-        int32_t b, n = 0
-    for b in range(old.B):
-        for f in range(old.b_ptr[b], old.b_ptr[b + 1]):
-            if w[old.rich0 + f] != 0:
-                label[k], previous[k] = old.b_label[f], old.b_prev[f]
-                if old.b_prev2 != NULL:
-                    before[k] = old.b_prev2[f]
-                k += 1
-        new_id[b] = n if k > ptr[n] else -1
-        if k > ptr[n]:
-            n += 1
-            ptr[n] = k
-    return n
-
-
-cdef carried(const LayoutC* old, const float[::1] w, const LayoutC* c, const int32_t[::1] new_id):
-    """The weights other than zero, in the cells of the layout that has only their features."""
-    cdef:
+        const int64_t* begin = old.b_ptr if bigram else old.u_ptr
         int64_t f, k
         int32_t a
-        float[::1] v
-    cells = zeros("f", c.n_cells)
-    v = cells
-    for a in range(old.A):
-        k = c.u_ptr[new_id[a]] if new_id[a] >= 0 else 0
-        for f in range(old.u_ptr[a], old.u_ptr[a + 1]):
-            if w[feature_cell(old, a, f)] != 0:
-                v[feature_cell(c, new_id[a], k)] = w[feature_cell(old, a, f)]
+        uint16_t[::1] found = zeros("H", ptr[ptr.shape[0] - 1])
+    for a in range(new_id.shape[0]):
+        k = ptr[new_id[a]] if new_id[a] >= 0 else 0
+        for f in range(begin[a], begin[a + 1]):
+            if w[cell_of(old, bigram, a, f)] != 0:
+                found[k] = labels[f]
                 k += 1
-    for f in range(<int64_t>c.L * c.P if c.has_tau else 0):
-        v[c.tau0 + f] = w[old.tau0 + f]
-    k = c.rich0
-    for f in range(old.b_ptr[old.B]):
-        if w[old.rich0 + f] != 0:
-            v[k] = w[old.rich0 + f]
-            k += 1
-    return cells
+    return found.base
+
+
+cdef int carry(const LayoutC* old, const LayoutC* new, bint bigram, const int32_t[::1] new_id, const float[::1] w, float[::1] weights) except -1:
+    """Copy the weights other than zero to the cells of the layout that has only their features."""
+    cdef:
+        const int64_t* begin = old.b_ptr if bigram else old.u_ptr
+        int64_t f, k
+        int32_t a
+    for a in range(new_id.shape[0]):
+        k = (new.b_ptr if bigram else new.u_ptr)[new_id[a]] if new_id[a] >= 0 else 0
+        for f in range(begin[a], begin[a + 1]):
+            if w[cell_of(old, bigram, a, f)] != 0:
+                weights[cell_of(new, bigram, new_id[a], k)] = w[cell_of(old, bigram, a, f)]
+                k += 1
 
 
 def frequent(Layout layout not None, Dataset data not None, double least):
