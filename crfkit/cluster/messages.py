@@ -52,21 +52,18 @@ def encode(values: Any) -> list[Any]:
     return [HEAD.pack(MAGIC, len(text), size, checksum.intdigest()), text, *arrays]
 
 
-def size_of(head: bytes) -> int:
-    """The number of bytes that follow the header of a message."""
-    if len(head) != HEAD.size:
-        raise MessageError("this is not a message")
-    magic, text, arrays, _ = HEAD.unpack(head)
+def _sizes(head: bytes | bytearray) -> tuple[int, int, int]:
+    """What a header says: the bytes of the text and of the arrays, and their checksum."""
+    magic, text, arrays, checksum = HEAD.unpack(head) if len(head) == HEAD.size else (b"", 0, 0, 0)
     if magic != MAGIC or text > MOST or arrays > MOST:
         raise MessageError("this is not a message")
-    return text + arrays
+    return text, arrays, checksum
 
 
-def decode(head: bytes, body: bytes | bytearray | memoryview | mmap.mmap) -> Any:
+def decode(head: bytes | bytearray, body: bytes | bytearray | memoryview | mmap.mmap) -> Any:
     """The values of a message; its arrays are views of `body`."""
-    expected = size_of(head)
-    _, length, arrays, checksum = HEAD.unpack(head)
-    if expected != len(body) or xxh3_64(body).intdigest() != checksum:
+    length, arrays, checksum = _sizes(head)
+    if length + arrays != len(body) or xxh3_64(body).intdigest() != checksum:
         raise MessageError("a message was damaged in transit")
     data = memoryview(body)[length:]
 
@@ -99,14 +96,14 @@ def receive(read: Callable[[memoryview], int]) -> Any:
     head = bytearray(HEAD.size)
     if not _fill(read, head):
         return None
-    size = size_of(bytes(head))
+    size = sum(_sizes(head)[:2])
     try:  # the system's pages are taken as they are filled, whatever size a damaged message says it has
         body: Any = mmap.mmap(-1, size, access=mmap.ACCESS_COPY) if size else b""
     except (OSError, ValueError, OverflowError):
         raise MessageError("a message is larger than memory") from None
     if size and not _fill(read, body):
         raise MessageError("a message ends too early")
-    return decode(bytes(head), body)
+    return decode(head, body)
 
 
 def _fill(read: Callable[[memoryview], int], buffer: bytearray | mmap.mmap) -> bool:

@@ -67,13 +67,11 @@ def _standing(saved: dict[str, Any]) -> Standing:
     counts = {name: saved[name] for name in ("passes", "log_size", "waited", "best_pass")}
     if not all(type(count) is int and count >= 0 for count in counts.values()):
         raise ValueError("a count is not a number")
-    seconds = float(saved["seconds"])
-    best, last, least = (
-        None if saved[name] is None else float(saved[name]) for name in ("best_score", "last_loss", "least_loss")
-    )
-    if not all(math.isfinite(number or 0.0) for number in (seconds, best, last, least)):
+    numbers = {name: None if saved[name] is None else float(saved[name]) for name in ("best_score", "last_loss", "least_loss")}
+    numbers["seconds"] = float(saved["seconds"])
+    if not all(math.isfinite(number or 0.0) for number in numbers.values()):
         raise ValueError("a number is not finite")
-    return Standing(**counts, seconds=seconds, best_score=best, last_loss=last, least_loss=least)
+    return Standing(**counts, **numbers)  # type: ignore[arg-type]
 
 
 def _part(saved: dict[str, Any], name: str) -> dict[str, Any]:

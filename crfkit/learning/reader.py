@@ -87,9 +87,11 @@ class Reader:
 
         if self.template is not None:
             self.template = self._fitted(self.template)
-            self.progress.warn(_id_warning(self.template, self.columns.names) if self.run.format == "conllu" else None)
-            self.progress.warn(_regex_warning(self.template))
-            self.progress.warn(_text_warning(self.template))
+            told: dict[str, str] = {}
+            for kind, line, words in _doubts(self.template, self.run.format == "conllu" and self.columns.names[0] == "id"):
+                told.setdefault(kind, f"{self.template.path or 'template'}:{line}: {words}")
+            for warning in told.values():
+                self.progress.warn(warning)
         self.builder = IndexBuilder(
             self.template, crfsuite=self.run.format == "crfsuite", backward=self.backward, folder=self.run.data_dir
         )
@@ -177,30 +179,19 @@ def _divide(dataset: Any, unknown: Sequence[str], path: str | None) -> None:
     dataset.divide([None if names is None else tuple(sorted({number[name] for name in names})) for names in listed], every)
 
 
-def _id_warning(template: Template, names: Sequence[str]) -> str | None:
-    """What to say of a template that uses column 0 of CoNLL-U, which is not the word as in most other files."""
-    for line in template.lines if names[0] == "id" else ():
+def _doubts(template: Template, ids: bool) -> Iterator[tuple[str, int, str]]:
+    """What to say of the lines of a template: of each doubt its kind, the number of the line, and the words. `ids`: column 0 numbers the tokens, and is
+    not the word as in most other files. Of crfkit's own templates, expressions that other programs would read in another way, and text that
+    is written like a macro without its percent sign, or like an annotation."""
+    own = template.dialect is None
+    for line in template.lines:
         for macro in line.macros:
-            if macro.kind != "y" and macro.column == 0 and macro.column_name is None:
-                return f"{template.path or 'template'}:{line.number}: {macro.text} is the number of a token in CoNLL-U; words are in column 1, or form"
-    return None
-
-
-def _regex_warning(template: Template) -> str | None:
-    """What to say, if anything, of a regular expression that other programs would read in another way."""
-    for line in template.lines if template.dialect is None else ():
-        for macro in line.macros:
-            if (part := misread(macro.pattern)) is not None:
+            if ids and macro.kind != "y" and macro.column == 0 and macro.column_name is None:
+                yield "id", line.number, f"{macro.text} is the number of a token in CoNLL-U; words are in column 1, or form"
+            if own and (part := misread(macro.pattern)) is not None:
                 meant = f"the character {part[1]!r}" if len(part) == 2 else "no kind of characters"
-                return f"{template.path or 'template'}:{line.number}: {part} in {macro.text} is {meant} here; kinds are \\d \\a \\w \\l \\u \\p \\s"
-    return None
-
-
-def _text_warning(template: Template) -> str | None:
-    """What to say, if anything, of text in a line that is written like a macro without its percent sign, or like an annotation."""
-    for line in template.lines if template.dialect is None else ():
-        for text in line.literals:
+                yield "regex", line.number, f"{part} in {macro.text} is {meant} here; kinds are \\d \\a \\w \\l \\u \\p \\s"
+        for text in line.literals if own else ():
             if (found := _MEANT.search(text)) is not None:
                 expected = "a macro begins with %" if found[0].endswith(b"]") else "an annotation is the last word of a line, as in U:%x[0,0] @minfreq=2"
-                return f"{template.path or 'template'}:{line.number}: {shown(found[0].decode())} is plain text here: {expected}"
-    return None
+                yield "text", line.number, f"{shown(found[0].decode())} is plain text here: {expected}"

@@ -22,7 +22,6 @@ from crfkit.modelfile import check_header
 from crfkit.options import Run
 from crfkit.parallel import threads_of
 from crfkit.replacing import check_writable, empty_folders_removed, refuse_overwriting
-from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
 from crfkit.text.sources import Weighted, listed
 from crfkit.trainers import trainer_class
@@ -76,7 +75,8 @@ class Training:
             return None if init is None else parser_of(init)
         for name in not_default(options, "labels", "oracle") if self.algorithm == "lookahead" else ():
             raise OptionError(f"{name} is for parsers: for templates with P lines")
-        return None if init is None else _model_of(init)
+        found = getattr(init, "model", init)  # of a tagger
+        return found if found is None or isinstance(found, Model) else load(found)
 
     def models(self) -> Generator[Any, None, None]:
         """The models, as they are trained: one, or one for each value of l1 on the path. Closing it ends the run."""
@@ -146,8 +146,8 @@ class Training:
     def _model(
         self, corpus: Corpus, weights: array.array, l1: float | None, dev: DevSet | None = None, chosen: dict[str, Any] | None = None
     ) -> Model:
-        header = self._header(corpus, l1)
-        model = build(corpus.layout, weights, corpus.builder, {**header, "chosen": chosen} if chosen else header)
+        header = {**self._header(corpus, l1), **({"chosen": chosen} if chosen else {})}
+        model = build(corpus.layout, weights, corpus.builder, header)
         return model if self.run.weights == "float32" else self._quantised(model, dev)
 
     def _quantised(self, model: Model, dev: DevSet | None) -> Model:
@@ -209,13 +209,6 @@ def _few_steps_warning(algorithm: str, sequences: int, tokens: int) -> str | Non
         f"{algorithm} makes one step for each sequence, and there are {sequences} of {tokens // sequences:,} tokens: "
         "put an empty line after each sentence, or use lbfgs or lookahead, which learn more from so few"
     )
-
-
-def _model_of(init: Any) -> Model:
-    """The model to start from: itself, that of a tagger, or opened."""
-    if isinstance(init, Tagger) and init.model is not None:
-        return init.model
-    return init if isinstance(init, Model) else load(init)
 
 
 def _template(template: Any, form: str) -> Template | None:
