@@ -13,11 +13,9 @@ from crfkit.features.reach cimport RULE_ALL, RULE_DROPPED, RULE_OBSERVED
 from crfkit.memory cimport arena_zeros, memset
 from .cells cimport feature_cell, layout_cell, least_hot, padded, pairs_begin
 from .history cimport ANY, MOST_HISTORY_LABELS, history_key, layout_history_cell
-from crfkit.errors import DataError, ModelFileError
+from crfkit.errors import ModelFileError
 
-from .observed import Observed
-
-MAX_LABELS = 65535
+from .observed import MAX_LABELS, Observed
 
 
 cdef void layout_clear_absent(const LayoutC* layout, double* cells, int64_t first, int64_t last) noexcept nogil:
@@ -80,13 +78,6 @@ cdef bint layout_fits(const LayoutC* layout, const SentenceC* sent) noexcept nog
             if sent.b_id[u] < 0 or sent.b_id[u] >= layout.B or not rich_row_fits(layout, sent.b_id[u]):
                 return False
     return True
-
-
-cdef int check_labels(int32_t labels, b_reach) except -1:
-    if labels > MAX_LABELS:
-        raise DataError(f"{labels} labels; at most {MAX_LABELS} are supported")
-    if b_reach is not None and labels > MOST_HISTORY_LABELS:
-        raise DataError(f"{labels} labels; at most {MOST_HISTORY_LABELS} are supported in features with history")
 
 
 def pairs_in(Dataset data not None, int32_t labels) -> list[tuple[int, int]]:
@@ -160,7 +151,6 @@ cdef class Layout:
         features: 0 none, 1 the labels they were seen with, 2 all labels. `b_reach[b]` tells which labels before its own a
         bigram attribute looks at (features/reach.pxd); None: all look at the last one."""
         cdef int64_t t
-        check_labels(labels, b_reach)
         data.need_labels(0)
         for t in range(data.c.n_tok):
             if data.c.label[t] >= labels:
@@ -172,7 +162,6 @@ cdef class Layout:
     @staticmethod
     def of_evidence(u, b, pairs, int32_t labels, int plain, u_rules, b_rules, b_reach=None):
         """As `build`, for data in several parts, from what was observed in all of them (`pairs`: plain label pairs)."""
-        check_labels(labels, b_reach)
         return Layout.of_observed(
             labels, plain, Observed(None, labels, False, u_rules, evidence=u), Observed(None, labels, True, b_rules, b_reach, evidence=b),
             pairs)

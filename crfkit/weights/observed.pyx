@@ -11,7 +11,7 @@ from crfkit.features.reach cimport REACH_BEFORE, REACH_EDGE, REACH_LAST, REACH_N
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.structs cimport DatasetC
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, buffer_free, buffer_swap, memcpy, memset
-from .history cimport ANY, key_of
+from .history cimport ANY, MOST_HISTORY_LABELS, key_of
 
 import array
 
@@ -23,6 +23,7 @@ cdef enum:
     NO_FEATURE = -1         # B lines have none at the first token
 
 TOKENS_AT_ONCE = 1 << 18
+MAX_LABELS = 65535
 
 cdef struct SeenC:      # of an attribute
     int64_t last        # the key of its last feature met
@@ -35,7 +36,7 @@ cdef packed struct FoundC:      # a feature, in the order in which they are met
 
 cdef struct TokenC:
     int64_t key         # of the feature that it is an example of, or NO_FEATURE
-    int64_t t           # its place in the data; of evidence, the attribute
+    int64_t t           # its place in the data; of evidence, and to number attributes, the attribute
 
 
 cdef int64_t n_all_history(int64_t L, int reach) noexcept nogil:
@@ -76,6 +77,9 @@ cdef class Observed(Arena):
         cdef const uint8_t[::1] given = rules
         cdef int64_t a, n
         cdef int reach
+        if labels > MAX_LABELS or (reaches is not None and labels > MOST_HISTORY_LABELS):
+            most = f"{MAX_LABELS} are supported" if reaches is None else f"{MOST_HISTORY_LABELS} are supported in features with history"
+            raise DataError(f"{labels} labels; at most {most}")
         if data is None and evidence is None:
             raise TypeError("neither data nor evidence")
         if data is not None:
@@ -158,30 +162,21 @@ cdef class Observed(Arena):
         """New ids of the attributes: those with at least `dense` features first, then by falling count; -1 for those without features.
         Also how many come first, and the features by new ids."""
         cdef:
-            int64_t* begin
-            int64_t a, at = 0, size, first = 0, most = 0, place
-            SeenC* seen
-        cdef int32_t[::1] new = array.array("i", [-1]) * self.n
-        for a in range(self.n):
-            most = max(most, self.seen[a].count)
-        begin = <int64_t*>arena_reserve(self, &self.begins, 2 * (most + 1), sizeof(int64_t))
-        memset(begin, 0, <size_t>(2 * (most + 1)) * sizeof(int64_t))
+            TokenC* token = <TokenC*>arena_reserve(self, &self.tokens, self.n, sizeof(TokenC))
+            const SeenC* seen
+            int64_t a, n = 0, first = 0
+            int32_t[::1] new = array.array("i", [-1]) * self.n
         for a in range(self.n):
             seen = &self.seen[a]
             if seen.n:
-                begin[(seen.n < dense) * (most + 1) + most - seen.count] += 1
+                token[n] = TokenC((<int64_t>(seen.n < dense) << 16) + MOST_COUNT - seen.count, a)
                 first += seen.n >= dense
-        for place in range(2 * (most + 1)):
-            size = begin[place]
-            begin[place] = at
-            at += size
-        for a in range(self.n):
-            seen = &self.seen[a]
-            if seen.n:
-                place = (seen.n < dense) * (most + 1) + most - seen.count
-                new[a] = <int32_t>begin[place]
-                begin[place] += 1
-        return new.base, first, *self.features(new, at)
+                n += 1
+        sort_tokens(self, n)
+        token = <TokenC*>self.tokens.data
+        for a in range(n):
+            new[token[a].t] = <int32_t>a
+        return new.base, first, *self.features(new, n)
 
     cdef tuple features(self, const int32_t[::1] new, int64_t kept):
         """The features by new ids, of which there are `kept`: where each attribute's begin, and for each the last label but one, the last one and its
