@@ -169,11 +169,9 @@ class Model(Stored):
 
             return memoryview(from_halves(modelfile.numbers(self.sections, "weights.half", "uint16"))).toreadonly()
         if "weights.scaled" in found:
-            from crfkit.weights.precision import from_scaled, n_scales
+            from crfkit.weights.precision import from_scaled
 
             numbers, scales = modelfile.numbers(self.sections, "weights.scaled", "int8"), modelfile.numbers(self.sections, "weights.scales", "float32")
-            if len(scales) != n_scales(len(numbers)):
-                raise ModelFileError(f"{len(scales)} scales, expected {n_scales(len(numbers))}")
             return memoryview(from_scaled(numbers, scales)).toreadonly()
         return modelfile.numbers(self.sections, "weights", "float32")
 

@@ -2,17 +2,8 @@
 sequences there are, how often attributes occur, with how many labels, and how many a token has. docs/defaults.md has the reasons and the trials.
 
 An attribute that was always seen with the same label needs a large weight; where attributes have several labels, large weights follow
-noise, and where a token has many attributes, small weights are enough. A weight for values v is 1 / v times as large as one for values of 1:
-so the L2 penalty falls with the mean square of values below 1, the L1 penalty with its root. Neither rises with larger values: a
-few of them, such as years, would be the whole mean, and words beside them would learn nothing. A step of lookahead changes the score of a
-token by the sum of the squares of its values, and so does its margin; but where there are label pairs, whose value is 1, not below that of one.
-
-Label pairs are not counted, and most of them are rare, however many labels attributes have. Where a token has few attributes these cannot make up
-for weights of pairs that are too small, so the L2 penalty has a bound there. SAPO, whose weights depend less on the penalty, gains nothing by it.
-
-SAPO stops learning from a sequence once the true path is 1 / ratio times as likely as all other candidates: with few attributes that takes large
-weights, with many a small penalty would let it stop early. CW, which ends early and has no penalty, makes more passes where attributes are rare.
-SGD, the perceptron and MIRA, which make one step for each sequence, make more passes where there are few and long ones.
+noise, and where a token has many attributes, small weights are enough. A weight for values v is 1 / v times as large as one for values of 1,
+so penalties and margins fall with values below 1. They do not rise with larger ones, of which a few, such as years, would decide for all.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import struct
 
 from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t, uint32_t
 
+from crfkit.errors import ModelFileError
 from crfkit.loops.numbers cimport fabs, fmax, fmin, rint
 from crfkit.loops.structs cimport LayoutC
 from crfkit.memory cimport memcpy
@@ -112,7 +113,7 @@ def from_halves(const uint16_t[::1] bits) -> array.array:
     return found.base
 
 
-def n_scales(int64_t n) -> int:
+cdef inline int64_t n_scales(int64_t n) noexcept:
     """How many blocks there are of n cells."""
     return (n + BLOCK - 1) // BLOCK
 
@@ -135,10 +136,10 @@ def scaled(const float[::1] weights) -> tuple[array.array, array.array]:
 
 
 def from_scaled(const int8_t[::1] numbers, const float[::1] scales) -> array.array:
-    """The inverse: numbers times the scale of their block."""
+    """The inverse: numbers times the scale of their block. ModelFileError if there are not as many scales as blocks."""
     cdef int64_t k
     if scales.shape[0] != n_scales(numbers.shape[0]):
-        raise ValueError(f"{scales.shape[0]} scales for {numbers.shape[0]} numbers")
+        raise ModelFileError(f"{scales.shape[0]} scales, expected {n_scales(numbers.shape[0])}")
     cdef float[::1] found = array.array("f", [0]) * numbers.shape[0]
     for k in range(numbers.shape[0]):
         found[k] = numbers[k] * scales[k // BLOCK]

@@ -78,8 +78,8 @@ def answers(verb, which):
     *((verb, {"value": 3}) for verb in ("look", "count", "read", "number", "look_around", "evaluate")),
     ("look", {"value": {}}),
     ("look", {"value": {"columns": [3, None, None, None], "files": [["x", 3]]}}),
-    ("count", {"value": {"tokens": float("inf"), "sequences": 1, "heads": [], "last": 1, "marks": [False, False]}}),
-    ("count", {"value": {"tokens": 1, "sequences": 1, "heads": ["one"], "last": 1, "marks": [False, False]}}),
+    ("count", {"value": {"piece": [float("inf"), 1, [], 1], "marks": [False, False]}}),
+    ("count", {"value": {"piece": [1, 1, ["one"], 1], "marks": [False, False]}}),
     ("number", {"value": ["0" * 32, [float("inf"), 1]]}),
     *(pytest.param(verb, how, marks=pytest.mark.long) for verb in STEPS for how in ("dies", *NONSENSE)),
 ])

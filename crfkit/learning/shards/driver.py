@@ -133,19 +133,19 @@ class DistributedCorpus:
         own = {"format": run.format, "label": run.label, "comments": run.comments, "data_dir": run.data_dir}
         self.common.append(("begin", {"template": told, "run": own, "direction": reader.direction, "columns": list(reader.columns)}))
         self._cut(cut(files, self.wanted))
-        evidence = self._tables()
-        self._number(evidence)
+        unigrams, bigrams, pairs = self._tables()
+        self._number(unigrams, bigrams, pairs)
         reader.tokens = self.data.n_tokens
         seconds = time.perf_counter() - started
-        return Corpus.of(reader, self.data, self.layout, self.data.n_sequences, seconds, evidence[0].ambiguity())
+        return Corpus.of(reader, self.data, self.layout, self.data.n_sequences, seconds, unigrams.ambiguity())
 
     def _cut(self, stretches: list[Stretch]) -> None:
         pieces: dict[int, Piece] = {}
         marks = Marks()
 
         def accept(job: int, answer: dict[str, Any]) -> None:
-            tokens, sequences, last = (int(answer[name]) for name in ("tokens", "sequences", "last"))
-            pieces[job] = Piece(stretches[job], tokens, sequences, [int(length) for length in answer["heads"]], last)
+            n, sequences, heads, last = answer["piece"]
+            pieces[job] = Piece(stretches[job], int(n), int(sequences), [int(length) for length in heads], int(last))
             marks.add(*answer["marks"])
 
         self.ask(len(stretches), "count", lambda job: {"stretch": list(stretches[job]), "most": CHUNK_TOKENS}, accept)
@@ -199,7 +199,7 @@ class DistributedCorpus:
         reader.check_attributes(attributes)
         return unigrams, bigrams, pairs
 
-    def _number(self, seen: tuple[Evidence, Evidence, set[tuple[int, int]]]) -> None:
+    def _number(self, unigrams: Evidence, bigrams: Evidence, pairs: set[tuple[int, int]]) -> None:
         """The layout, and the final numbers of everything in the tables and in each shard."""
         reader, run, data = self.reader, self.reader.run, self.data
         builder, usual = reader.builder, RULES[run.features]
@@ -208,7 +208,6 @@ class DistributedCorpus:
         rank = array.array("i", map({label.encode(): number for number, label in enumerate(labels)}.__getitem__, known))
         data.rank = rank
         reader.progress.warn(reader.names_warning(data))
-        unigrams, bigrams, pairs = seen
         for evidence in (unigrams, bigrams):
             evidence.settle(rank)
         u_rules, b_rules = (

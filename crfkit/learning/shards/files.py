@@ -88,7 +88,7 @@ def cut(files: Sequence[Sequence[Any]], shards: int | None) -> list[Stretch]:
 
 
 def count(stretch: Stretch, form: str, label: str | None, comments: bool, columns: Columns, most: int) -> dict[str, Any]:
-    """The numbers of a Piece; its heads begin within `most` tokens."""
+    """What is needed of a stretch for a Piece, whose heads begin within `most` tokens, and the marks of its columns."""
     rows = labelled_rows(form, label, columns)
     source = Source([stretch], form, allow_empty=True, comments=comments, columns=columns)
     tokens = sequences = last = reached = 0
@@ -103,13 +103,7 @@ def count(stretch: Stretch, form: str, label: str | None, comments: bool, column
             heads.append(length)
             reached += length
         tokens, sequences, last = tokens + sum(lengths), sequences + len(lengths), lengths[-1] if len(lengths) else last
-    return {
-        "tokens": tokens,
-        "sequences": sequences,
-        "heads": heads,
-        "last": last,
-        "marks": [source.marks.first, source.marks.inside],
-    }
+    return {"piece": [tokens, sequences, heads, last], "marks": [source.marks.first, source.marks.inside]}
 
 
 @contextmanager
