@@ -9,39 +9,17 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from crfkit.errors import CrfkitError, TrainingError
 from crfkit.parallel import available_cpus
 
 from .messages import MessageError
-from .serving import Forgotten, value_of
+from .serving import Forgotten, Transport, value_of
 
 PATIENCE = 5  # workers in a row that may die while doing one job
 WAIT = 1.0  # seconds between two checks for live workers
 DIED, STALLS, ANEW = "died", "stalls", "was started anew"  # what is said of a worker that is lost; only the last one can go on
-
-
-class Transport(Protocol):
-    """The connection to the workers."""
-
-    def workers(self) -> Sequence[str]:
-        """The workers that are available now."""
-
-    def send(self, worker: str, request: Any) -> None:
-        """Send a request to a worker, which has answered the previous one."""
-
-    def wait(self, seconds: float) -> tuple[str, Any] | None:
-        """The next worker and its answer, None as the answer if the worker died; None after a timeout of so many seconds."""
-
-    def drop(self, worker: str) -> None:
-        """End a worker, or ignore it from now on."""
-
-    def replace(self) -> bool:
-        """Start a worker to replace one that died; False if that is up to the cluster."""
-
-    def close(self) -> None:
-        """Disconnect from the workers, or end them."""
 
 
 def connected(workers: int | None, cluster: str | None, service: str) -> Transport:

@@ -16,7 +16,7 @@ from typing import Any
 from crfkit.errors import FileError, UnsupportedError
 
 from .messages import MessageError, receive, send
-from .serving import answer, service
+from .serving import Transport, answer, service
 
 # Modules come from where this process has them, and not from the current folder, where `python -c` looks first.
 _START = "import sys; sys.path[:] = sys.argv[2:]; from crfkit.cluster.processes import main; main(sys.argv[1])"
@@ -61,8 +61,8 @@ class _Worker:
             self.thread.join()
 
 
-class Processes:
-    """N worker processes, as a crew.Transport."""
+class Processes(Transport):
+    """N worker processes."""
 
     def __init__(self, n: int, service: str):
         if getattr(sys, "frozen", False):  # the executable is the program itself: it would start itself without end
@@ -79,22 +79,18 @@ class Processes:
             raise
 
     def workers(self) -> list[str]:
-        """The live workers."""
         return list(self.all)
 
     def replace(self) -> bool:
-        """Start another worker."""
         self.started += 1
         name = f"worker {self.started}"
         self.all[name] = _Worker(name, self.service, self.events)
         return True
 
     def send(self, worker: str, request: Any) -> None:
-        """Send a request to a worker."""
         self.all[worker].requests.put(request)
 
     def wait(self, seconds: float) -> tuple[str, Any] | None:
-        """The next worker and its answer, None as the answer if the worker died; None after a timeout of so many seconds."""
         try:
             found: tuple[str, Any] = self.events.get(timeout=seconds)
         except queue.Empty:
@@ -102,12 +98,10 @@ class Processes:
         return found if found[0] in self.all else None
 
     def drop(self, worker: str) -> None:
-        """End a worker."""
         if worker in self.all:
             self.all.pop(worker).end()
 
     def close(self) -> None:
-        """End all workers."""
         for worker in self.workers():
             self.drop(worker)
 

@@ -20,7 +20,7 @@ from crfkit.values import named
 from crfkit.version import __version__
 
 from .messages import HEAD, MessageError, decode, encode
-from .serving import answer, service
+from .serving import Transport, answer, service
 
 PATIENCE = 10  # timeout in seconds for the scheduler
 LARGE = 1 << 16  # larger messages, in bytes, go to a worker directly, not via the scheduler
@@ -28,8 +28,8 @@ IDLE = 3600  # seconds after which a worker that another run asks forgets one th
 _LOGS = ("asyncio", "distributed", "tornado")
 
 
-class Scheduler:
-    """The workers of a scheduler, as a crew.Transport."""
+class Scheduler(Transport):
+    """The workers of a scheduler."""
 
     def __init__(self, address: str, service: str):
         try:
@@ -53,10 +53,9 @@ class Scheduler:
         self.looked = 0.0
 
     def workers(self) -> list[str]:
-        """The workers known to the scheduler, which is asked at most once per second."""
         if self.client.status != "running":
             raise self._lost()
-        if time.monotonic() - self.looked > 1:
+        if time.monotonic() - self.looked > 1:  # else those are known
             try:
                 found = self.client.sync(self.client.scheduler.identity, n_workers=-1, callback_timeout=PATIENCE)
             except Exception:
@@ -71,12 +70,10 @@ class Scheduler:
         )
 
     def replace(self) -> bool:
-        """False: starting workers is up to the cluster."""
         self.looked = 0.0
         return False
 
     def send(self, worker: str, request: Any) -> None:
-        """Send a request to a worker."""
         payload: Any = b"".join(encode(request))
         own = {"workers": [worker], "allow_other_workers": False}
         try:
@@ -92,7 +89,6 @@ class Scheduler:
         future.add_done_callback(lambda done: self.events.put((worker, done)))
 
     def wait(self, seconds: float) -> tuple[str, Any] | None:
-        """The next worker and its answer; see crew.Transport."""
         try:
             worker, future = self.events.get(timeout=seconds)
         except queue.Empty:
@@ -114,13 +110,11 @@ class Scheduler:
             return worker, {}  # not a valid answer
 
     def drop(self, worker: str) -> None:
-        """Ignore a worker from now on."""
         self.without.add(worker)
         with suppress(Exception):  # it may not have been asked
             self.asked.pop(worker).cancel()
 
     def close(self) -> None:
-        """Have the workers forget the run, and disconnect."""
         try:
             if self.client.status == "running":
                 thread = threading.Thread(target=self._forget, daemon=True)

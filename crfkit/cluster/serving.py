@@ -1,12 +1,13 @@
-"""Serving requests on a worker: a request is a list of steps; the answer is the result of the last one, or an error.
+"""Requests, which a transport carries to workers: a request is a list of steps; the answer is the result of the last one, or an error.
 
 A service is an object whose public methods are the steps; `crfkit.MODULE:CLASS` names its class.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, Protocol
 
 from crfkit import errors
 from crfkit.errors import CrfkitError, DataError
@@ -16,6 +17,28 @@ from .messages import MessageError
 
 class Forgotten(CrfkitError, LookupError):
     """A worker was restarted, and no longer holds the data it is asked about."""
+
+
+class Transport(Protocol):
+    """The connection to the workers."""
+
+    def workers(self) -> Sequence[str]:
+        """The workers that are available now."""
+
+    def send(self, worker: str, request: Any) -> None:
+        """Send a request to a worker, which has answered the previous one."""
+
+    def wait(self, seconds: float) -> tuple[str, Any] | None:
+        """The next worker and its answer, None as the answer if the worker died; None after a timeout of so many seconds."""
+
+    def drop(self, worker: str) -> None:
+        """End a worker, or ignore it from now on."""
+
+    def replace(self) -> bool:
+        """Start a worker to replace one that died; False if that is up to the cluster."""
+
+    def close(self) -> None:
+        """Disconnect from the workers, or end them."""
 
 
 def service(name: str) -> Any:
