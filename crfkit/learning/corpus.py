@@ -5,7 +5,6 @@ from __future__ import annotations
 import array
 import time
 from collections.abc import Container
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crfkit.errors import DataError
@@ -19,26 +18,17 @@ if TYPE_CHECKING:
     from crfkit.template.parsing import Template
 
 
-@dataclass
 class Corpus:
-    """Training data as numbers, with everything needed to make a model from weights."""
+    """Training data as numbers, with everything needed to make a model from weights: what was read, once its layout is made. `ambiguity`: how many
+    unigram attributes occur in the data, rare ones included, and how many with more than one label; zeros if not counted."""
 
-    dataset: Any
-    builder: Any
-    layout: Any
-    header: dict[str, Any]  # the fields of a model's header that describe the data
-    seconds: float = 0.0  # that it took to read them
-    backward: bool = False  # sequences are stored in reverse order
-    # How many unigram attributes occur in the data, rare ones included, and how many with more than one label; zeros if not counted.
-    ambiguity: tuple[int, int] = (0, 0)
-
-    @classmethod
-    def of(
-        cls, reader: Reader, dataset: Any, layout: Any, sequences: int, seconds: float = 0.0, ambiguity: tuple[int, int] = (0, 0)
-    ) -> Corpus:
-        """What was read, once its layout is made."""
-        header = {**reader.header(), "labels": dataset.labels, "sequences": sequences}
-        return cls(dataset, reader.builder, layout, header, seconds, reader.backward, ambiguity)
+    def __init__(
+        self, reader: Reader, dataset: Any, layout: Any, sequences: int, seconds: float = 0.0, ambiguity: tuple[int, int] = (0, 0)
+    ):
+        self.dataset, self.layout, self.builder = dataset, layout, reader.builder
+        self.backward = reader.backward  # sequences are stored in reverse order
+        self.header = {**reader.header(), "labels": dataset.labels, "sequences": sequences}  # the fields of a model's header that describe the data
+        self.seconds, self.ambiguity = seconds, ambiguity
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -143,7 +133,7 @@ def read_corpus(reader: Reader, known: Known | None = None, *, ambiguity: bool =
         raise no_feature(reader)
     builder.renumber(*new)
     dataset.nesting = builder.nesting()
-    return Corpus.of(reader, dataset, layout, dataset.n_sequences, time.perf_counter() - started, ambiguous)
+    return Corpus(reader, dataset, layout, dataset.n_sequences, time.perf_counter() - started, ambiguous)
 
 
 def _select(dataset: Any, rules: tuple[bytearray, bytearray], n: int, shared: list[int]) -> None:

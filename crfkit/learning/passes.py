@@ -6,7 +6,6 @@ import array
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from crfkit.errors import FileError, OptionError
@@ -23,20 +22,15 @@ if TYPE_CHECKING:
     from .progress import Progress, StopRequest
 
 
-@dataclass(eq=False, repr=False)
 class Passes:
     """The passes of a run: scored on the development data, logged, reported and kept in checkpoints one by one."""
 
-    trainer: Any
-    divergence: Divergence
-    run: Run
-    dev: DevSet | None
-    checkpoint: Checkpoint | None
-    progress: Progress
-    stop: StopRequest
-    chosen: dict[str, Any] = field(default_factory=dict)  # options that were not given: those that follow from the data, later the trainer's, too
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, trainer: Any, divergence: Divergence, run: Run, dev: DevSet | None, checkpoint: Checkpoint | None, progress: Progress,
+        stop: StopRequest, chosen: dict[str, Any] | None = None,
+    ):
+        self.trainer, self.divergence, self.run, self.dev, self.checkpoint, self.progress, self.stop = trainer, divergence, run, dev, checkpoint, progress, stop
+        self.chosen = chosen or {}  # options that were not given: those that follow from the data, later the trainer's, too
         self.options = self.trainer.options
         self.limit = getattr(self.options, "passes", None) or self.options.max_iter
         self.standing = Standing() if self.checkpoint is None else self.checkpoint.resume(self.trainer)

@@ -108,7 +108,7 @@ class Stream:
         layout, weights = self.growing.finish(self.labels, dataset.labels)
         if not layout.n_features:
             raise DataError("the template gives no feature", self.reader.path)
-        return Corpus.of(self.reader, dataset, layout, self.growing.sequences), weights
+        return Corpus(self.reader, dataset, layout, self.growing.sequences), weights
 
 
 def train_stream(reader: Reader, options: Any, stop: StopRequest) -> tuple[Corpus, Any, dict[str, Any]]:

@@ -137,7 +137,7 @@ class DistributedCorpus:
         self._number(unigrams, bigrams, pairs)
         reader.tokens = self.data.n_tokens
         seconds = time.perf_counter() - started
-        return Corpus.of(reader, self.data, self.layout, self.data.n_sequences, seconds, unigrams.ambiguity())
+        return Corpus(reader, self.data, self.layout, self.data.n_sequences, seconds, unigrams.ambiguity())
 
     def _cut(self, stretches: list[Stretch]) -> None:
         pieces: dict[int, Piece] = {}
