@@ -196,7 +196,7 @@ def test_evidence_of_other_attributes(attribute, key):
     found = Evidence(False)
     found.counts, found.parts = array.array("q", [1]), [(array.array("i", [attribute]), array.array("q", [key]))]
     with pytest.raises(ValueError, match="evidence of other attributes, or with labels that do not exist"):
-        Observed(None, 1, False, b"\1", evidence=found)
+        Observed((found, Evidence(True)), 1, False, b"\1")
 
 
 def test_a_history_of_more_pairs_than_there_are():

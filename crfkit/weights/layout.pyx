@@ -144,33 +144,18 @@ cdef class Layout:
             self.verify()
 
     @staticmethod
-    def build(Dataset data not None, int32_t labels, int plain, u_rules, b_rules, b_reach=None):
-        """The layout to train with on a data set, and the new ids of its attributes: (layout, unigram ids, bigram ids).
+    def build(source, int32_t labels, int plain, u_rules, b_rules, b_reach=None, pairs=None):
+        """The layout to train with, and the new ids of its attributes: (layout, unigram ids, bigram ids). `source`: a data set, or what was observed
+        in data in several parts: the Evidence of unigrams and of bigrams, and then `pairs`, the plain label pairs that were seen.
 
         The rules of unigram attributes, of rich bigram attributes and, in `plain`, of plain label pairs define their
         features: 0 none, 1 the labels they were seen with, 2 all labels. `b_reach[b]` tells which labels before its own a
         bigram attribute looks at (features/reach.pxd); None: all look at the last one."""
-        cdef int64_t t
-        data.need_labels(0)
-        for t in range(data.c.n_tok):
-            if data.c.label[t] >= labels:
-                raise ValueError(f"label {data.c.label[t]} of {labels}")
-        return Layout.of_observed(
-            labels, plain, Observed(data, labels, False, u_rules), Observed(data, labels, True, b_rules, b_reach),
-            pairs_in(data, labels) if plain == RULE_OBSERVED else None)
-
-    @staticmethod
-    def of_evidence(u, b, pairs, int32_t labels, int plain, u_rules, b_rules, b_reach=None):
-        """As `build`, for data in several parts, from what was observed in all of them (`pairs`: plain label pairs)."""
-        return Layout.of_observed(
-            labels, plain, Observed(None, labels, False, u_rules, evidence=u), Observed(None, labels, True, b_rules, b_reach, evidence=b),
-            pairs)
-
-    @staticmethod
-    def of_observed(int32_t labels, int plain, u, b, pairs):
-        """The layout of these features; `pairs`: the plain label pairs that were seen, if these are features."""
         cdef Layout self
         cdef int64_t P = padded(labels), i, j
+        u, b = Observed(source, labels, False, u_rules), Observed(source, labels, True, b_rules, b_reach)
+        if plain == RULE_OBSERVED and pairs is None:
+            pairs = pairs_in(source, labels)
         u_new, hot, u_ptr, _, _, u_label = u.numbered(least_hot(P))
         b_new, _, b_ptr, b_prev2, b_prev, b_label = b.numbered(1)
         self = Layout(labels, plain != RULE_DROPPED, hot, u_ptr, u_label, b_ptr, b_prev, b_label, b_prev2, verify=False)

@@ -62,7 +62,8 @@ cdef int64_t all_history(int64_t L, int reach, int64_t k) noexcept nogil:
 
 cdef class Observed(Arena):
     """The observed features of the unigram attributes, or of the bigram ones, with a rule for each (features/reach.pxd). `reaches` tells
-    which labels before its own a bigram attribute looks at; None: B lines. `evidence` replaces data that were scanned elsewhere."""
+    which labels before its own a bigram attribute looks at; None: B lines. `source`: a data set, or the Evidence of both kinds, of data that were
+    scanned elsewhere."""
 
     cdef Dataset data
     cdef bint bigram
@@ -73,21 +74,24 @@ cdef class Observed(Arena):
     cdef SeenC* seen
     cdef BufferC found, merged, tokens, spare, begins
 
-    def __cinit__(self, Dataset data, int64_t labels, bint bigram, rules, reaches=None, evidence=None):
+    def __cinit__(self, source, int64_t labels, bint bigram, rules, reaches=None):
         cdef const uint8_t[::1] given = rules
         cdef int64_t a, n
         cdef int reach
+        evidence = None if isinstance(source, Dataset) else source[bigram]
         if labels > MAX_LABELS or (reaches is not None and labels > MOST_HISTORY_LABELS):
             most = f"{MAX_LABELS} are supported" if reaches is None else f"{MOST_HISTORY_LABELS} are supported in features with history"
             raise DataError(f"{labels} labels; at most {most}")
-        if data is None and evidence is None:
-            raise TypeError("neither data nor evidence")
-        if data is not None:
-            data.need_labels(0)
-        self.data, self.labels, self.bigram, self.rules, self.reaches = data, labels, bigram, rules, reaches
-        self.n, self.at_once = len(evidence.counts) if evidence is not None else data.n_b if bigram else data.n_u, TOKENS_AT_ONCE
-        if data is not None and data.possible is not None and reaches is not None:
-            raise ValueError("features of labels given before need all labels")
+        self.labels, self.bigram, self.rules, self.reaches, self.at_once = labels, bigram, rules, reaches, TOKENS_AT_ONCE
+        if evidence is None:
+            self.data = source
+            self.data.need_labels(0)
+            if self.data.possible is not None and reaches is not None:
+                raise ValueError("features of labels given before need all labels")
+            for n in range(self.data.c.n_tok):
+                if self.data.c.label[n] >= labels:
+                    raise ValueError(f"label {self.data.c.label[n]} of {labels}")
+        self.n = len(evidence.counts) if evidence is not None else self.data.n_b if bigram else self.data.n_u
         if given.shape[0] != self.n or (reaches is not None and len(reaches) != self.n):
             raise ValueError(f"rules for {given.shape[0]} attributes, expected {self.n}")
         self.seen = <SeenC*>arena_zeros(self, self.n, sizeof(SeenC))

@@ -98,7 +98,7 @@ def test_the_most_frequent_attributes_keep_their_order(first, second, order):
     found = Evidence(False)
     found.add(array.array("i", [0, 1]), array.array("i", [0]), *seen_in(data, 1, False))
     built = Layout.build(data, 1, 0, b"\1\1", b"")
-    together = Layout.of_evidence(found, Evidence(True), None, 1, 0, b"\1\1", b"")
+    together = Layout.build((found, Evidence(True)), 1, 0, b"\1\1", b"")
     assert list(built[1]) == list(together[1]) == order
 
 
@@ -184,7 +184,7 @@ def test_pairs_of_other_labels_are_refused():
             layout.tell_absent(bytes(n))
     for pair in ((0, 2), (2, 0), (-1, 0), (0, -1)):
         with pytest.raises(ValueError, match="a pair of labels that do not exist"):
-            Layout.of_evidence(Evidence(False), Evidence(True), {pair}, 2, 1, b"", b"")
+            Layout.build((Evidence(False), Evidence(True)), 2, 1, b"", b"", None, {pair})
 
 
 def test_data_without_labels_are_refused():

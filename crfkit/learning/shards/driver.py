@@ -215,8 +215,8 @@ class DistributedCorpus:
             for kind, evidence in ((False, unigrams), (True, bigrams))
         )
         known_pairs = [(rank[i], rank[j]) for i, j in pairs]
-        self.layout, *new = Layout.of_evidence(
-            unigrams, bigrams, known_pairs, len(labels), builder.plain_rule(usual), u_rules, b_rules, builder.reaches()
+        self.layout, *new = Layout.build(
+            (unigrams, bigrams), len(labels), builder.plain_rule(usual), u_rules, b_rules, builder.reaches(), known_pairs
         )
         if not self.layout.n_features:
             raise no_feature(reader)
