@@ -104,13 +104,13 @@ class DistributedCorpus:
                 steps.append(["number", {"shard": shard, **self.numbers[shard]}])
         return steps
 
-    def ask(self, jobs: int, verb: str, arguments: Callable[[int], dict[str, Any]], accept: Callable[[int, Any], Any]) -> None:
-        """Have a step done for each of these jobs, by any worker."""
+    def ask(
+        self, jobs: Sequence[int], verb: str, arguments: Callable[[list[int]], dict[str, Any]], accept: Callable[[list[int], Any], Any],
+        grouped: bool = False, bound: bool = True,
+    ) -> None:
+        """Have a step done for each of these jobs, which are shards if they are bound to workers; see Crew.run."""
         self.crew.run(
-            range(jobs),
-            lambda memory, own: [*self.catching_up(memory), [verb, arguments(own[0])]],
-            lambda own, answer: accept(own[0], answer),
-            bound=False,
+            jobs, lambda memory, own: [*self.catching_up(memory, own if bound else ()), [verb, arguments(own)]], accept, grouped, bound
         )
 
     # ------------------------------------------------------------------------------------------ reading
@@ -121,12 +121,12 @@ class DistributedCorpus:
         run = reader.run
         files: list[tuple[str, int, bool]] = []
 
-        def accept(_: int, answer: dict[str, Any]) -> None:
+        def accept(_: list[int], answer: dict[str, Any]) -> None:
             reader.columns = columns = columns_of(answer["columns"])
             files[:] = [(str(name), int(size), bool(whole)) for name, size, whole in answer["files"]]
             reader.first, reader.train = (columns.path, columns.line), [name for name, *_ in files]
 
-        self.ask(1, "look", lambda _: {"train": train, "form": run.format, "comments": run.comments}, accept)
+        self.ask([0], "look", lambda _: {"train": train, "form": run.format, "comments": run.comments}, accept, bound=False)
         reader.begin()
         template = reader.template
         told = None if template is None else [template.text, template.path, template.dialect]
@@ -143,12 +143,13 @@ class DistributedCorpus:
         pieces: dict[int, Piece] = {}
         marks = Marks()
 
-        def accept(job: int, answer: dict[str, Any]) -> None:
+        def accept(own: list[int], answer: dict[str, Any]) -> None:
             n, sequences, heads, last = answer["piece"]
-            pieces[job] = Piece(stretches[job], int(n), int(sequences), [int(length) for length in heads], int(last))
+            pieces[own[0]] = Piece(stretches[own[0]], int(n), int(sequences), [int(length) for length in heads], int(last))
             marks.add(*answer["marks"])
 
-        self.ask(len(stretches), "count", lambda job: {"stretch": list(stretches[job]), "most": CHUNK_TOKENS}, accept)
+        jobs = range(len(stretches))
+        self.ask(jobs, "count", lambda own: {"stretch": list(stretches[own[0]]), "most": CHUNK_TOKENS}, accept, bound=False)
         tokens: Counter[str] = Counter()
         for piece in pieces.values():
             tokens[piece.stretch.path] += piece.tokens
@@ -157,7 +158,7 @@ class DistributedCorpus:
                 raise DataError(NO_TOKENS, path)
         self.reader.progress.warn(marks.warning)
         self.counted = sum(tokens.values())
-        self.shards = shards_of([pieces[job] for job in range(len(stretches))], CHUNK_TOKENS)
+        self.shards = shards_of([pieces[job] for job in jobs], CHUNK_TOKENS)
 
     def _tables(self) -> tuple[Evidence, Evidence, set[tuple[int, int]]]:
         """The tables of all shards, added in their order."""

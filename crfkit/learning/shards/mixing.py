@@ -57,9 +57,20 @@ class Mixing:
         return 4 + 8 + 12 + 2 * average + workers * (8 + average)
 
     def prepare(self, should_stop: Any = None) -> tuple[()]:
-        """Find the first rate, where none is given."""
-        if hasattr(self.options, "rate") and self.rate is None:
-            self._find_rate()
+        """Find the first rate, where none is given, by trials on the largest shard."""
+        if not hasattr(self.options, "rate") or self.rate is not None:
+            return ()
+        shard = max(range(self.n), key=lambda shard: (self.corpus.data.sequences[shard], -shard))
+
+        def accept(_: list[int], answer: list[Any]) -> None:
+            rate, shares, told = answer
+            if not 0 < float(rate) < 1e30:
+                raise ValueError("a rate that is not possible")
+            if told is not None and not isinstance(told, str):
+                raise ValueError("no warning")
+            self.rate, self.shares, self.told = float(rate), bool(shares), told
+
+        self.corpus.ask([shard], "find_rate", lambda _: {**self._job(shard), "weights": self.current}, accept)
         return ()
 
     def warning(self) -> str | None:
@@ -96,21 +107,6 @@ class Mixing:
                 changed["rate"] /= 1 + self.rate * self.options.l2 / sum(self.updates) * self.passes * self.updates[shard]
         return {"shard": shard, "seed": xxh3_64_intdigest(f"{self.seed} {shard} {self.passes}".encode()), "changed": changed}
 
-    def _find_rate(self) -> None:
-        """Choose the first rate by trials on the largest shard."""
-        shard = max(range(self.n), key=lambda shard: (self.corpus.data.sequences[shard], -shard))
-        request = {**self._job(shard), "weights": self.current}
-
-        def accept(_: list[int], answer: list[Any]) -> None:
-            rate, shares, told = answer
-            if not 0 < float(rate) < 1e30:
-                raise ValueError("a rate that is not possible")
-            if told is not None and not isinstance(told, str):
-                raise ValueError("no warning")
-            self.rate, self.shares, self.told = float(rate), bool(shares), told
-
-        self.corpus.crew.run([shard], lambda memory, own: [*self.corpus.catching_up(memory, own), ["find_rate", request]], accept)
-
     def _step(self) -> float:
         """Roughly the most that one step may add to a weight: 1 if steps are measured, else values, once for each token of a sequence that has them.
         It is limited, so that small weights are not rounded away."""
@@ -123,10 +119,7 @@ class Mixing:
         limits = self._limits()
         sums = {name: array.array("d", [0.0]) * (self.n_rows if name == "rates" else self.layout.n_cells) for name in limits}
         records: dict[int, dict[str, float]] = {}
-
-        def steps(memory: set[Any], own: list[int]) -> list[Any]:
-            common = {"passes": self.passes, "weights": self.current, "rates": self.rates, "shares": self.shares, "limits": limits}
-            return [*self.corpus.catching_up(memory, own), ["learn", {"jobs": [self._job(shard) for shard in own], **common}]]
+        common = {"passes": self.passes, "weights": self.current, "rates": self.rates, "shares": self.shares, "limits": limits}
 
         def accept(own: list[int], answer: dict[str, Any]) -> None:
             if answer["shards"] != own or set(answer["sums"]) != set(sums) or len(answer["records"]) != len(own):
@@ -139,7 +132,7 @@ class Mixing:
                 merge(total, parts[name])
             records.update(zip(own, found, strict=True))
 
-        self.corpus.crew.run(range(self.n), steps, accept, grouped=True)
+        self.corpus.ask(range(self.n), "learn", lambda own: {"jobs": [self._job(shard) for shard in own], **common}, accept, grouped=True)
         self._mix(sums)
         self.passes += 1
         return self._summed([records[shard] for shard in range(self.n)])
