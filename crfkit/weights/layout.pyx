@@ -47,20 +47,17 @@ cdef bint row_fits(const LayoutC* layout, int32_t a) noexcept nogil:
     return before < layout.L
 
 
-cdef inline bint history_exists(const LayoutC* layout, int64_t f) noexcept nogil:
-    """Whether the labels of feature f exist."""
-    if layout.b_prev2 == NULL:
-        return layout.b_prev[f] < layout.L and layout.b_label[f] < layout.L
-    return ((layout.b_prev2[f] < layout.L + 2 or layout.b_prev2[f] == ANY)
-            and (layout.b_prev[f] < layout.L + 1 or layout.b_prev[f] == ANY) and layout.b_label[f] < layout.L)
-
-
 cdef bint rich_row_fits(const LayoutC* layout, int32_t b) noexcept nogil:
-    cdef int64_t f, first = layout.b_ptr[b], last = layout.b_ptr[b + 1]
+    """Whether a row of rich features lies in its table, and has ascending keys of labels that exist."""
+    cdef:
+        int64_t f, first = layout.b_ptr[b], last = layout.b_ptr[b + 1]
+        bint history = layout.b_prev2 != NULL
     if first < 0 or last < first or last > layout.b_ptr[layout.B]:
         return False
     for f in range(first, last):
-        if not history_exists(layout, f):
+        if layout.b_label[f] >= layout.L or (layout.b_prev[f] >= layout.L + history and not (history and layout.b_prev[f] == ANY)):
+            return False
+        if history and layout.b_prev2[f] >= layout.L + 2 and layout.b_prev2[f] != ANY:
             return False
         if f > first and history_key(layout, f) <= history_key(layout, f - 1):
             return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import array
-from collections.abc import Callable
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -20,8 +20,9 @@ class DistributedObjective(Sharded):
     """Has the workers evaluate the objective. `threads` are those of this process, `each` those of a worker."""
 
     def __init__(self, corpus: DistributedCorpus, l2: float, counts: bool, threads: int, each: int):
-        self.corpus, self.crew = corpus, corpus.crew
+        corpus.in_groups = True
         self.jobs = range(len(corpus.shards))
+        self.ask = partial(corpus.ask, self.jobs, grouped=True)
         self.cells: dict[tuple[int, ...], Any] = {}  # which ones groups of shards touch, as far as workers have said
         data, layout = corpus.data, corpus.layout
         survey = None if data.has_values else Survey(layout, corpus.nesting)
@@ -33,27 +34,14 @@ class DistributedObjective(Sharded):
                 survey.add(*answer["survey"])
             merge(terms, answer["terms"], not plain)
 
-        self._ask("look_around", lambda *_: {"survey": survey is not None, "sums": plain}, accept)
+        self.ask("look_around", lambda _, own: {"shards": own, "survey": survey is not None, "sums": plain}, accept)
         sums = terms
         if not plain:
             sums = array.array("d", [0.0]) * len(terms)
-            self._ask("sums", lambda *_: {"largest": terms}, lambda _, answer: merge(sums, answer))
+            self.ask("sums", lambda _, own: {"shards": own, "largest": terms}, lambda _, answer: merge(sums, answer))
         merged = None if survey is None else list(survey.found())
         corpus.common.append(("share_whole", {"survey": merged, "sums": sums, "threads": each, "counts": counts}))
         super().__init__(layout, l2, threads, data.n_tokens, data.n_sequences, (terms, sums) if data.has_values else None)
-
-    def _ask(self, verb: str, arguments: Callable[[set[Any], list[int]], dict[str, Any]], accept: Callable[..., Any]) -> None:
-        """Have a step done for all shards, group by group."""
-
-        def steps(memory: set[Any], own: list[int]) -> list[Any]:
-            before = self.corpus.catching_up(memory, own)
-            new = [shard for shard in own if ("group", shard) not in memory]
-            if new:
-                memory.update(("group", shard) for shard in new)
-                before.append(["group", {"shards": new}])
-            return [*before, [verb, {"shards": own, **arguments(memory, own)}]]
-
-        self.crew.run(self.jobs, steps, accept, grouped=True)
 
     def collect(self, weights: Any, bound: float) -> Any:
         losses: dict[int, Any] = {}
@@ -75,9 +63,9 @@ class DistributedObjective(Sharded):
             cells = self.cells.get(tuple(own)) if ("cells", tuple(own)) in memory else None
             memory.add(("cells", tuple(own)))
             sent = weights if cells is None else picked(weights, cells)
-            return {"bound": None if bound == float("inf") else bound, "weights": sent, "sparse": cells is not None}
+            return {"shards": own, "bound": None if bound == float("inf") else bound, "weights": sent, "sparse": cells is not None}
 
-        self._ask("evaluate", arguments, accept)
+        self.ask("evaluate", arguments, accept)
         self.cells = {own: cells for own, cells in self.cells.items() if own in met}  # whoever died had other groups
         if given_up:
             return None

@@ -88,6 +88,7 @@ class DistributedCorpus:
         self.counted = 0  # tokens, when shards were cut
         self.numbers: list[dict[str, Any]] = []
         self.common: list[tuple[str, dict[str, Any]]] = []  # the steps for all workers, in order
+        self.in_groups = False  # whether the shards that a worker gets together become one data set
 
     # ------------------------------------------------------------------------------------------ what workers are to do
 
@@ -102,15 +103,18 @@ class DistributedCorpus:
             if self.common[-1][0] != "begin" and ("number", shard) not in memory:
                 memory.add(("number", shard))
                 steps.append(["number", {"shard": shard, **self.numbers[shard]}])
+        if new := [shard for shard in shards if self.in_groups and ("group", shard) not in memory]:
+            memory.update(("group", shard) for shard in new)
+            steps.append(["group", {"shards": new}])
         return steps
 
     def ask(
-        self, jobs: Sequence[int], verb: str, arguments: Callable[[list[int]], dict[str, Any]], accept: Callable[[list[int], Any], Any],
-        grouped: bool = False, bound: bool = True,
+        self, jobs: Sequence[int], verb: str, arguments: Callable[[set[Any], list[int]], dict[str, Any]],
+        accept: Callable[[list[int], Any], Any], grouped: bool = False, bound: bool = True,
     ) -> None:
         """Have a step done for each of these jobs, which are shards if they are bound to workers; see Crew.run."""
         self.crew.run(
-            jobs, lambda memory, own: [*self.catching_up(memory, own if bound else ()), [verb, arguments(own)]], accept, grouped, bound
+            jobs, lambda memory, own: [*self.catching_up(memory, own if bound else ()), [verb, arguments(memory, own)]], accept, grouped, bound
         )
 
     # ------------------------------------------------------------------------------------------ reading
@@ -126,7 +130,7 @@ class DistributedCorpus:
             files[:] = [(str(name), int(size), bool(whole)) for name, size, whole in answer["files"]]
             reader.first, reader.train = (columns.path, columns.line), [name for name, *_ in files]
 
-        self.ask([0], "look", lambda _: {"train": train, "form": run.format, "comments": run.comments}, accept, bound=False)
+        self.ask([0], "look", lambda *_: {"train": train, "form": run.format, "comments": run.comments}, accept, bound=False)
         reader.begin()
         template = reader.template
         told = None if template is None else [template.text, template.path, template.dialect]
@@ -149,7 +153,7 @@ class DistributedCorpus:
             marks.add(*answer["marks"])
 
         jobs = range(len(stretches))
-        self.ask(jobs, "count", lambda own: {"stretch": list(stretches[own[0]]), "most": CHUNK_TOKENS}, accept, bound=False)
+        self.ask(jobs, "count", lambda _, own: {"stretch": list(stretches[own[0]]), "most": CHUNK_TOKENS}, accept, bound=False)
         tokens: Counter[str] = Counter()
         for piece in pieces.values():
             tokens[piece.stretch.path] += piece.tokens

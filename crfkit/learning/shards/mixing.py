@@ -70,7 +70,7 @@ class Mixing:
                 raise ValueError("no warning")
             self.rate, self.shares, self.told = float(rate), bool(shares), told
 
-        self.corpus.ask([shard], "find_rate", lambda _: {**self._job(shard), "weights": self.current}, accept)
+        self.corpus.ask([shard], "find_rate", lambda *_: {**self._job(shard), "weights": self.current}, accept)
         return ()
 
     def warning(self) -> str | None:
@@ -132,7 +132,7 @@ class Mixing:
                 merge(total, parts[name])
             records.update(zip(own, found, strict=True))
 
-        self.corpus.ask(range(self.n), "learn", lambda own: {"jobs": [self._job(shard) for shard in own], **common}, accept, grouped=True)
+        self.corpus.ask(range(self.n), "learn", lambda _, own: {"jobs": [self._job(shard) for shard in own], **common}, accept, grouped=True)
         self._mix(sums)
         self.passes += 1
         return self._summed([records[shard] for shard in range(self.n)])
