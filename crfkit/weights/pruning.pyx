@@ -111,12 +111,9 @@ def frequent(Layout layout not None, Dataset data not None, double least):
     cdef:
         int64_t s, t, u, k, cell, pairs
         int64_t left = 0
-        bint negative = False
         double weight
     layout.check(data)
-    for u in range(data.c.u_ptr[data.c.n_tok] if data.c.u_val != NULL else 0):
-        negative = negative or data.c.u_val[u] < 0
-    if (least <= 0 and not negative) or not layout.c.n_cells:
+    if not layout.c.n_cells:
         return None
     cdef double[::1] count = zeros("d", layout.c.n_cells)
     cdef float[::1] keep = zeros("f", layout.c.n_cells)
