@@ -114,11 +114,6 @@ def fitting_passes(trainer: type, sequences: int, tokens: int, attributes: int, 
     return max(min(most, max(usual, ceil(STEPS / sequences))), of_long)
 
 
-def chooses_penalty(options: Any) -> bool:
-    """Whether a penalty is to be chosen, which takes the counts of `Corpus.ambiguity`."""
-    return None in (getattr(options, name, USUAL) for name in ("l1", "l2"))
-
-
 def fitted(options: Any, corpus: Corpus, patient: bool = False) -> tuple[Any, dict[str, Any], dict[str, str]]:
     """A trainer's options, where those not given are chosen for these data; the chosen ones alone; and what they follow from. `patient`:
     training ends when it gains nothing any more, which it does for several passes while the rate of SGD is still high, if that falls slowly."""
@@ -126,39 +121,21 @@ def fitted(options: Any, corpus: Corpus, patient: bool = False) -> tuple[Any, di
         options = replace(options, decay=DECAY)
     if getattr(options, "path", None):
         options = replace(options, l1=options.path[0])
-    data, attributes = corpus.dataset, corpus.layout.n_attributes
-    of_a_token, often = (data.n_incidences[0] / max(n, 1) for n in (data.n_tokens, attributes[0]))
-    chosen, why = _penalties(options, corpus, of_a_token, often) if chooses_penalty(options) else ({}, {})
+    data, layout, of_paths = corpus.dataset, corpus.layout, isinstance(options, Sapo)
+    attributes, occurrences = layout.n_attributes, data.n_incidences
+    of_a_token, often = (occurrences[0] / max(n, 1) for n in (data.n_tokens, attributes[0]))
+    share, square = share_of_ambiguous(corpus), data.squares / occurrences[0] if data.has_values and occurrences[0] else 1.0
+    pairs = data.n_tokens > data.n_sequences and bool(layout.has_tau or attributes[1])  # whether there are features of label pairs
+    chosen: dict[str, Any] = {}
+    why: dict[str, str] = {}
+    if getattr(options, "l1", USUAL) is None:
+        chosen["l1"], why["l1"] = fitting_l1(share, of_a_token, often, square), _with_values(_OF_PENALTIES, square)
+    if getattr(options, "l2", USUAL) is None:
+        of_a_label = attributes[0] / len(data.labels) if pairs and not of_paths else None
+        chosen["l2"], why["l2"] = fitting_l2(share, of_a_token, often, MANY_OF_PATHS if of_paths else MANY, square, of_a_label)
     if getattr(options, "passes", 0) is None:
-        counts = corpus.summary["sequences"], corpus.summary["tokens"], sum(attributes), sum(data.n_incidences)
+        counts = corpus.summary["sequences"], corpus.summary["tokens"], sum(attributes), sum(occurrences)
         chosen["passes"], why["passes"] = fitting_passes(type(options), *counts, of_a_token), _OF_PASSES[type(options)]
     if isinstance(options, Lookahead) and options.margin is None:
-        square = _square(corpus)
-        chosen["margin"], why["margin"] = fitting_margin(of_a_token, square, _has_pairs(corpus)), _with_values(_OF_A_TOKEN, square)
+        chosen["margin"], why["margin"] = fitting_margin(of_a_token, square, pairs), _with_values(_OF_A_TOKEN, square)
     return replace(options, **chosen), chosen, why
-
-
-def _square(corpus: Corpus) -> float:
-    """The mean square of the values of unigram attributes."""
-    data = corpus.dataset
-    return data.squares / data.n_incidences[0] if data.has_values and data.n_incidences[0] else 1.0
-
-
-def _has_pairs(corpus: Corpus) -> bool:
-    """Whether there are features of label pairs."""
-    data, layout = corpus.dataset, corpus.layout
-    return data.n_tokens > data.n_sequences and bool(layout.has_tau or layout.n_attributes[1])
-
-
-def _penalties(options: Any, corpus: Corpus, of_a_token: float, often: float) -> tuple[dict[str, Any], dict[str, str]]:
-    """The penalties that are not given, and what they follow from."""
-    data, attributes, of_paths = corpus.dataset, corpus.layout.n_attributes, isinstance(options, Sapo)
-    share = share_of_ambiguous(corpus)
-    square = _square(corpus)
-    found, why = {}, {}
-    if getattr(options, "l1", USUAL) is None:
-        found["l1"], why["l1"] = fitting_l1(share, of_a_token, often, square), _with_values(_OF_PENALTIES, square)
-    if options.l2 is None:
-        of_a_label = attributes[0] / len(data.labels) if _has_pairs(corpus) and not of_paths else None
-        found["l2"], why["l2"] = fitting_l2(share, of_a_token, often, MANY_OF_PATHS if of_paths else MANY, square, of_a_label)
-    return found, why

@@ -32,7 +32,7 @@ from .checkpoint import Checkpoint
 from .corpus import Corpus, no_attribute, read_corpus
 from .development import DevSet
 from .divergence import Divergence, value_warning
-from .fitting import chooses_penalty, fitted
+from .fitting import fitted
 from .judging import check_files, check_stream, not_default
 from .memory import check_data_dir, check_memory, expected_memory, threads_with_work
 from .passes import Passes
@@ -98,7 +98,7 @@ class Training:
         """Where the data are held and processed."""
         if not self.run.distributed:
             resumed = self.checkpoint is not None and self.checkpoint.file is not None
-            return nullcontext(Local(self.algorithm, self.run, chooses_penalty(self.options), resumed))
+            return nullcontext(Local(self.algorithm, self.run, resumed))
         from .shards.place import Distributed
 
         return closing(Distributed(self.train, self.algorithm, self.run, self.progress))
@@ -236,12 +236,12 @@ def _taken_over(model: Model, corpus: Corpus, progress: Progress) -> array.array
 class Local:
     """This process reads the data and trains on them."""
 
-    def __init__(self, algorithm: str, run: Run, ambiguity: bool, resumed: bool):
-        self.algorithm, self.run, self.ambiguity, self.resumed = algorithm, run, ambiguity, resumed
+    def __init__(self, algorithm: str, run: Run, resumed: bool):
+        self.algorithm, self.run, self.resumed = algorithm, run, resumed
 
     def corpus(self, reader: Reader) -> Corpus:
         """The data."""
-        return read_corpus(reader, ambiguity=self.ambiguity)
+        return read_corpus(reader)
 
     def expected_memory(self, corpus: Corpus, options: Any) -> int:
         """Estimated peak memory of training; 0 if it is not known."""
