@@ -50,30 +50,6 @@ class FeatureRows:
         return cls(*rows_at(at.names, at.places, array.array("i", chosen), numbers, weights, labels, bigram))
 
     @classmethod
-    def gathered(cls, names: StringTable, numbers: Any, ptr: Any, label: Any, weight: Any) -> FeatureRows:
-        """Rows for these names: name i gets row numbers[i] of the given ones, or none if that is -1. Weights of zero are left out, and
-        names without other weights."""
-        import numpy
-
-        numbers, ptr, weight = numpy.asarray(numbers, numpy.intp), numpy.asarray(ptr, numpy.intp), numpy.asarray(weight)
-        places = numpy.flatnonzero(numbers >= 0)
-        begins, sizes = ptr[numbers[places]], numpy.diff(ptr)[numbers[places]]
-        owner = numpy.repeat(places, sizes)
-        at = numpy.arange(len(owner)) + numpy.repeat(begins - numpy.cumsum(sizes) + sizes, sizes)
-        kept = weight[at] != 0
-        at, counts = at[kept], numpy.bincount(owner[kept], minlength=len(numbers))
-        chosen = numpy.flatnonzero(counts)
-        values = ("i", chosen), ("q", [0, *numpy.cumsum(counts[chosen])]), ("H", numpy.asarray(label)[at]), ("d", weight[at])
-        made: list[Any] = [array.array(code, numpy.asarray(given, code).tobytes()) for code, given in values]
-        return cls(names if len(chosen) == len(names) else names.select(made[0]), *made[1:])
-
-    def without_zeros(self) -> FeatureRows:
-        """The rows without weights of zero, and without names that have no others."""
-        if all(self.weight) and all(begin < end for begin, end in pairwise(self.ptr)):
-            return self
-        return FeatureRows.gathered(self.names, range(len(self.names)), self.ptr, self.label, self.weight)
-
-    @classmethod
     def empty(cls) -> FeatureRows:
         return cls(StringTable(), array.array("q", [0]), array.array("H"), array.array("d"))
 
@@ -85,25 +61,39 @@ class FeatureRows:
         span = slice(self.ptr[number], self.ptr[number + 1])
         return list(zip(self.previous[span] or repeat(0), self.label[span], self.weight[span], strict=False))
 
-    def renamed(self, names: StringTable, numbers: array.array[int]) -> FeatureRows:
-        """Each of these names with the features of the attribute that has this number."""
-        made = replace(FeatureRows.empty(), names=names)
-        ends = [number for number, (one, other) in enumerate(pairwise(numbers), 1) if other != one + 1]
-        for begin, end in pairwise([0, *ends, len(numbers)] if numbers else []):
-            made._extend(self, numbers[begin], numbers[end - 1] + 1)  # attributes that follow each other
-        return made
+    def renamed(self, names: StringTable, numbers: Any) -> FeatureRows:
+        """Each of these names with the features of the attribute that has this number, or none if that is -1. Weights of zero are left out."""
+        import numpy
 
-    def changed(self, features: Mapping[int, Features]) -> FeatureRows:
-        """The same names, with other features for the attributes of these numbers."""
-        made, begin = replace(FeatureRows.empty(), names=self.names.copy()), 0
-        for number in sorted(features):
-            made._extend(self, begin, number)
-            made._add(features[number])
-            begin = number + 1
-        made._extend(self, begin, len(self.names))
-        if len(self.previous) < len(self.label):  # left out
-            del made.previous[:]
-        return made
+        numbers, ptr, weight = numpy.asarray(numbers, numpy.intp), numpy.asarray(self.ptr, numpy.intp), numpy.asarray(self.weight)
+        places = numpy.flatnonzero(numbers >= 0)
+        begins, sizes = ptr[numbers[places]], numpy.diff(ptr)[numbers[places]]
+        owner = numpy.repeat(places, sizes)
+        at = numpy.arange(len(owner)) + numpy.repeat(begins - numpy.cumsum(sizes) + sizes, sizes)
+        kept = weight[at] != 0
+        at, ends = at[kept], numpy.cumsum(numpy.bincount(owner[kept], minlength=len(numbers)))
+        previous = numpy.asarray(self.previous)[at] if len(self.previous) == len(weight) else ()
+        values = ("q", numpy.append(0, ends)), ("H", numpy.asarray(self.label)[at]), ("d", weight[at]), ("H", previous)
+        made: list[Any] = [array.array(code, numpy.asarray(given, code).tobytes()) for code, given in values]
+        return FeatureRows(names, *made)
+
+    def without_zeros(self) -> FeatureRows:
+        """The rows without weights of zero, and without names that have no others."""
+        made = self if all(self.weight) else self.renamed(self.names, range(len(self.names)))
+        chosen = array.array("i", (number for number, (begin, end) in enumerate(pairwise(made.ptr)) if begin < end))
+        if len(chosen) == len(made.names):
+            return made
+        return replace(made, names=made.names.select(chosen), ptr=array.array("q", sorted({*made.ptr})))
+
+    def changed(self, changes: Mapping[bytes, Mapping[tuple[int, int], float]]) -> FeatureRows:
+        """The same with other weights of (previous, label) for some names. New names are the last, and weights of zero are left out."""
+        made, numbers = self.copy(), list(range(len(self.names)))
+        for name, cells in changes.items():
+            number = made.names.intern_bytes(name)
+            before = self.features(number) if number < len(self.names) else ()
+            numbers[number : number + 1] = [len(made.ptr) - 1]  # the rows are put behind all others, and brought in order at the end
+            made._add((*place, weight) for place, weight in sorted({**{(previous, label): weight for previous, label, weight in before}, **cells}.items()))
+        return made.renamed(made.names, numbers)
 
     def append(self, name: bytes, features: Iterable[tuple[int, int, float]]) -> None:
         self.names.intern_bytes(name)
@@ -116,14 +106,6 @@ class FeatureRows:
             self.weight.append(weight)
         self.ptr.append(len(self.label))
 
-    def _extend(self, other: FeatureRows, begin: int, end: int) -> None:
-        """Add the features of these attributes of another model."""
-        span = slice(other.ptr[begin], other.ptr[end])
-        self.ptr.extend(map((len(self.label) - span.start).__add__, other.ptr[begin + 1 : end + 1]))
-        self.label.extend(other.label[span])
-        self.weight.extend(other.weight[span])
-        self.previous.extend(other.previous[span])
-
 
 class Places(Mapping[bytes, int]):
     """Name -> place of its weights in the file, in ascending order. A dict would do, but takes too long to build for so many names."""
@@ -135,10 +117,6 @@ class Places(Mapping[bytes, int]):
     def of(cls, names: StringTable) -> Places:
         """Places that tell only the order of the names."""
         return cls(names, array.array("q", range(len(names))))
-
-    @classmethod
-    def none(cls) -> Places:
-        return cls.of(StringTable())
 
     def __getitem__(self, name: bytes) -> int:
         number = self.names.find(name)
@@ -178,7 +156,7 @@ class Parts:
     template: Template | None = None  # None: the data name their attributes
     columns: int = 1  # of the data, the label's included
     options: dict[str, Any] = field(default_factory=dict)  # what else the file says
-    places: Places = field(default_factory=Places.none)  # of attributes in the file, so that writing it again keeps their order
+    places: Places = field(default_factory=lambda: Places.of(StringTable()))  # of attributes in the file, so that writing it again keeps their order
 
     def pair_weights(self) -> Iterator[tuple[int, int, float]]:
         """(label, next label, weight) of the pairs that have a weight."""

@@ -13,6 +13,7 @@ from itertools import product
 from math import prod
 
 from crfkit.errors import UnsupportedError
+from crfkit.features.strings import StringTable
 from crfkit.template import dialects
 from crfkit.template.macros import Line
 from crfkit.values import as_text
@@ -38,7 +39,7 @@ def translated(parts: Parts, to: str) -> Parts:
     lines = [text for line in parts.template.lines for text in _texts(line, to)]
     template = dialects.parse("".join(as_text(line) + "\n" for line in lines), to)
     rows = [_renamed(parts, bool(bigram), to) for bigram in (False, True)]
-    return replace(parts, unigrams=rows[0], bigrams=rows[1], template=template, places=Places.none())
+    return replace(parts, unigrams=rows[0], bigrams=rows[1], template=template, places=Places.of(StringTable()))
 
 
 def written(line: Line) -> bytes:

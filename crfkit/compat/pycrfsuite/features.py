@@ -78,5 +78,5 @@ def parts_of(features: Features, weights: array.array) -> Parts:
 
     of_attributes, pairs, _ = doubles(features.layout, weights)
     arrays = features.layout.arrays()
-    rows = FeatureRows.gathered(features.names, features.numbers, arrays["u_ptr"], arrays["u_label"], of_attributes)
-    return Parts("crfsuite", features.data.labels, rows, FeatureRows.empty(), pairs)
+    rows = FeatureRows(features.names, arrays["u_ptr"], arrays["u_label"], of_attributes).renamed(features.names, features.numbers)
+    return Parts("crfsuite", features.data.labels, rows.without_zeros(), FeatureRows.empty(), pairs)

@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from math import isfinite
 from typing import Any
 
@@ -13,7 +14,7 @@ from crfkit.errors import DataError
 from crfkit.features.strings import StringTable
 from crfkit.foreign.names import numbers_in
 from crfkit.foreign.observations import places_for
-from crfkit.foreign.parts import FeatureRows, Features, Parts, Places, pair_table
+from crfkit.foreign.parts import FeatureRows, Parts, Places, pair_table
 from crfkit.foreign.wapiti import observed, plain_name
 from crfkit.values import as_bytes
 
@@ -57,21 +58,13 @@ def _weight(value: bytes, path: str, number: int) -> float:
 
 def edited(parts: Parts, changes: Changes) -> Parts:
     """The model with some weights changed."""
-    rows, pairs, plain = (parts.unigrams, parts.bigrams), parts.pairs, plain_name(parts)
-    changed: tuple[dict[int, Features], dict[int, Features]] = {}, {}
-    added = []
-    for (name, bigram), cells in changes.items():
-        number = rows[bigram].names.find(name)
-        if bigram and name == plain:
-            pairs = pair_table(_changed(list(parts.pair_weights()), cells), len(parts.labels))
-        elif number < 0:  # those of pairs in a model of type maxent are not read
-            added.append((name, _changed([], cells)))
-        else:
-            changed[bigram][number] = _changed(rows[bigram].features(number), cells)
-    bigrams = parts.bigrams.changed(changed[True])
-    for name, features in added:
-        bigrams.append(name, features)
-    return replace(parts, unigrams=parts.unigrams.changed(changed[False]), bigrams=bigrams, pairs=pairs if any(pairs or ()) else None)
+    of_labels, of_pairs = ({name: cells for (name, bigram), cells in changes.items() if bigram == wanted} for wanted in (False, True))
+    pairs, plain = parts.pairs, plain_name(parts)
+    if plain is not None and plain in of_pairs:
+        new = ((*place, weight) for place, weight in of_pairs.pop(plain).items())
+        pairs = pair_table(chain(parts.pair_weights(), new), len(parts.labels))
+    unigrams, bigrams = parts.unigrams.changed(of_labels), parts.bigrams.changed(of_pairs)
+    return replace(parts, unigrams=unigrams, bigrams=bigrams, pairs=pairs if any(pairs or ()) else None)
 
 
 def compacted(parts: Parts, say: Callable[[str], Any]) -> Parts:
@@ -89,10 +82,3 @@ def compacted(parts: Parts, say: Callable[[str], Any]) -> Parts:
 def _only(rows: FeatureRows, kept: StringTable) -> FeatureRows:
     numbers = array("i", (number for number, other in enumerate(numbers_in(kept, rows.names)) if other >= 0))
     return rows.renamed(rows.names.select(numbers), numbers)
-
-
-def _changed(features: Features, changes: dict[tuple[int, int], float]) -> Features:
-    """Features with a weight other than zero."""
-    weights = {(previous, label): weight for previous, label, weight in features}
-    weights.update(changes)
-    return [(*place, weight) for place, weight in sorted(weights.items()) if weight]
