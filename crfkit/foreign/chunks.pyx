@@ -13,7 +13,7 @@ from cpython.array cimport array as array_t, clone
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 
-from crfkit.memory cimport memchr, memcpy
+from crfkit.memory cimport memchr, memcpy, memset
 from crfkit.features.strings cimport StringTable
 from crfkit.features.hashing cimport string_hash as name_hash, strings_find_hashed, strings_get
 from crfkit.loops.atomic cimport crfkit_prefetch
@@ -160,43 +160,28 @@ cdef inline uint32_t rotated(uint32_t x, int k) noexcept nogil:
     return x << k | x >> (32 - k)
 
 
+cdef int[6] MIXED = [4, 6, 8, 16, 19, 4]
+cdef int[7] LAST = [14, 11, 25, 16, 4, 14, 24]
+
+
 cdef uint32_t string_hash(const uint8_t* key, int64_t n) noexcept nogil:
     """The hash of CQDB: B. Jenkins, lookup3 (little-endian), with initial value 0, of at least one byte."""
     cdef uint32_t a = <uint32_t>0xDEADBEEF + <uint32_t>n, b, c
-    cdef uint32_t part[3]
-    cdef int64_t i
+    cdef uint8_t[12] rest
+    cdef int k
     b = c = a
     while n > 12:
-        a += number(key)
-        b += number(key + 4)
-        c += number(key + 8)
-        a = (a - c) ^ rotated(c, 4)
-        c += b
-        b = (b - a) ^ rotated(a, 6)
-        a += c
-        c = (c - b) ^ rotated(b, 8)
-        b += a
-        a = (a - c) ^ rotated(c, 16)
-        c += b
-        b = (b - a) ^ rotated(a, 19)
-        a += c
-        c = (c - b) ^ rotated(b, 4)
-        b += a
+        a, b, c = a + number(key), b + number(key + 4), c + number(key + 8)
+        for k in MIXED:     # each step is about the next of the three
+            a, b, c = b, c + b, (a - c) ^ rotated(c, k)
         key += 12
         n -= 12
-    part[0] = part[1] = part[2] = 0
-    for i in range(n):
-        part[i >> 2] |= <uint32_t>key[i] << (8 * (i & 3))
-    a += part[0]
-    b += part[1]
-    c += part[2]
-    c = (c ^ b) - rotated(b, 14)
-    a = (a ^ c) - rotated(c, 11)
-    b = (b ^ a) - rotated(a, 25)
-    c = (c ^ b) - rotated(b, 16)
-    a = (a ^ c) - rotated(c, 4)
-    b = (b ^ a) - rotated(a, 14)
-    return (c ^ b) - rotated(b, 24)
+    memset(rest, 0, 12)
+    memcpy(rest, key, <size_t>n)
+    a, b, c = a + number(rest), b + number(rest + 4), c + number(rest + 8)
+    for k in LAST:
+        a, b, c = b, (c ^ b) - rotated(b, k), a
+    return b
 
 
 def write_strings(StringTable strings not None):

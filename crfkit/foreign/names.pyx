@@ -9,7 +9,9 @@ from libc.stdlib cimport qsort
 
 from crfkit.features.hashing cimport strings_find, strings_get
 from crfkit.memory cimport memcmp
-from crfkit.text.scanning cimport find
+
+cdef extern from "<string.h>" nogil:
+    void* memmem(const void* s, size_t n, const void* part, size_t size)
 
 cdef array_t NUMBERS = array.array("i"), PLACES = array.array("q")
 
@@ -89,41 +91,30 @@ cdef int compare_places(const void* a, const void* b) noexcept nogil:
     return 1 if x.number > y.number else -1
 
 
-cdef int64_t within(const char* s, int64_t n, bytes part):
-    """Where the part begins in a text, -1 if it does not occur."""
-    cdef int64_t length = len(part), at = 0, end = n - length + 1       # of where it may begin
-    cdef const char* wanted = part
-    while at < end:
-        if memcmp(s + at, wanted, <size_t>length) == 0:
-            return at
-        at = find(s, wanted[0], at + 1, end)
-    return -1
-
-
 cdef bint any_within(const char* s, int64_t n, tuple parts):
     """Whether one of the parts occurs in a text."""
     cdef bytes part
     for part in parts:
-        if within(s, n, part) >= 0:
+        if memmem(s, <size_t>n, <const char*>part, <size_t>len(part)) != NULL:
             return True
     return False
 
 
 cdef bint is_made(const char* s, int64_t n, tuple literals):
     """Whether a text may be that of macros with these literals behind them."""
+    cdef const char* end = s + n
     cdef bytes literal
-    cdef int64_t k, at, last = len(literals) - 1
+    cdef int64_t k, last = len(literals) - 1
     if last < 0:
         return n == 0
     for k in range(last):
         literal = literals[k]
-        at = within(s, n, literal)
-        if at < 0:
+        s = <const char*>memmem(s, <size_t>(end - s), <const char*>literal, <size_t>len(literal))
+        if s == NULL:
             return False
-        s += at + len(literal)
-        n -= at + len(literal)
+        s += len(literal)
     literal = literals[last]
-    return len(literal) <= n and memcmp(s + n - len(literal), <const char*>literal, <size_t>len(literal)) == 0
+    return len(literal) <= end - s and memcmp(end - len(literal), <const char*>literal, <size_t>len(literal)) == 0
 
 
 cdef class Lines:
