@@ -155,8 +155,7 @@ class Tagger:
         return self._cost_factor
 
     def set_penalty(self, i: int, j: int, penalty: float) -> None:
-        """Add to the cost of label j at token i, from the next `parse` on; -inf forbids the label. As in CRF++, clearing the sentence keeps
-        penalties."""
+        """Add to the cost of label j at token i, from the next `parse` on; -inf forbids the label. `clear` keeps penalties, as in CRF++."""
         self._model.need_probabilities("set_penalty")
         if not penalty < float("inf"):
             raise ValueError(f"penalty: expected a number or -inf, found {penalty}")

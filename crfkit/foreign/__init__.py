@@ -68,6 +68,7 @@ def begins_as_model(path: str) -> bool:
     return held(path).start.startswith((modelfile.MAGIC, *(form.START for form in map(_format, _MODULES))))
 
 
+PIECE = 1 << 16  # bytes of a dump
 _MOST, _LARGEST = 4, 1 << 23  # models that are kept, and the bytes of the file of one
 _last: dict[Any, Model] = {}
 
@@ -100,7 +101,13 @@ class _Foreign(NamedTuple):
     def dumped(self) -> Iterator[bytes]:
         """The model as its program prints it, in pieces of whole lines."""
         with named_in_faults(self.source.name):
-            yield from self.form.dump(self.source.data)
+            rest = b""  # some are a few bytes, and writing takes longer than making them
+            for piece in self.form.dump(self.source.data):
+                rest += piece
+                if len(rest) > PIECE:
+                    yield rest
+                    rest = b""
+            yield rest
 
 
 def _opened(source: Any) -> tuple[Held, _Foreign | None]:

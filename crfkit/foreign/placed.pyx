@@ -60,8 +60,7 @@ def rows_at(StringTable names not None, const int64_t[::1] places not None, cons
         int64_t size = labels * labels if bigram else labels, n = chosen.shape[0], i, k, total = 0, place
         array_t ptr = clone(NUMBERS, n + 1, zero=False)
         array_t label, weight, previous
-        const double* weight_at
-        const int64_t* number_at
+        int64_t number, at
     if not 1 <= labels <= 0xFFFF or places.shape[0] != names.c.n or (numbers is not None and numbers.shape[0] != weights.shape[0]):
         raise ValueError("names, places and weights that do not belong together")
     ptr.data.as_longlongs[0] = 0
@@ -80,37 +79,16 @@ def rows_at(StringTable names not None, const int64_t[::1] places not None, cons
         ptr.data.as_longlongs[i + 1] = total
     label, weight = clone(LABELS, total, zero=False), clone(WEIGHTS, total, zero=False)
     previous = clone(LABELS, total if bigram else 0, zero=False)
-    if total:
-        weight_at = &weights[0]
-        for i in range(n):
-            place = places[chosen[i]]
-            k, number_at = place, NULL
-            if numbers is not None:
-                k = first_from(numbers, place)
-                number_at = &numbers[0] + k
-            fill_row(weight_at + k, number_at, place, labels,
-                     ptr.data.as_longlongs[i], ptr.data.as_longlongs[i + 1], label.data.as_ushorts, weight.data.as_doubles,
-                     previous.data.as_ushorts if bigram else NULL)
+    for i in range(n):
+        place = places[chosen[i]]
+        k = place if numbers is None else first_from(numbers, place)
+        for at in range(ptr.data.as_longlongs[i], ptr.data.as_longlongs[i + 1]):
+            number = (k if numbers is None else numbers[k]) - place
+            if bigram:
+                previous.data.as_ushorts[at], number = <uint16_t>(number // labels), number % labels
+            label.data.as_ushorts[at], weight.data.as_doubles[at] = <uint16_t>number, weights[k]
+            k += 1
     return names.select(chosen), ptr, label, weight, previous
-
-
-cdef void fill_row(const double* weights, const int64_t* numbers, int64_t place, int64_t labels, int64_t begin, int64_t end, uint16_t* label, double* weight,
-                   uint16_t* previous) noexcept nogil:
-    """Fill in the features from `begin` to `end`. Their weights are consecutive, and so are their numbers; without numbers
-    (NULL) there is a weight for every label, or pair of labels."""
-    cdef int64_t k, at, before = 0, now = -1
-    for k in range(end - begin):
-        weight[begin + k] = weights[k]
-        if numbers == NULL:
-            now += 1
-            if now == labels:
-                now, before = 0, before + 1
-        else:
-            at = numbers[k] - place
-            before, now = at // labels, at % labels
-        label[begin + k] = <uint16_t>now
-        if previous != NULL:
-            previous[begin + k] = <uint16_t>before
 
 
 cdef int64_t first_from(const int64_t[::1] numbers, int64_t least) noexcept nogil:
@@ -246,8 +224,7 @@ def read_places(const uint8_t[::1] text not None, int64_t at, int64_t n):
 
 
 def read_decimals(const uint8_t[::1] text not None, int64_t at, array_t weights not None):
-    """Read a number from each line there from byte `at` on, as many as the array has room for. Returns the byte behind the last
-    one, or where a line of another form begins."""
+    """Read a number from each line there from byte `at` on, to fill the array. Returns where they end, or a line of another form begins."""
     cdef const char* s = <const char*>&text[0]
     cdef int64_t i, n, stop, size = text.shape[0]
     cdef double* weight = weights.data.as_doubles

@@ -87,7 +87,7 @@ def _renamed(parts: Parts, bigram: bool, to: str) -> FeatureRows:
     for line in alike.values():
         by_beginning.setdefault(line.literals[0], []).append(line)
     lengths = {len(text) for text in by_beginning}
-    own, their = _padding(dialect), _PADDINGS[to]
+    own, their = _PADDINGS.get(dialect or "", b"_B"), _PADDINGS[to]
 
     def makers_of(name: bytes) -> Iterator[Line]:
         return (line for length in lengths for line in by_beginning.get(name[:length], ()))
@@ -117,10 +117,6 @@ def _letter(line: Line, bigram: bool, to: str) -> bytes:
     return both if line.kinds == "UB" and both else pair if bigram else single
 
 
-def _padding(dialect: str | None) -> bytes:
-    return _PADDINGS.get(dialect or "", b"_B")
-
-
 def _names(name: bytes, line: Line, before: bytes, after: bytes) -> Iterator[bytes]:
     """The names of a feature `name` of the line where cells beyond the sentence are `after` instead of `before`; the name begins as the line does."""
     beyond = [[padding for padding in _beyond(macro.row, before) if padding in name] for macro in line.macros]
@@ -137,8 +133,7 @@ def _names(name: bytes, line: Line, before: bytes, after: bytes) -> Iterator[byt
 
 
 def _cells(line: Line, chosen: tuple[bytes | None, ...], name: bytes) -> tuple[bytes, ...] | None:
-    """The cells in a name, if those with a `chosen` padding are that; None if the line does not make such a name. A pattern is compiled for
-    each line and choice, except for lines of one macro, as most are."""
+    """The cells in a name, if those with a `chosen` padding are that; None if the line does not make such a name."""
     if not line.macros:
         return () if name == line.literals[0] else None
     if len(line.macros) == 1 and chosen[0] is None:  # as most lines are: a pattern for each of thousands takes long to compile

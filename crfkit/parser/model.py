@@ -226,8 +226,7 @@ class Parser(Described):
         raise UnsupportedError(f"{wanted} compares labellings of whole sentences, but a parser decides action by action")
 
     def tag(self, rows: Sequence[Sequence[str]]) -> Heads:
-        """The head of each word: the number of a word, from 1, or 0 for the root. If the model was trained with
-        `labels`, pairs (head, relation)."""
+        """The head of each word, by its number from 1; 0 is the root. Pairs (head, relation), if the model was trained with `labels`."""
         return self.tag_many([rows], threads=1)[0]
 
     def tag_many(self, sentences: Iterable[Sequence[Sequence[str]]], threads: int = 0) -> list[Heads]:

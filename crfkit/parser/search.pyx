@@ -331,8 +331,7 @@ cdef class Scratch(Arena):
         return self.out.getvalue(), self.gold.getvalue()
 
     cdef int note_gold(self, Rows rows, int64_t s, TreeColumns columns, bint relations) except -1:
-        """Write the gold tree of a sentence: the head of each word, and its relation after a colon. An empty line if the text has
-        no heads."""
+        """Write the gold tree of a sentence: heads, each with its relation after a colon. An empty line if the text has no heads."""
         cdef int64_t first = rows.c.seq_ptr[s], last = rows.c.seq_ptr[s + 1], t, found, before = self.gold.c.n
         cdef int32_t n
         cdef const char* cell
@@ -352,8 +351,7 @@ cdef class Scratch(Arena):
 
 
 def packed_values(Features index not None, marks):
-    """(attributes, values): new numbers for the marked values of each view, and for the attributes of these values; -1 for all
-    others."""
+    """(attributes, values): new numbers for the marked values of each view, and for their attributes; -1 for all others."""
     cdef int64_t g, n
     cdef int32_t v, attribute
     numbers, attributes = [], array.array("i", [-1]) * index.space[0].n

@@ -14,11 +14,7 @@ from .common import BANNER, WORDS
 
 
 class Log(Progress):
-    """Prints CRF++'s log of a run.
-
-    The first line is for the starting point, each other one for a pass; at most `limit` lines. Seconds are processor time, as in
-    CRF++.
-    """
+    """Prints CRF++'s log: a line for the starting point and for each pass, up to `limit`. Seconds are processor time, as in CRF++."""
 
     def __init__(self, settings: dict[str, Any], sparse: bool, limit: int):
         super().__init__(quiet=True)

@@ -13,8 +13,7 @@ _SECTION = re.compile(r"(FILEHEADER|LABELS|ATTRIBUTES|TRANSITIONS|STATE_FEATURES
 
 
 class CRFsuiteDumpParser:
-    """Parses a dump line by line into `result`. `Tagger.info` does without it, and so handles names with
-    line ends."""
+    """Parses a dump line by line into `result`. `Tagger.info` does without it, and so handles names with line ends."""
 
     def __init__(self) -> None:
         self.state: str | None = None

@@ -164,8 +164,7 @@ class Tagger:
             return scratch.score_of([self._number(label) for label in labels]), scratch.log_z()
 
     def marginal(self, y: str | bytes, pos: int) -> float:
-        """The marginal probability of a label at a position of the current sequence; 0 if it is empty or not set. The first call computes
-        all marginals."""
+        """The marginal probability of a label at a position of the current sequence; 0 if there is none. The first call computes all."""
         if self._probable and type(y) is str and self._scratch is not None:  # the common case, in the fewest steps
             found = self._scratch.probability_of(pos, self._numbers.get(y, -1))
             if found is not None:

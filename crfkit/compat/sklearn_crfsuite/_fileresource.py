@@ -52,8 +52,7 @@ class FileResource:
 
     @property
     def fd(self) -> int:
-        """The descriptor of the temporary file, for the caller to close. The file then stays: sklearn-crfsuite does not delete it
-        either, once its descriptor is closed."""
+        """The descriptor of the temporary file, for the caller to close. The file then stays, as with sklearn-crfsuite."""
         if not self.auto or self.name is None:
             raise AttributeError("only a temporary file has a descriptor")
         if self._fd is None:

@@ -161,8 +161,7 @@ def _tables() -> dict[str, list[tuple[str, str, Any, Any]]]:
 
 
 def _all_options(given: dict[str, Any]) -> SimpleNamespace:
-    """These options, and defaults for the others; texts are numbers where the command reads numbers. OptionError for unknown names and
-    invalid values."""
+    """These options, and defaults for the others, as the command reads them. OptionError for unknown names and invalid values."""
     found = {name: default for table in _tables().values() for name, _, _, default in table}
     found["nthread"] = min(os.cpu_count() or 1, MOST_THREADS)
     for key, value in given.items():
