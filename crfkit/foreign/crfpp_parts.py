@@ -77,10 +77,7 @@ def _from_cells(template: Template, name: bytes) -> bool:
     )
 
 
-Taken = tuple[Parts, list[bytes], Places, "numpy.ndarray"]
-
-
-def taken_apart(parts: Parts) -> Taken:
+def taken_apart(parts: Parts) -> tuple[Parts, list[bytes], Places, numpy.ndarray]:
     """The contents of a CRF++ file: the model, lines of the template, names by their bytes with the place of the first weight of each, weights."""
     import numpy
 

@@ -11,8 +11,6 @@ A Scratch parses rows in this way, in one thread, with the weights of a model.
 
 import array
 
-from libc.stdio cimport snprintf
-
 from crfkit.features.tables cimport Features
 from crfkit.features.walk cimport Extractor
 from crfkit.loops.numbers cimport INFINITY
@@ -20,7 +18,7 @@ from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.memory cimport arena_reserve, arena_zeros, memset
 from crfkit.text.rows cimport Rows
 from crfkit.text.table cimport rows_cell
-from crfkit.text.writing cimport OutC, Output, out_bytes, out_char, out_reserve
+from crfkit.text.writing cimport OutC, Output, out_bytes, out_char, out_integer
 from .states cimport KINDS, LEFT, NOBODY, RIGHT, SHIFT, state_allows, state_do, state_ended, state_start, state_undo
 from .statetables cimport NO_ROW, LineC, has_feature, key_home, line_find
 from .trees cimport TokenValues, TreeColumns, number_in
@@ -322,8 +320,7 @@ cdef class Scratch(Arena):
                     out_bytes(out, rows.c.text + at, cell - rows.c.text - at)
                     at = cell - rows.c.text + size
                     if column[k] == columns.head:
-                        out_reserve(out, 24)
-                        out.n += snprintf(out.data + out.n, 24, b"%d", self.search.state.head[t - rows.c.seq_ptr[s]] + 1)
+                        out_integer(out, self.search.state.head[t - rows.c.seq_ptr[s]] + 1)
                     else:
                         name = self.name_of(t - rows.c.seq_ptr[s])
                         out_bytes(out, name, len(name))

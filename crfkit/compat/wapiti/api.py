@@ -11,7 +11,7 @@ from __future__ import annotations
 import codecs
 import logging
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -149,20 +149,18 @@ class Model:
         return text.encode(self.encoding) if isinstance(text, str) else text
 
 
-def _tables() -> dict[str, list[tuple[str, str, Any, Any]]]:
-    """The options of `train` and of `label`. For each: its name in libwapiti, its name in the command, its type (None: a flag), its default."""
+def _options(table: str) -> Iterator[tuple[str, str, Any, Any]]:
+    """Each option of `train` or of `label`: its name in libwapiti, its name in the command, its type (None: a flag), its default."""
     from . import commands
 
-    found: dict[str, list[tuple[str, str, Any, Any]]] = {}
-    for table, options in (("train", commands.TRAIN), ("label", commands.LABEL)):
-        long = [(names.rpartition("--")[2], kind, default) for names, kind, default, _ in options]
-        found[table] = [(_NAMES.get(name, name), name, kind, default) for name, kind, default in long]
-    return found
+    for names, kind, default, _ in {"train": commands.TRAIN, "label": commands.LABEL}[table]:
+        name = names.rpartition("--")[2]
+        yield _NAMES.get(name, name), name, kind, default
 
 
 def _all_options(given: dict[str, Any]) -> SimpleNamespace:
     """These options, and defaults for the others, as the command reads them. OptionError for unknown names and invalid values."""
-    found = {name: default for table in _tables().values() for name, _, _, default in table}
+    found = {name: default for table in ("train", "label") for name, _, _, default in _options(table)}
     found["nthread"] = min(os.cpu_count() or 1, MOST_THREADS)
     for key, value in given.items():
         name = _NAMES.get(key, key)
@@ -170,9 +168,9 @@ def _all_options(given: dict[str, Any]) -> SimpleNamespace:
             likely = nearest(key, [*found, *_NAMES])
             raise OptionError(f"Model has no option {shown(key)}" + (f"; did you mean {likely!r}?" if likely else ""))
         found[name] = as_text(value) if isinstance(value, bytes) else value
-    for table, options in _tables().items():
+    for table in ("train", "label"):
         understood = _understood(found, table)
-        found.update((name, understood[command]) for name, command, _, _ in options if isinstance(found[name], str))
+        found.update((name, understood[command]) for name, command, _, _ in _options(table) if isinstance(found[name], str))
     return SimpleNamespace(**found)
 
 
@@ -183,7 +181,7 @@ def _understood(options: dict[str, Any], table: str) -> dict[str, Any]:
     from . import commands
 
     words = []
-    for name, command, kind, _ in _tables()[table]:
+    for name, command, kind, _ in _options(table):
         value = options[name]
         if kind is not None:
             words += [] if value is None else [f"--{command}={value}"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
@@ -11,10 +10,9 @@ from math import isfinite
 from typing import Any
 
 from crfkit.errors import DataError
-from crfkit.features.strings import StringTable
 from crfkit.foreign.names import numbers_in
 from crfkit.foreign.observations import places_for
-from crfkit.foreign.parts import FeatureRows, Parts, Places, pair_table
+from crfkit.foreign.parts import Parts, Places, pair_table
 from crfkit.foreign.wapiti import observed, plain_name
 from crfkit.values import as_bytes
 
@@ -76,9 +74,5 @@ def compacted(parts: Parts, say: Callable[[str], Any]) -> Parts:
     say("    - Compact it")
     say(f"    {len(found.names) - len(kept):8d} observations removed")
     say(f"    {places_for(found.names, n) - places_for(kept, n):8d} features removed")
-    return replace(parts, unigrams=_only(parts.unigrams, kept), bigrams=_only(parts.bigrams, kept), places=Places.of(kept))
-
-
-def _only(rows: FeatureRows, kept: StringTable) -> FeatureRows:
-    numbers = array("i", (number for number, other in enumerate(numbers_in(kept, rows.names)) if other >= 0))
-    return rows.renamed(rows.names.select(numbers), numbers)
+    unigrams, bigrams = (rows.renamed(kept, numbers_in(rows.names, kept)) for rows in (parts.unigrams, parts.bigrams))
+    return replace(parts, unigrams=unigrams, bigrams=bigrams, places=Places.of(kept))

@@ -15,7 +15,7 @@ from crfkit.loops.numbers cimport INFINITY, exp, fmax, log
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
 from crfkit.memory cimport memcpy
-from crfkit.text.writing cimport Output, OutC, out_bytes, out_char, out_decimal, out_integer
+from crfkit.text.writing cimport Output, OutC, out_bytes, out_char, out_decimal, out_integer, out_line_end
 from crfkit.text.rows cimport Rows
 from crfkit.text.table cimport FORM_CRFSUITE, rows_label
 
@@ -76,9 +76,8 @@ cdef class LinePrinter:
 
     cdef int path(self, Scratch x, Rows rows, int64_t s, int64_t rank, double score, const LatticeC* lat, const uint16_t* labels,
                   OutC* out) except -1 nogil:
-        cdef int64_t t, token, first = rows.c.seq_ptr[s], end = 0
+        cdef int64_t t, token, first = rows.c.seq_ptr[s]
         cdef double own
-        cdef bint carriage = False
         if self.scores:
             out_bytes(out, b"# ", 2)
             out_integer(out, rank)
@@ -86,10 +85,9 @@ cdef class LinePrinter:
             out_decimal(out, exp(score) if self.posterior else score)
             out_char(out, b"\n")
         for token in range(first, rows.c.seq_ptr[s + 1]):
-            t, end = token - first, rows.c.line_end[token]
-            carriage = end < rows.c.n_text and rows.c.text[end] == b"\r"
+            t = token - first
             if not self.only:
-                out_bytes(out, rows.c.text + rows.c.line_start[token], end - rows.c.line_start[token])
+                out_bytes(out, rows.c.text + rows.c.line_start[token], rows.c.line_end[token] - rows.c.line_start[token])
                 out_char(out, b"\t")
             out_bytes(out, x.decoder.name[labels[t]], x.decoder.name_len[labels[t]])
             if self.scores:
@@ -102,8 +100,8 @@ cdef class LinePrinter:
                 out_bytes(out, x.decoder.name[labels[t]], x.decoder.name_len[labels[t]])
                 out_char(out, b"/")
                 out_decimal(out, own)
-            out_bytes(out, b"\r\n" if carriage else b"\n", 1 + carriage)
-        return out_bytes(out, b"\r\n" if carriage else b"\n", 1 + carriage)
+            out_line_end(&rows.c, token, out)
+        return out_line_end(&rows.c, rows.c.seq_ptr[s + 1] - 1, out)
 
 
 cdef int use_marginals(const LatticeC* lat, Lattice votes) except -1 nogil:
