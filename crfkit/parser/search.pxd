@@ -9,7 +9,6 @@ cdef struct SearchNodeC:
     bint known              # whether the scores have been computed
     int32_t choice          # kind of the best next action, NOBODY if there is none
     int32_t[3] best         # of each kind, the action with the highest score
-    float[3] top            # the score of each of these
     int32_t[3] child        # node after an action of each kind, or NOBODY
 
 

@@ -219,8 +219,6 @@ cdef void score_actions(Search search, int32_t number) noexcept nogil:
         for a in range(node.best[kind], 1 + kind * R):
             if score[a] > score[node.best[kind]]:
                 node.best[kind] = a
-    for kind in range(KINDS):
-        node.top[kind] = score[node.best[kind]]
     node.known = True
 
 
@@ -228,6 +226,7 @@ cdef double explore(Search search, int32_t number, int32_t depth) noexcept nogil
     """The best sum of scores of the next depth + 1 actions, 0 if there are none. Records the choice in the node."""
     cdef:
         SearchNodeC* node = &search.node[number]
+        const float* score = search.scores + <int64_t>number * search.tables.n_actions
         int32_t kind
         double value, best = -INFINITY
     node.choice = NOBODY
@@ -238,7 +237,7 @@ cdef double explore(Search search, int32_t number, int32_t depth) noexcept nogil
     for kind in range(KINDS):
         if not state_allows(&search.state, kind):
             continue
-        value = node.top[kind] + best_after(search, node, kind, depth)
+        value = score[node.best[kind]] + best_after(search, node, kind, depth)
         if value > best:
             best = value
             node.choice = kind

@@ -114,7 +114,10 @@ def _before(given: dict[str, Any], log: Log) -> tuple[Parts | None, Template | N
     old, template = None, None
     if given["model"]:
         log.step("Load previous model")
-        old = _old(given["model"], given["me"])
+        old, me = wapiti.read_file(*contents(given["model"])), given["me"]
+        if (wapiti.LINE_BY_LINE in old.options) != me:
+            kind = "sequences" if me else "single lines (--me)"
+            raise ModelFileError(f"{given['model']}: a model of {kind}: train it {'without' if me else 'with'} --me")
         template = None if old.template is None else dialects.parse(old.template.text, dialect)
     if given["pattern"]:
         log.step("Load patterns")
@@ -125,13 +128,6 @@ def _before(given: dict[str, Any], log: Log) -> tuple[Parts | None, Template | N
             "if a line is a token, train with `crfkit learn --format crfsuite`"
         )
     return old, template
-
-
-def _old(path: str, line_by_line: bool) -> Parts:
-    parts = wapiti.read_file(*contents(path))
-    if (wapiti.LINE_BY_LINE in parts.options) != line_by_line:
-        raise ModelFileError(f"{path}: a model of {'sequences' if line_by_line else 'single lines (--me)'}: train it {'without' if line_by_line else 'with'} --me")
-    return parts
 
 
 def _summary(log: Log, corpus: Corpus, held: int, observations: StringTable) -> None:
