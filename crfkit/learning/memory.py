@@ -97,8 +97,8 @@ def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, 
     own += sum(corpus.layout.n_attributes) * INDEX
     if taggers:  # the best weights, those to be scored, and the decoder's copy of them; online trainers count one, which the model takes later
         own += corpus.layout.n_cells * WEIGHT * (3 if hasattr(options, "max_iter") else 2)
-    if in_files and not hasattr(options, "max_iter"):  # what is in memory of them, twice while it is put in order
-        own += 2 * min(WINDOW_BYTES, corpus.dataset.n_incidences[0] * 8 + corpus.dataset.n_tokens * 16)
+    if in_files and not hasattr(options, "max_iter"):  # what is in memory of them
+        own += min(WINDOW_BYTES, corpus.dataset.n_incidences[0] * 8 + corpus.dataset.n_tokens * 16)
     tables = bytes_of_tables(corpus.layout, not trainer_class(algorithm).looks_for_paths)
     # scores of all pairs, and their potentials in rows and in columns
     of_taggers = 3 * DOUBLE * len(corpus.dataset.labels) ** 2 if corpus.layout.has_tau else bytes_of_tables(corpus.layout, False)
