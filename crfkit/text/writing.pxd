@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
-from crfkit.memory cimport memcpy
+from crfkit.memory cimport BufferC, buffer_reserve, memcpy
 from .table cimport RowsC, rows_separator
 
 
@@ -9,33 +9,30 @@ cdef enum:
 
 
 cdef struct OutC:
-    char* data
-    int64_t n, capacity
+    BufferC room
+    int64_t n           # bytes written
 
 
-cdef int out_grow(OutC* out, int64_t extra) except -1 nogil
 cdef int out_decimal(OutC* out, double x, int decimals=*) except -1 nogil
 cdef int out_significant(OutC* out, double x) except -1 nogil
 cdef int out_hexadecimal(OutC* out, double x) except -1 nogil
 cdef int out_integer(OutC* out, uint64_t number) except -1 nogil
 
 
-cdef inline int out_reserve(OutC* out, int64_t extra) except -1 nogil:
-    """Make room for `extra` more bytes at out.data + out.n."""
-    if out.capacity - out.n < extra:
-        out_grow(out, extra)
+cdef inline char* out_reserve(OutC* out, int64_t extra) except NULL nogil:
+    """Make room for `extra` more bytes; where they begin."""
+    return <char*>buffer_reserve(&out.room, out.n + extra, 1) + out.n
 
 
 cdef inline int out_bytes(OutC* out, const char* data, int64_t n) except -1 nogil:
-    out_reserve(out, n)
+    cdef char* to = out_reserve(out, n)
     if n > 0:
-        memcpy(out.data + out.n, data, <size_t> n)
+        memcpy(to, data, <size_t> n)
         out.n += n
 
 
 cdef inline int out_char(OutC* out, char c) except -1 nogil:
-    out_reserve(out, 1)
-    out.data[out.n] = c
+    out_reserve(out, 1)[0] = c
     out.n += 1
 
 

@@ -3,12 +3,11 @@
 Every line of the input is written back byte for byte, with its own line end, and one empty line after each sequence.
 """
 
-from libc.stdint cimport SIZE_MAX, uint32_t
+from libc.stdint cimport uint32_t
 from libc.stdio cimport snprintf
-from libc.stdlib cimport free, realloc
 
 from crfkit.loops.numbers cimport fabs, isfinite, signbit
-from crfkit.memory cimport memmove
+from crfkit.memory cimport buffer_free, memmove
 
 from .table cimport FORM_CRFSUITE, rows_cell
 from .scanning cimport blank_line, is_digit
@@ -29,33 +28,26 @@ for place in range(200):
     PAIR[place] = <char>(48 + (place // 2 % 10 if place % 2 else place // 20))
 
 
-cdef int out_grow(OutC* out, int64_t extra) except -1 nogil:
-    if extra > <int64_t>(SIZE_MAX // 4) - out.n:
-        raise MemoryError
-    cdef int64_t capacity = max(out.n + extra, 2 * out.capacity, <int64_t> 4096)
-    cdef char* data = <char*> realloc(out.data, <size_t> capacity)
-    if data == NULL:
-        raise MemoryError
-    out.data, out.capacity = data, capacity
-
-
 cdef int out_printed(OutC* out, const char* form, int precision, double x) except -1 nogil:
     """Write a number as printf does, but with a point, whatever the locale."""
-    cdef int64_t at = out.n, end, most = LONGEST + precision
-    out_reserve(out, most)
-    out.n += snprintf(out.data + at, most, form, precision, x)
-    if not isfinite(x):
-        return 0
-    at += out.data[at] == b"-"
-    while at < out.n and is_digit(out.data[at]):
-        at += 1
-    end = at
-    while end < out.n and not is_digit(out.data[end]) and out.data[end] != b"e":
-        end += 1
-    if end > at:
-        memmove(out.data + at + 1, out.data + end, out.n - end)
-        out.data[at] = b"."
-        out.n -= end - at - 1
+    cdef int64_t n
+    cdef char* at = out_reserve(out, LONGEST + precision)
+    cdef char* end
+    cdef char* stop
+    n = snprintf(at, LONGEST + precision, form, precision, x)
+    if isfinite(x):
+        stop = at + n
+        at += at[0] == b"-"
+        while at < stop and is_digit(at[0]):
+            at += 1
+        end = at
+        while end < stop and not is_digit(end[0]) and end[0] != b"e":
+            end += 1
+        if end > at:
+            memmove(at + 1, end, stop - end)
+            at[0] = b"."
+            n -= end - at - 1
+    out.n += n
 
 
 cdef int64_t write_digits(char* s, uint64_t number, int64_t n) noexcept nogil:
@@ -114,9 +106,8 @@ cdef int64_t write_decimal(char* s, double x, int64_t decimals) noexcept nogil:
 cdef int out_decimal(OutC* out, double x, int decimals=6) except -1 nogil:
     """Write a number with so many decimals."""
     cdef int64_t n = 0
-    out_reserve(out, SHORT)
     if 0 <= decimals <= MOST_DECIMALS:
-        n = write_decimal(out.data + out.n, x, decimals)
+        n = write_decimal(out_reserve(out, SHORT), x, decimals)
     if not n:
         return out_printed(out, b"%.*f", decimals, x)
     out.n += n
@@ -126,16 +117,16 @@ cdef int out_significant(OutC* out, double x) except -1 nogil:
     """Write nine digits, which tell a number in single precision from all others, without zeros at the end, as printf's %.9g."""
     cdef double size = fabs(x)
     cdef int64_t n = 0, k = 0
-    out_reserve(out, SHORT)
+    cdef char* text = out_reserve(out, SHORT)
     if FIRST_DIGIT[0] <= size < FIRST_DIGIT[12]:    # printf writes others with an exponent, or without decimals
         while size >= FIRST_DIGIT[k + 1]:
             k += 1
-        n = write_decimal(out.data + out.n, x, 12 - k)
+        n = write_decimal(text, x, 12 - k)
     if not n:
         return out_printed(out, b"%.*g", 9, x)
-    while out.data[out.n + n - 1] == b"0":
+    while text[n - 1] == b"0":
         n -= 1
-    out.n += n - (out.data[out.n + n - 1] == b".")
+    out.n += n - (text[n - 1] == b".")
 
 
 cdef int out_hexadecimal(OutC* out, double x) except -1 nogil:
@@ -160,18 +151,17 @@ cdef int out_hexadecimal(OutC* out, double x) except -1 nogil:
 
 
 cdef int out_integer(OutC* out, uint64_t number) except -1 nogil:
-    out_reserve(out, SHORT)
-    out.n += write_integer(out.data + out.n, number)
+    out.n += write_integer(out_reserve(out, SHORT), number)
 
 
 cdef class Output:
     """Owner of the buffer, which keeps its memory when it is reset."""
 
     def __dealloc__(self):
-        free(self.c.data)
+        buffer_free(&self.c.room)
 
     def getvalue(self):
-        return self.c.data[:self.c.n]
+        return self.c.room.data[:self.c.n]
 
     def reset(self):
         self.c.n = 0
@@ -179,7 +169,7 @@ cdef class Output:
     cdef bytes taken(self):
         """What was written since the last time."""
         self.c.n, n = 0, self.c.n
-        return self.c.data[:n]
+        return self.c.room.data[:n]
 
 
 cdef int out_token_cells(const RowsC* rows, int64_t token, OutC* out) except -1 nogil:
