@@ -43,26 +43,17 @@ cdef extern from *:
         return 0;
     }
 
-    static void *crfkit_map_file(int file, size_t n)
+    /* The bytes of a file; or, where that is negative, zeros for which the system promises no memory: it has to have as much as is touched,
+     * not more than that. Their pages are small, as a large one would be touched by each number that stands alone. */
+    static void *crfkit_map(int file, size_t n)
     {
-        void *found = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-        return found == MAP_FAILED ? NULL : found;
-    }
-
-    /* Zeros for which the system promises no memory: it has to have as much as is touched, not more than that. Pages are small, as a large one
-     * would be touched by each number that stands alone. */
-    static void *crfkit_map_zeros(size_t n)
-    {
-    #ifdef MAP_NORESERVE
-        const int promised = MAP_NORESERVE;
-    #else
-        const int promised = 0;
-    #endif
-        void *found = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | promised, -1, 0);
+        const int kind = file < 0 ? MAP_PRIVATE | MAP_ANON | MAP_NORESERVE : MAP_SHARED;
+        void *found = mmap(NULL, n, PROT_READ | PROT_WRITE, kind, file, 0);
         if (found == MAP_FAILED)
             return NULL;
     #ifdef MADV_NOHUGEPAGE
-        (void)madvise(found, n, MADV_NOHUGEPAGE);
+        if (file < 0)
+            (void)madvise(found, n, MADV_NOHUGEPAGE);
     #endif
         return found;
     }
@@ -87,8 +78,7 @@ cdef extern from *:
     }
     """
     int crfkit_take_room(int file, long long first, long long last) nogil
-    void* crfkit_map_file(int file, size_t n) nogil
-    void* crfkit_map_zeros(size_t n) nogil
+    void* crfkit_map(int file, size_t n) nogil
     int crfkit_transfer(int file, int writing, char* data, long long n, long long at) nogil
     void crfkit_bring(int file, long long at, long long n) nogil
     int munmap(void* data, size_t n) nogil
@@ -135,7 +125,7 @@ cdef int buffer_grow(BufferC* b, int64_t n, int64_t size) except -1 nogil:
     wanted = max(wanted, b.capacity + (b.capacity >> 1), 256)
     old = b.data - b.block if b.data != NULL else 0
     if b.mapped:
-        block = <char*>crfkit_map_zeros(<size_t>wanted + 64)
+        block = <char*>crfkit_map(-1, <size_t>wanted + 64)
     elif b.unnamed:     # calloc leaves alone what the system gives as zeros: memory that nobody uses yet is not taken
         block = <char*>calloc(1, <size_t>wanted + 64)
     else:
@@ -227,7 +217,7 @@ cdef int file_grow(BufferC* b, int64_t wanted) except -1 nogil:
     if not failed:
         if b.block != NULL:
             munmap(b.block, <size_t>b.capacity)
-        b.block = b.data = <char*>crfkit_map_file(b.file, <size_t>wanted)
+        b.block = b.data = <char*>crfkit_map(b.file, <size_t>wanted)
     if failed or b.block == NULL:
         with gil:
             if b.block == NULL:
