@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import io
 import os
 import re
@@ -127,21 +128,15 @@ def replacing(path: str | bytes | os.PathLike[Any]) -> Iterator[BinaryIO]:
 def _locked(file: BinaryIO) -> bool:
     """Whether this process now holds the lock of a file, for as long as it is open; True where there are no locks."""
     try:
-        import fcntl
-
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except (ImportError, OSError):
-        pass
+    except OSError as error:
+        return not isinstance(error, BlockingIOError)
     return True
 
 
 def remove_leftovers(folder: str) -> None:
     """Remove the temporary files of killed processes: nobody holds their lock any more."""
-    with suppress(ImportError, OSError):
-        import fcntl
-
+    with suppress(OSError):
         for entry in os.scandir(folder):
             if re.fullmatch(r"\.crfkit-[0-9a-f]{16}\.tmp", entry.name) and entry.is_file(follow_symlinks=False):
                 with suppress(OSError), open(entry.path, "rb") as file:
@@ -164,7 +159,7 @@ def _created(temporary: str) -> BinaryIO | None:
 
 def _keep_access(target: str, file: BinaryIO) -> None:
     """Give the new file the owner, the group and the permissions of the file that it replaces, as far as this user may."""
-    with suppress(OSError, AttributeError):  # nothing is replaced, or the system has no such modes
+    with suppress(OSError):  # nothing is replaced, or the file system has no such modes
         kept = os.stat(target)
         try:
             os.fchown(file.fileno(), kept.st_uid, kept.st_gid)
@@ -218,8 +213,7 @@ def _replacing(path: str | bytes | os.PathLike[Any], target: str) -> Iterator[Bi
         except OSError:
             pass
         raise
-    # The new file is whole and in its place; a folder that cannot be synchronised (Windows, some network
-    # file systems) only means that a power cut in the next seconds brings the old one back.
+    # The new file is in its place. A folder that cannot be synchronised means that a power cut in the next seconds brings the old one back.
     with suppress(OSError):
         folder = os.open(os.path.dirname(target), os.O_RDONLY)
         try:

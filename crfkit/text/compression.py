@@ -17,11 +17,11 @@ class Compression(NamedTuple):
     suffix: str  # of file names
     undone_by: str  # the command that decompresses a file
     starts: tuple[bytes, ...]  # the first bytes of a stream: a pattern for each byte, with blanks between
-    reader: Callable[[], tuple[Any, type[Exception]]]  # of a stream; and what it raises if that is damaged
+    reader: Callable[[], Any]  # of a stream
 
     def texts(self, pieces: Iterable[bytes], path: str, size: int) -> Iterator[bytes]:
         """The contents in pieces of at most `size` bytes."""
-        stream, damage = self._opened(path)
+        stream = self._opened(path)
         for data in pieces:
             text = b""
             while data or len(text) == size:  # then there may be more of it inside
@@ -29,10 +29,10 @@ class Compression(NamedTuple):
                     data = data.lstrip(b"\0")
                     if not data:
                         break
-                    stream, damage = self._opened(path)
+                    stream = self._opened(path)
                 try:
                     text = stream.decompress(data, size)
-                except damage as error:
+                except reading_errors() as error:
                     raise DataError(f"damaged {self.name} file ({error})", path) from error
                 if text:
                     yield text
@@ -40,7 +40,7 @@ class Compression(NamedTuple):
         if not stream.eof:
             raise DataError(f"the {self.name} file ends too early", path)
 
-    def _opened(self, path: str) -> tuple[Any, type[Exception]]:
+    def _opened(self, path: str) -> Any:
         """A reader of the next stream."""
         try:
             return self.reader()
@@ -48,24 +48,20 @@ class Compression(NamedTuple):
             raise DataError(f"this Python was built without {self.name}: decompress the file first", path) from error
 
 
-def _gzip() -> tuple[Any, type[Exception]]:
-    return zlib.decompressobj(wbits=31), zlib.error
+def _bzip2() -> Any:
+    from bz2 import BZ2Decompressor
+
+    return BZ2Decompressor()
 
 
-def _bzip2() -> tuple[Any, type[Exception]]:
-    import bz2
+def _xz() -> Any:
+    from lzma import FORMAT_XZ, LZMADecompressor
 
-    return bz2.BZ2Decompressor(), OSError
-
-
-def _xz() -> tuple[Any, type[Exception]]:
-    import lzma
-
-    return lzma.LZMADecompressor(lzma.FORMAT_XZ), lzma.LZMAError
+    return LZMADecompressor(FORMAT_XZ)
 
 
 COMPRESSIONS = (
-    Compression("gzip", ".gz", "gunzip", (rb"\x1f \x8b",), _gzip),
+    Compression("gzip", ".gz", "gunzip", (rb"\x1f \x8b",), lambda: zlib.decompressobj(wbits=31)),
     Compression("bzip2", ".bz2", "bunzip2", (rb"B Z h [1-9] 1 A Y & S Y", rb"B Z h [1-9] \x17 r E 8 P \x90"), _bzip2),  # the second one is empty
     Compression("xz", ".xz", "unxz", (rb"\xfd 7 z X Z \x00",), _xz),
 )
@@ -77,6 +73,6 @@ def without_suffix(name: str) -> str:
 
 
 def reading_errors() -> tuple[type[Exception], ...]:
-    """What reading an open file may raise: it is closed (ValueError); or one of Python's modules decompresses it, and it is damaged."""
-    lzma = sys.modules.get("lzma")  # whoever opened a file by it has imported it
+    """What may be raised where a file is read and decompressed: it is damaged, or closed (ValueError)."""
+    lzma = sys.modules.get("lzma")  # whoever decompresses by it has imported it
     return OSError, EOFError, ValueError, zlib.error, *([lzma.LZMAError] if lzma else [])
