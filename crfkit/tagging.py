@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from math import exp
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, overload
 
 from crfkit.decode.bias import Bias, bias_of, by_number
@@ -99,37 +100,30 @@ class Tagger(Described):
         if not all(hasattr(trained, part) for part in _PARTS):
             raise OptionError(f"model: found {shown(model)}, expected a Model; crfkit.load opens a file and returns a Tagger or a Parser")
         self.model: Any = trained
-        rest = getattr(trained, "rest", None)
-        self._set_up(trained.header, trained.index, trained.layout, trained.weights, trained.verified, constraints, bias, rest)
-
-    @classmethod
-    def of_parts(cls, header: Mapping[str, Any], index: Features, layout: Layout, weights: Any) -> Tagger:
-        """A tagger of weights that are still being learned."""
-        self = cls.__new__(cls)
-        self.model = None
-        self._set_up(copied(dict(header)), index, layout, weights, True)
-        return self
-
-    def _set_up(
-        self, header: dict[str, Any], index: Features, layout: Layout, weights: Any, verified: bool,
-        limits: ConstraintSource | None = None, bias: Bias | None = None, rest: Any = None,
-    ) -> None:
-        self._header = header
+        self._header = header = trained.header
         self._constraints: Constraints | None = None
-        if limits is not None:
+        if constraints is not None:
             from crfkit.decode.constraints import constraints_of
 
-            self._constraints = constraints_of(limits, header["labels"])
+            self._constraints = constraints_of(constraints, header["labels"])
         self._bias = bias_of(bias)
-        added = None if self._bias is None else by_number(self._bias, header["labels"])
         search = SearchOptions.of(header) or SearchOptions(-1, False)
         decoder = Decoder(
-            index, layout, weights, header["labels"],
-            verified=verified, constraints=self._constraints, depth=search.depth, backward=search.backward, rest=rest, bias=added,
+            trained.index, trained.layout, trained.weights, header["labels"], verified=trained.verified, constraints=self._constraints,
+            depth=search.depth, backward=search.backward, rest=getattr(trained, "rest", None),
+            bias=None if self._bias is None else by_number(self._bias, header["labels"]),
         )
         self.decoding = Decoding(decoder, header)
         # All threads may ask it; it says so while it is at work. A plain attribute: Python looks for what a property keeps in three places.
         self._everyday: OneSentence | None = None
+
+    @classmethod
+    def of_parts(cls, header: Mapping[str, Any], index: Features, layout: Layout, weights: Any) -> Tagger:
+        """A tagger of weights that are still being learned."""
+        parts = SimpleNamespace(name="", header=copied(dict(header)), index=index, layout=layout, weights=weights, verified=True)
+        self = cls(parts)
+        self.model = None
+        return self
 
     def __reduce__(self):
         if self.model is None:
