@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, TextIO
 import click
 
 from crfkit.errors import CrfkitError, FileError, OptionError, one_line
-from crfkit.replacing import flush_all, replacing, write_all
+from crfkit.replacing import flush_all, replacing, write_texts
 from crfkit.signals import Ended, interrupt, taken
 from crfkit.values import LARGEST
 
@@ -114,13 +114,10 @@ def note(message: str) -> None:
         click.echo(f"crfkit: {one_line(message)}", err=True)
 
 
-def write_output(text: str) -> None:
-    """Write text to standard output as UTF-8 with plain newlines, whatever the locale and the platform.
-
-    Bytes of a file name that are not UTF-8 are escaped, as they are on standard error.
-    """
+def write_output(text: str | Iterable[bytes]) -> None:
+    """Write text to standard output: a str as UTF-8, whatever the locale, with what is not UTF-8 in a file name escaped as on standard error."""
     with standard_output() as stream:
-        write_all(stream, text.encode(errors="backslashreplace"))
+        write_texts(stream, [text.encode(errors="backslashreplace")] if isinstance(text, str) else text)
 
 
 def refuse_dash(what: str, output: str | None) -> None:

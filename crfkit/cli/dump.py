@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import click
 
 from crfkit import foreign
 from crfkit.errors import OptionError, refuse
 from crfkit.modelbytes import held
-from crfkit.replacing import refuse_overwriting, write_texts
+from crfkit.replacing import refuse_overwriting
 from crfkit.values import as_bytes
 
-from .common import HELP_FLAGS, PATH, Integer, Text, debug_option, is_given, standard_output, usage_errors, write_output
+from .common import HELP_FLAGS, PATH, Integer, Text, debug_option, is_given, usage_errors, write_output
 
 
 @click.command("dump", context_settings=HELP_FLAGS)
@@ -49,21 +48,16 @@ def dump_command(ctx: click.Context, model: str, header: bool, labels: bool, tem
     source = held(model)  # once: a pipe cannot be read again
     pieces = foreign.dump(source) if not parts and layout == "original" else None
     if pieces is not None:
-        _write(pieces)
+        write_output(pieces)
         return
     opened = foreign.load_any(source)
     if header:
         write_output(json.dumps(opened.header, indent=2, ensure_ascii=False) + "\n")
     elif labels:
-        _write(as_bytes(f"{label}\n") for label in opened.labels)
+        write_output(as_bytes(f"{label}\n") for label in opened.labels)
     elif template:
         if opened.template is None:
             raise OptionError(f"{model}: trained on attribute lines, there is no template")
-        _write(iter([as_bytes(opened.template.text)]))
+        write_output([as_bytes(opened.template.text)])
     else:
-        _write(opened.dumped(top, attribute))
-
-
-def _write(pieces: Iterator[bytes]) -> None:
-    with standard_output() as stream:
-        write_texts(stream, pieces)
+        write_output(opened.dumped(top, attribute))

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import click
 
-from crfkit.replacing import write_all
 from crfkit.template.shipped import purpose, shipped, text_of
 
-from .common import HELP_FLAGS, debug_option, offer, standard_output, usage_errors, write_output
+from .common import HELP_FLAGS, debug_option, offer, usage_errors, write_output
 
 
 @click.command("templates", context_settings=HELP_FLAGS)
@@ -30,5 +29,4 @@ def templates_command(ctx: click.Context, name: str | None) -> None:
         return
     with usage_errors(ctx):
         text = text_of(name)
-    with standard_output() as stream:
-        write_all(stream, text)
+    write_output([text])
