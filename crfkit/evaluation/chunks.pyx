@@ -37,9 +37,9 @@ cdef class Counter:
         reserve_zeroed(self, &self.by_type, &self.n_types, n_types, 3 * sizeof(int64_t))
         for i in range(n):
             if self.strict:
-                strict_step(self, labels[gold[i]], labels[found[i]])
+                strict_step(self, labels[gold[i]].kind, labels[found[i]].kind)
             else:
-                lenient_step(self, labels[gold[i]], labels[found[i]])
+                lenient_step(self, labels[gold[i]].kind, labels[found[i]].kind)
             self.position += 1
             if self.keep and gold[i] == 0:
                 self.end_sentence()
@@ -49,7 +49,7 @@ cdef class Counter:
         memcpy(self.by_sentence.data + self.n_sentences * sizeof(self.total), self.total, sizeof(self.total))
         self.n_sentences += 1
 
-    cdef int finish(self, LabelC outside, bint in_sentence) except -1:
+    cdef int finish(self, KindC outside, bint in_sentence) except -1:
         """The input has ended, perhaps without a blank line."""
         if self.n_types == 0:
             return 0
@@ -84,7 +84,7 @@ cdef inline void count(Counter counter, int32_t type, int which) noexcept nogil:
     (<int64_t*>counter.by_type.data)[3 * type + which] += 1
 
 
-cdef void lenient_step(Counter counter, LabelC gold, LabelC found) noexcept nogil:
+cdef void lenient_step(Counter counter, KindC gold, KindC found) noexcept nogil:
     """conlleval's own bookkeeping, since a label of an unknown kind can end a chunk in one column only."""
     cdef int in_gold = transition(counter.rules, counter.gold.last, gold)
     cdef int in_found = transition(counter.rules, counter.found.last, found)
@@ -103,7 +103,7 @@ cdef void lenient_step(Counter counter, LabelC gold, LabelC found) noexcept nogi
     counter.gold.last, counter.found.last = gold, found
 
 
-cdef void strict_step(Counter counter, LabelC gold, LabelC found) noexcept nogil:
+cdef void strict_step(Counter counter, KindC gold, KindC found) noexcept nogil:
     """A chunk is counted where it ends, for only there it is known to be well-formed."""
     cdef int32_t gold_type = counter.gold.last.type, found_type = counter.found.last.type
     cdef int64_t in_gold = close_or_open(counter.rules, &counter.gold, gold, counter.position)
@@ -116,7 +116,7 @@ cdef void strict_step(Counter counter, LabelC gold, LabelC found) noexcept nogil
         count(counter, gold_type, 2)
 
 
-cdef inline int64_t close_or_open(const uint8_t* rules, OpenC* column, LabelC label, int64_t position) noexcept nogil:
+cdef inline int64_t close_or_open(const uint8_t* rules, OpenC* column, KindC label, int64_t position) noexcept nogil:
     """Move on by one label; the start of the well-formed chunk that ended before it, or -1."""
     cdef int bits = transition(rules, column.last, label)
     cdef int64_t ended = -1

@@ -17,7 +17,7 @@ from crfkit.text.table cimport FORM_CRFSUITE
 from crfkit.memory cimport Arena, BufferC, arena_reserve, memchr, memcmp, vector
 from crfkit.features.hashing cimport string_hash, strings_find
 from crfkit.features.strings cimport StringTable
-from .chunks cimport START, Counter, LabelC, reserve_zeroed, transition
+from .chunks cimport START, Counter, KindC, LabelC, reserve_zeroed, transition
 from .lines cimport BLANK, TOKEN, CutC, Lines
 
 from crfkit.evaluation import schemes
@@ -26,11 +26,6 @@ from crfkit.values import plural, shown
 
 
 ESCAPE = re.compile(rb"\\([:\\])")     # a colon or a backslash, in CRFsuite's format
-
-
-cdef struct SpellingC:
-    uint64_t hash       # of a label's bytes
-    int32_t same        # the label that this one is another spelling of, or itself
 
 
 # What is noted of a sentence to compare two inputs.
@@ -68,8 +63,6 @@ cdef class Tally(Arena):
     cdef uint64_t gold_hash
     cdef int64_t[5] n_words
     cdef BufferC labels                 # LabelC [label]
-    cdef BufferC spellings              # SpellingC [label]
-    cdef BufferC by_label               # int64 [label][3] gold, found, correct tokens
     cdef BufferC gold, found            # int32: the labels of one block; 0 ends a sentence
     cdef BufferC cells                  # int64 [entry][2]: where a token's first cell is, if there is a lexicon
     cdef BufferC by_sentence            # CountedC, if kept
@@ -129,7 +122,7 @@ cdef class Tally(Arena):
         """End the input. The counts are complete now."""
         cdef Counter counter
         for counter in self.counters.values():
-            counter.finish((<LabelC*>self.labels.data)[0], self.sentence_tokens > 0)
+            counter.finish((<LabelC*>self.labels.data)[0].kind, self.sentence_tokens > 0)
         self.end_sentence()
 
     @property
@@ -144,10 +137,10 @@ cdef class Tally(Arena):
 
     def label_counts(self):
         """{label: (gold, found, correct)} in tokens."""
-        cdef int64_t* c = <int64_t*>self.by_label.data
+        cdef LabelC* labels = <LabelC*>self.labels.data
         cdef int64_t i
-        return {self.names[i].decode(): (c[3 * i], c[3 * i + 1], c[3 * i + 2])
-                for i in range(1, self.n_labels) if c[3 * i] or c[3 * i + 1]}
+        return {self.names[i].decode(): tuple(labels[i].tokens)
+                for i in range(1, self.n_labels) if labels[i].tokens[0] or labels[i].tokens[1]}
 
     cdef int64_t scan(self, const char* text, int64_t n, int64_t line) except -1 nogil:
         """Fill gold and found from a block; the number of entries."""
@@ -204,7 +197,7 @@ cdef class Tally(Arena):
         if i < 0:
             with gil:
                 i = self.add_label(s[:n], line)
-        return (<SpellingC*>self.spellings.data)[i].same
+        return (<LabelC*>self.labels.data)[i].same
 
     cdef int32_t unescaped(self, const char* s, int64_t n, int64_t line) except -1 with gil:
         """The id of a label as CRFsuite's data have it. The predicted one beside it is written as it is."""
@@ -220,31 +213,26 @@ cdef class Tally(Arena):
         kind = self.type_ids.setdefault(spelled.type, len(self.type_ids))
         if kind == len(self.types):
             self.types.append(spelled.type)
-        arena_reserve(self, &self.labels, i + 1, sizeof(LabelC))
-        arena_reserve(self, &self.spellings, i + 1, sizeof(SpellingC))
-        reserve_zeroed(self, &self.by_label, &self.n_labels, i + 1, 3 * sizeof(int64_t))
-        (<LabelC*>self.labels.data)[i] = LabelC(kind, spelled.prefix)
-        (<SpellingC*>self.spellings.data)[i] = SpellingC(string_hash(text, len(text)), i)
+        reserve_zeroed(self, &self.labels, &self.n_labels, i + 1, sizeof(LabelC))
+        (<LabelC*>self.labels.data)[i] = LabelC(KindC(kind, spelled.prefix), i, string_hash(text, len(text)), [0, 0, 0])
         if text:
             self.first_lines[spelled.label] = line
         if spelled.same is not None:
             text = spelled.same
             same = self.label(text, len(text), line)    # which may move the table
-            (<SpellingC*>self.spellings.data)[i].same = same
+            (<LabelC*>self.labels.data)[i].same = same
         return i
 
     def prefixes(self):
         """{label: prefix} for every label; ? for one that no scheme has."""
-        return {self.names[i].decode(): schemes.PREFIXES[(<LabelC*>self.labels.data)[i].prefix] for i in range(1, self.n_labels)}
+        return {self.names[i].decode(): schemes.PREFIXES[(<LabelC*>self.labels.data)[i].kind.prefix] for i in range(1, self.n_labels)}
 
     # Counting.
 
     cdef int count(self, int64_t n) except -1:
         cdef const int32_t* gold = <const int32_t*>self.gold.data
         cdef const int32_t* found = <const int32_t*>self.found.data
-        cdef const LabelC* labels = <const LabelC*>self.labels.data
-        cdef const SpellingC* spellings = <const SpellingC*>self.spellings.data
-        cdef int64_t* by_label = <int64_t*>self.by_label.data
+        cdef LabelC* labels = <LabelC*>self.labels.data
         cdef int64_t i, key, n_types = len(self.types)
         cdef Counter counter
         for i in range(n):
@@ -253,12 +241,12 @@ cdef class Tally(Arena):
                 continue
             self.tokens += 1
             self.sentence_tokens += 1
-            by_label[3 * gold[i]] += 1
-            by_label[3 * found[i] + 1] += 1
+            labels[gold[i]].tokens[0] += 1
+            labels[found[i]].tokens[1] += 1
             if self.keep:
-                self.gold_hash = (self.gold_hash ^ spellings[gold[i]].hash) * <uint64_t>0x9E3779B97F4A7C15
+                self.gold_hash = (self.gold_hash ^ labels[gold[i]].hash) * <uint64_t>0x9E3779B97F4A7C15
             if gold[i] == found[i]:
-                by_label[3 * gold[i] + 2] += 1
+                labels[gold[i]].tokens[2] += 1
                 self.sentence_correct += 1
             else:
                 key = (<int64_t>gold[i] << 32) | found[i]
@@ -293,8 +281,8 @@ cdef class Tally(Arena):
             outside = i == n or gold[i] == 0
             in_gold = in_found = True  # does a word start, or the last one end?
             if not outside and i > 0 and gold[i - 1] != 0:
-                in_gold = transition(starts, labels[gold[i - 1]], labels[gold[i]]) & START
-                in_found = transition(starts, labels[found[i - 1]], labels[found[i]]) & START
+                in_gold = transition(starts, labels[gold[i - 1]].kind, labels[gold[i]].kind) & START
+                in_found = transition(starts, labels[found[i - 1]].kind, labels[found[i]].kind) & START
             if begin >= 0 and in_gold:
                 right = agreeing and in_found
                 self.n_words[2] += right
