@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from crfkit.errors import DataError, OptionError
 from crfkit.text.block import Block, Columns, Marks
 from crfkit.text.opening import path_of
-from crfkit.text.reading import Source, conllu_names
+from crfkit.text.reading import Source
 from crfkit.values import shown
 
 from .aligning import Sentence
@@ -29,12 +29,12 @@ class Labelled:
 
     def blocks(self, entry: Any) -> tuple[Columns, Iterator[tuple[bytes, int]]]:
         """The names of the columns, and blocks of text with the numbers of their first lines."""
-        blocks = iter(Source(entry, allow_empty=True, delimited=True))  # who reads the lines knows which are tokens
-        first = next(blocks, None) or Block(b"", path=path_of(entry))
-        names = conllu_names(first.data) if self.form == "conllu" else first.columns.names
-        pattern = self._pattern
-        return Columns(names=names, path=first.path), (
-            (block.data if pattern is None else _resplit(block, pattern), block.first_line) for block in chain([first], blocks)
+        source, pattern = Source(entry, self.form, allow_empty=True, delimited=True), self._pattern  # who reads the lines knows which are tokens
+        blocks = iter(source)
+        first = [*islice(blocks, 1)]
+        columns = first[0].columns if first else source.columns
+        return columns._replace(path=path_of(entry)), (
+            (block.data if pattern is None else _resplit(block, pattern), block.first_line) for block in chain(first, blocks)
         )
 
     def places(self, columns: Columns) -> dict[str, int]:

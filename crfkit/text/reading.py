@@ -125,12 +125,6 @@ class Source:
         return Columns(n_cols, names, path, line, kind_of(text))
 
 
-def conllu_names(data: bytes) -> tuple[str, ...]:
-    """The column names of a CoNLL-U file that begins with this text."""
-    match = re.match(_CONLLU_HEADER, data)
-    return CONLLU if match is None else tuple(match[1].decode(errors="replace").lower().split())
-
-
 def whole(pieces: Iterable[bytes], path: str, by_lines: bool = False) -> Iterator[tuple[bytes, int, int]]:
     """Texts cut after blank lines, or after any line. The last one ends where the input does, and gets a line end if it has
     none, of the same kind as the other lines, since output follows it. With each, the number of its first line, and how many bytes
