@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from .tagging import Tagger
     from .template.parsing import Template
 
+Sentences = Iterable[Iterable[Any]]
+Labels = Iterable[Iterable[str]]
+
 _OF_TAGGERS = ("constraints", "bias")  # parameters that are not of training
 METRICS = ("accuracy", "sentence_accuracy", "f1", "precision", "recall")
 
@@ -78,9 +81,9 @@ class Estimator:
 
     if TYPE_CHECKING:
 
-        def predict(self, X: Iterable[Iterable[Any]]) -> list[list[str]]: ...
+        def predict(self, X: Sentences) -> list[list[str]]: ...
 
-    def score(self, X: Iterable[Iterable[Any]], y: Iterable[Sequence[str]], metric: str = "accuracy", outside: str | None = None) -> float:
+    def score(self, X: Sentences, y: Iterable[Sequence[str]], metric: str = "accuracy", outside: str | None = None) -> float:
         """The quality of the predictions for X: accuracy, the share of tokens with the right label; sentence_accuracy; or
         f1, precision or recall of chunks, where labels mark chunks. `outside`: the label of tokens in no chunk. By default the
         parameter of that name; without one, O."""
@@ -166,12 +169,7 @@ class CRF(Estimator):
         return unknown(name)
 
     def fit(
-        self,
-        X: Iterable[Iterable[Any]],
-        y: Iterable[Iterable[str]],
-        X_dev: Iterable[Iterable[Any]] | None = None,
-        y_dev: Iterable[Iterable[str]] | None = None,
-        sample_weight: Iterable[float] | None = None,
+        self, X: Sentences, y: Labels, X_dev: Sentences | None = None, y_dev: Labels | None = None, sample_weight: Iterable[float] | None = None
     ) -> Self:
         """Train a new model. With development data the weights after the best pass are kept.
 
@@ -180,12 +178,7 @@ class CRF(Estimator):
         return self._learn(X, y, X_dev, y_dev, sample_weight=sample_weight)
 
     def partial_fit(
-        self,
-        X: Iterable[Iterable[Any]],
-        y: Iterable[Iterable[str]],
-        X_dev: Iterable[Iterable[Any]] | None = None,
-        y_dev: Iterable[Iterable[str]] | None = None,
-        sample_weight: Iterable[float] | None = None,
+        self, X: Sentences, y: Labels, X_dev: Sentences | None = None, y_dev: Labels | None = None, sample_weight: Iterable[float] | None = None
     ) -> Self:
         """Continue training from the current model, as `learn` does with `init`. Without a model it is `fit`.
 
@@ -249,7 +242,7 @@ class CRF(Estimator):
     def _threads(self) -> int:
         return 0 if self.threads is None else self.threads
 
-    def predict(self, X: Iterable[Iterable[Any]]) -> list[list[str]]:
+    def predict(self, X: Sentences) -> list[list[str]]:
         """The labels of each sentence."""
         return Labellings(self.tagger_.tag_many(_sentences(X, "X"), self._threads))
 
@@ -257,7 +250,7 @@ class CRF(Estimator):
         """The labels of one sentence."""
         return self.tagger_.tag(cast(Any, xseq))
 
-    def predict_marginals(self, X: Iterable[Iterable[Any]]) -> list[list[dict[str, float]]]:
+    def predict_marginals(self, X: Sentences) -> list[list[dict[str, float]]]:
         """The probability of each label, for each token of each sentence."""
         return Labellings(self.tagger_.marginals_many(_sentences(X, "X"), self._threads, named=True))
 
