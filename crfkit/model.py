@@ -41,6 +41,8 @@ T = TypeVar("T")
 
 LAYOUT_ARRAYS = {"u_ptr": "int64", "u_label": "uint16", "b_ptr": "int64", "b_prev": "uint16", "b_label": "uint16"}
 
+_HISTORY = "layout.b_prev2"  # the labels that features see before the last one, where there are such features
+
 # Sections in the place of "weights", and what they hold.
 _FEWER_BYTES = {"weights.half": "float16", "weights.scaled": "int8"}
 
@@ -144,7 +146,11 @@ class Model(Stored):
                 raise ModelFileError(f"its template has features of earlier labels, which {header['algorithm']} cannot use")
             self.index: Index = Index(self.template, sections, verify=verify, backward=self.search is not None and self.search.backward)
             tables: list[Any] = [modelfile.numbers(self.sections, f"layout.{name}", dtype) for name, dtype in LAYOUT_ARRAYS.items()]
-            tables.append(self._history())
+            tables.append(None)
+            if _HISTORY in self.sections:
+                if self.search is None:
+                    raise ModelFileError(f"section {_HISTORY!r} is not possible in a model of {header['algorithm']}")
+                tables[-1] = modelfile.numbers(self.sections, _HISTORY, "uint16")
             self.layout: Layout = Layout(len(header["labels"]), header["has_tau"], header["hot"], *tables, verify=verify)
             self.weights = self._weights()
             if len(self.weights) != self.layout.n_cells:
@@ -189,15 +195,6 @@ class Model(Stored):
         else:
             sections["weights"] = self.weights
         return made(Model, self._header, sections, self.name, self.verified)
-
-    def _history(self) -> memoryview | None:
-        """The labels that features see before the last one, where there are such features."""
-        name = "layout.b_prev2"
-        if name not in self.sections:
-            return None
-        if self.search is None:
-            raise ModelFileError(f"section {name!r} is not possible in a model of {self._header['algorithm']}")
-        return modelfile.numbers(self.sections, name, "uint16")
 
     def tagger(self, constraints: ConstraintSource | None = None, bias: Bias | None = None) -> Tagger:
         """The model at work: `model.tagger().tag(rows)`."""
