@@ -7,10 +7,10 @@ cdef class Packed:
     cdef bytes data
     cdef int64_t n_tok, n_attr, n_bytes
 
-    cdef const int64_t* ends(self) noexcept         # [n_tok] behind the last attribute of each token
-    cdef const double* values(self) noexcept        # [n_attr]
-    cdef const int32_t* lengths(self) noexcept      # [n_attr] of their names
-    cdef const char* names(self) noexcept           # one after the other
+    cdef int64_t* ends          # [n_tok] behind the last attribute of each token
+    cdef double* values         # [n_attr]
+    cdef int32_t* lengths       # [n_attr] of their names
+    cdef char* names            # one after the other
     cdef int add_to(self, Rows rows) except -1
 
 

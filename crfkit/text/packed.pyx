@@ -14,9 +14,6 @@ from .table cimport rows_attr
 cdef class Packed:
     """A sentence that `read_sentence` has read. It may stand where a sentence from Python may."""
 
-    def __cinit__(self):
-        self.data = b""
-
     def __len__(self):
         """The number of tokens."""
         return self.n_tok
@@ -24,24 +21,9 @@ cdef class Packed:
     def __repr__(self):
         return f"<ItemSequence of size {self.n_tok}>"   # as users know it
 
-    cdef const int64_t* ends(self) noexcept:
-        return <const int64_t*>PyBytes_AS_STRING(self.data)
-
-    cdef const double* values(self) noexcept:
-        return <const double*>(self.ends() + self.n_tok)
-
-    cdef const int32_t* lengths(self) noexcept:
-        return <const int32_t*>(self.values() + self.n_attr)
-
-    cdef const char* names(self) noexcept:
-        return <const char*>(self.lengths() + self.n_attr)
-
     cdef int add_to(self, Rows rows) except -1:
         """Append the tokens, without labels, to rows in the form of CRFsuite."""
         cdef int64_t t, a = 0, b = rows.c.n_attr, end
-        cdef const int64_t* ends = self.ends()
-        cdef const double* values = self.values()
-        cdef const int32_t* lengths = self.lengths()
         if min(rows.cap_tok, rows.cap_cell) - rows.c.n_tok < self.n_tok:
             rows.grow_tokens(self.n_tok)
         while rows.cap_attr - b < self.n_attr:
@@ -49,13 +31,13 @@ cdef class Packed:
         rows.grow_arena(self.n_bytes + 1)
         rows.c.arena[rows.n_arena] = b"?"       # the label of all
         end = rows.n_arena + 1
-        copy_bytes(rows.c.arena + end, self.names(), self.n_bytes)
+        copy_bytes(rows.c.arena + end, self.names, self.n_bytes)
         for t in range(self.n_tok):
             rows.c.line_start[rows.c.n_tok] = end
             rows.c.cell_start[rows.c.n_tok], rows.c.cell_len[rows.c.n_tok] = rows.n_arena, 1
-            while a < ends[t]:
-                rows.c.attr_start[b], rows.c.attr_len[b], rows.c.attr_value[b] = end, lengths[a], <float>values[a]
-                end += lengths[a]
+            while a < self.ends[t]:
+                rows.c.attr_start[b], rows.c.attr_len[b], rows.c.attr_value[b] = end, self.lengths[a], <float>self.values[a]
+                end += self.lengths[a]
                 a += 1
                 b += 1
             rows.c.line_end[rows.c.n_tok] = end
@@ -67,16 +49,16 @@ cdef class Packed:
         """The names and values of each token: pairs, or `named` a mapping; there, bytes in names that are no UTF-8 come as
         crfkit.values.as_text has them."""
         cdef int64_t t, a = 0
-        cdef const char* name = self.names()
+        cdef const char* name = self.names
         found = []
         for t in range(self.n_tok):
             token = {} if named else []
-            while a < self.ends()[t]:
+            while a < self.ends[t]:
                 if named:
-                    (<dict>token)[PyUnicode_DecodeUTF8(name, self.lengths()[a], "surrogateescape")] = self.values()[a]
+                    (<dict>token)[PyUnicode_DecodeUTF8(name, self.lengths[a], "surrogateescape")] = self.values[a]
                 else:
-                    (<list>token).append((name[:self.lengths()[a]], self.values()[a]))
-                name += self.lengths()[a]
+                    (<list>token).append((name[:self.lengths[a]], self.values[a]))
+                name += self.lengths[a]
                 a += 1
             found.append(token)
         return found
@@ -86,24 +68,23 @@ cdef Packed packed(Rows rows, dict exact):
     """All tokens of the rows, which have the form of CRFsuite; `exact`: the values that they round."""
     cdef Packed made = Packed()
     cdef int64_t a, size
-    cdef char* data
-    cdef double* values
-    cdef int32_t* lengths
+    cdef char* to
     cdef const char* name
     made.n_tok, made.n_attr = rows.c.n_tok, rows.c.n_attr
-    for a in range(rows.c.n_attr):
+    for a in range(made.n_attr):
         made.n_bytes += rows.c.attr_len[a]
     size = made.n_tok * <int64_t>sizeof(int64_t) + made.n_attr * <int64_t>(sizeof(double) + sizeof(int32_t)) + made.n_bytes
     made.data = PyBytes_FromStringAndSize(NULL, size)
-    data = PyBytes_AS_STRING(made.data)
-    memcpy(data, rows.c.attr_ptr + 1, <size_t>made.n_tok * sizeof(int64_t))
-    values, lengths = <double*>made.values(), <int32_t*>made.lengths()
-    data = <char*>made.names()
-    for a in range(rows.c.n_attr):
-        values[a] = rows.c.attr_value[a]
-        name = rows_attr(&rows.c, a, &lengths[a])
-        copy_bytes(data, name, lengths[a])
-        data += lengths[a]
+    made.ends = <int64_t*>PyBytes_AS_STRING(made.data)
+    made.values = <double*>(made.ends + made.n_tok)
+    made.lengths = <int32_t*>(made.values + made.n_attr)
+    made.names = to = <char*>(made.lengths + made.n_attr)
+    memcpy(made.ends, rows.c.attr_ptr + 1, <size_t>made.n_tok * sizeof(int64_t))
+    for a in range(made.n_attr):
+        made.values[a] = rows.c.attr_value[a]
+        name = rows_attr(&rows.c, a, &made.lengths[a])
+        copy_bytes(to, name, made.lengths[a])
+        to += made.lengths[a]
     for a, value in exact.items():
-        values[a] = value
+        made.values[a] = value
     return made
