@@ -10,7 +10,7 @@ import pytest
 from commands import crfkit, error, limit, log_lines, write, write_part
 from workers import use_local_workers
 
-from crfkit import options
+from crfkit.options import trainers as options
 from crfkit.data.dataset import Dataset
 from crfkit.errors import CrfkitWarning, TrainingError
 from crfkit.learning.divergence import Divergence

@@ -8,7 +8,8 @@ from typing import Any
 
 from crfkit.constants import COMMENTS_OF_CONLLU
 from crfkit.errors import DataError, OptionError, refuse
-from crfkit.options import RUN_FIELDS, Owlqn, Run, declared, make, named, taken
+from crfkit.options import RUN_FIELDS, Run, declared, make, named, taken
+from crfkit.options.trainers import Owlqn
 from crfkit.replacing import refuse_overwriting
 from crfkit.text.faults import NO_TOKENS
 from crfkit.text.opening import beginning, check_readable, is_stdin

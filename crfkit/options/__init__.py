@@ -9,18 +9,4 @@ learning/judging.py.
 
 from .named import Declared, declared, elsewhere, explained, make, named, show_options, taken, unknown, users
 from .run import PROGRESS_MODES, RUN_FIELDS, SPEECH, Run, Speech
-from .trainers import (
-    ALIASES,
-    TRAINERS,
-    Adf,
-    Arow,
-    Cw,
-    Lbfgs,
-    Lookahead,
-    Mira,
-    Owlqn,
-    Perceptron,
-    Sapo,
-    Sbcd,
-    Sgd,
-)
+from .trainers import ALIASES, TRAINERS

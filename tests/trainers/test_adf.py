@@ -10,7 +10,7 @@ from trainers.samples import options_of, read, with_passes
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, weighted
 from trainers.twins_online import Adf, shares
 
-from crfkit import options
+from crfkit.options import trainers as options
 from crfkit.trainers.online.adf import Adf as Trainer
 from crfkit.trainers.online.sgd import Sgd
 

@@ -11,7 +11,7 @@ from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both
 from trainers.twins_margin import Arow, Cw
 
 import crfkit
-from crfkit import options
+from crfkit.options import trainers as options
 from crfkit.learning.training import make_trainer
 from crfkit.trainers.online.confidence import Arow as ArowTrainer
 from crfkit.trainers.online.confidence import Cw as CwTrainer

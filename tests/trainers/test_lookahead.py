@@ -11,7 +11,7 @@ from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, weigh
 from trainers.twins_lookahead import Lookahead
 
 import crfkit
-from crfkit import options
+from crfkit.options import trainers as options
 from crfkit.trainers.online.lookahead import Lookahead as Trainer
 
 FEW_LABELS = st.integers(1, 4)

@@ -9,7 +9,7 @@ from trainers.samples import read, trainer_of, with_passes
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, problem
 from trainers.twins_margin import Mira, difference, dot, wrong
 
-from crfkit import options
+from crfkit.options import trainers as options
 from crfkit.trainers.online.mira import Mira as Trainer
 
 PRECISION = {"rel": 1e-5, "abs": 1e-5}  # weights are stored in single precision

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, weighted
 from trainers.twins_online import Perceptron
 
-from crfkit import options
+from crfkit.options import trainers as options
 from crfkit.trainers.online.perceptron import Perceptron as Trainer
 
 

@@ -13,7 +13,7 @@ from trainers.test_gap import lowest
 from trainers.test_owlqn import random_corpus
 from trainers.twins import Built, Corpus, Sample, corpora, value
 
-from crfkit import options
+from crfkit.options import trainers as options
 from crfkit.compat.pycrfsuite import Trainer
 from crfkit.compat.pycrfsuite.features import features_of
 from crfkit.trainers.base import mistakes

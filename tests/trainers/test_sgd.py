@@ -7,7 +7,7 @@ from trainers.samples import many_labels, options_of, read
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, weighted
 from trainers.twins_online import Sgd, shares
 
-from crfkit import options
+from crfkit.options import trainers as options
 from crfkit.errors import TrainingError
 from crfkit.trainers.online.sgd import Sgd as Trainer
 

@@ -37,6 +37,7 @@ _LOGGED = {("lbfgs", "period"): "stop", ("lbfgs", "max_linesearch"): "linesearch
 def trainer_of(algorithm: str, values: dict[str, Any], features: Features, drawn: int) -> Any:
     """crfkit's trainer for an algorithm of CRFsuite: with the same objective and penalties, or with the same steps, in CRFsuite's order."""
     from crfkit import options
+    from crfkit.options.trainers import Lbfgs
 
     data, layout, order = features.data, features.layout, features.order
     for name in ("c1", "c2", "variance", "gamma"):
@@ -63,7 +64,7 @@ def trainer_of(algorithm: str, values: dict[str, Any], features: Features, drawn
     from crfkit.trainers.batch.objective import paying_threads
 
     # The warm-up has at most as many passes as there are iterations.
-    warm_up = {"warm_up": max(0, min(values["max_iterations"], options.Lbfgs.warm_up))} if values["max_iterations"] else {}
+    warm_up = {"warm_up": max(0, min(values["max_iterations"], Lbfgs.warm_up))} if values["max_iterations"] else {}
     name, more = ("owlqn", {"l1": values["c1"]}) if values["c1"] else ("lbfgs", warm_up)
     return trainer_class(name)(data, layout, options.make(name, {**batch, **more}), threads=min(threads_of(0), paying_threads(data, layout)))
 
