@@ -257,12 +257,8 @@ def _parse_table(table: list[Any], payload: memoryview) -> dict[str, Section]:
         where, start = f"damaged: section {number} ({section.name!r})", section.offset
         if section.name in sections:
             raise ModelFileError(f"{where}: a second section of this name")
-        if start % ALIGNMENT:
-            raise ModelFileError(f"{where}: its offset {start} is not a multiple of {ALIGNMENT}")
-        if start < end:
-            raise ModelFileError(f"{where}: it starts at {start}, inside the section before, which ends at {end}")
-        if start - end >= ALIGNMENT:
-            raise ModelFileError(f"{where}: it starts at {start}, {start - end} bytes after the section before")
+        if start != end + -end % ALIGNMENT:
+            raise ModelFileError(f"{where}: it starts at {start}, expected the first multiple of {ALIGNMENT} after the section before, which ends at {end}")
         if section.length > len(payload) - start:
             raise ModelFileError(f"{where}: truncated: it ends at {start + section.length}, the data at {len(payload)}")
         _check_zeros(payload[end:start], f"what precedes section {section.name!r}")
