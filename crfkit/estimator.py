@@ -39,9 +39,7 @@ class Estimator:
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
-        """The parameters, with what they are when not given. Where a subclass passes **options on, they are also those of
-        its base class.
-        """
+        """The parameters and their defaults; also those of its base class where a subclass passes **options on."""
         found: dict[str, Any] = {}
         for base in cls.__mro__:
             if "__init__" in vars(base):

@@ -1,7 +1,4 @@
-"""Buffers, in memory and in files, and the class whose objects own them; see memory.pxd.
-
-And the numbers in them, for Python to look at.
-"""
+"""Buffers, in memory and in files, the class whose objects own them (memory.pxd), and Python's view of their numbers."""
 
 import array
 import os

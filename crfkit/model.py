@@ -267,8 +267,7 @@ def assembled(layout: Layout, weights: array.array, index: Mapping[str, Buffer],
 
 
 def load(path_or_bytes: Any, verify: bool = True) -> Model:
-    """Open a model file (its path, an open file, or its bytes) and check it. With verify=False the time does not depend
-    on its size; what is used is then checked when it is used."""
+    """Open a model file (its path, an open file, or its bytes) and check it; with verify=False, each part when it is used."""
     return of_file(Model, modelfile.read(path_or_bytes, verify=verify), verify)
 
 

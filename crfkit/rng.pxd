@@ -1,5 +1,4 @@
-"""Random numbers for shuffling: xoshiro256** seeded by splitmix64; the same on every machine for a seed. A state is four
-words, which its owner declares."""
+"""Random numbers: xoshiro256** seeded by splitmix64, the same on every machine. A state is four words, which its owner has."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 

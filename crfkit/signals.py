@@ -13,8 +13,7 @@ _ENDING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if 
 
 @contextmanager
 def taken(wanted: Callable[[Any], bool], handle: Callable[[int, Any], Any]) -> Iterator[None]:
-    """Ctrl-C, SIGTERM and the end of the terminal call `handle`, as far as their handlers are `wanted` to give way. Only the
-    main thread hears them."""
+    """Ctrl-C, SIGTERM and the end of the terminal call `handle`, in the main thread, if `wanted` lets their handlers go."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

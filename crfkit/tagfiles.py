@@ -156,9 +156,7 @@ class Service:
         self.tagger: Any = None
 
     def tag(self, model: str, name: str, target: str, options: dict[str, Any]) -> tuple[list[str], str | None]:
-        """Label a file, and write the result to another one, which appears when it is whole; what there is to warn
-        of: of the model, where it is opened, and of the file.
-        """
+        """Label a file into another one, which appears when whole. Warnings: of the model, where it is opened, and of the file."""
         told: list[str] = []
         if self.opened != (model, options):
             self.tagger, told = open_tagger(model, options)

@@ -171,8 +171,7 @@ cdef class OpenLattice(Lattice):
         self.use_lists(lists)
 
     def viterbi(self):
-        """The best path: its score and its labels. Of equally good ones that with the smaller last label, then
-        with the smaller last but one, and so on."""
+        """The best path: its score and labels; of equally good ones that with the smaller last label, last but one, and so on."""
         cdef double score
         cdef int64_t t
         cdef uint16_t* labels
@@ -349,8 +348,7 @@ def heads_in(Treebank bank not None, int64_t s) -> list[int]:
 
 
 def tagged(Rows rows not None, labels, separator=None) -> bytes:
-    """The rows' text with the label (bytes) of each token at the end of its line, after the separator (bytes; the line's own if
-    None)."""
+    """The rows' text with the label (bytes) of each token behind its line, after the separator (bytes; None: the line's own)."""
     cdef Output out = Output()
     given = list(labels)
     names = list(dict.fromkeys(given))      # keeps the bytes that the pointers point into

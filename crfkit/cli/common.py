@@ -21,16 +21,12 @@ from crfkit.values import LARGEST
 
 DEBUG = "crfkit.debug"
 
-HELP_FLAGS = {"help_option_names": ["-h", "--help"]}
-"""Context settings of every command."""
-
-PATH = click.Path(readable=False)
-"""The name of a file. Whether it can be read is seen when it is opened: that is no error of usage."""
+HELP_FLAGS = {"help_option_names": ["-h", "--help"]}  # context settings of every command
+PATH = click.Path(readable=False)  # the name of a file. Whether it can be read is seen when it is opened: that is no error of usage
 
 
 class Integer(click.IntRange):
-    """A whole number within limits, of 31 bits if no other limit is given. The error about anything else calls it an integer: click's own is
-    about an "integer range"."""
+    """A whole number within limits, else of 31 bits. Errors call it an integer: click's own are about an "integer range"."""
 
     name = "integer"
 

@@ -42,8 +42,7 @@ class Config(NamedTuple):
 
 
 def read_config(path: str, algorithm: str | None) -> Config:
-    """Options from a YAML file, by their names on the command line or with underscores; for this algorithm, or its own.
-    Each is judged for itself."""
+    """Options from a YAML file, named as flags or with underscores, for this algorithm or its own; each judged for itself."""
     found, lines = _parsed(path)
     if found is None:
         return Config(path, {}, {})
@@ -152,8 +151,7 @@ def _file_name(name: str) -> str:
 
 
 def _lines(path: str, node: Any) -> dict[str, int]:
-    """Where each option stands; an error for one that is given twice, in either spelling: YAML would take the last
-    value."""
+    """Where each option stands; an error for one given twice, in either spelling, of which YAML would take the last value."""
     lines: dict[str, int] = {}
     for key, _ in node.value if getattr(node, "id", None) == "mapping" else ():
         name, line = _named(str(key.value)), key.start_mark.line + 1

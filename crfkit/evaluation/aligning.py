@@ -12,13 +12,10 @@ from crfkit.values import plural
 class Sentence(NamedTuple):
     """A sentence, and its place in the file."""
 
-    forms: list[bytes | None]
-    """Its words as they are written; None where that is not known."""
-    words: list[Any]
-    """What is scored of each word."""
+    forms: list[bytes | None]  # its words as they are written; None where that is not known
+    words: list[Any]  # what is scored of each word
     path: str
-    line: int
-    """0 where it is not known."""
+    line: int  # 0 where it is not known
 
 
 def aligned(found: Iterable[Sentence], right: Iterable[Sentence], path: str) -> Iterator[tuple[Sentence, Sentence]]:

@@ -63,13 +63,11 @@ class Attachment:
 
     path: str
     sentences: int
-    whole: int
-    """The number of sentences with all heads right."""
+    whole: int  # sentences with all heads right
     all_words: Counts
     without_punctuation: Counts
     has_relations: bool
-    same_relations: bool
-    """Whether every relation is that of the gold file, but not every head: those of the input, if the parser gives none."""
+    same_relations: bool  # as in the gold file, but not every head: those of the input, if the parser gives none
 
     def as_dict(self) -> dict[str, Any]:
         """All results, for JSON; shares are between 0 and 1."""
@@ -183,9 +181,7 @@ class GoldTrees:
             self._lines[-n:] = self._carried[-n:]
 
     def comments(self) -> bytes:
-        """The comments to append after all texts for `crfkit eval --heads`; empty if they are there already, or if no
-        sentence has a tree.
-        """
+        """The comments to append after all texts for `crfkit eval --heads`; none if they are there, or no sentence has a tree."""
         covered = self._first == 0 and len(self._carried) >= len(self._lines)
         missing = any(self._lines) and not covered
         return b"".join(GOLD + line + b"\n" for line in self._lines) if missing else b""

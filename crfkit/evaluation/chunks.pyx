@@ -1,6 +1,4 @@
-"""Chunks of two columns of labels, gold and predicted, by the table of one scheme: it says for every two
-neighbouring labels what starts and ends.
-"""
+"""Chunks of two columns of labels, gold and predicted, by a table that says what starts and ends between neighbouring labels."""
 
 cimport cython
 

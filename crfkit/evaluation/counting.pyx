@@ -268,8 +268,7 @@ cdef class Tally(Arena):
         self.gold_hash = 0
 
     cdef int count_words(self, int64_t n, const char* text) except -1:
-        """Count the words of a segmentation. The entries are whole sentences; text is the block they came
-        from, or NULL where there is no lexicon."""
+        """Count the words of whole sentences of a segmentation; text: the block they came from, NULL without a lexicon."""
         cdef const int32_t* gold = <const int32_t*>self.gold.data
         cdef const int32_t* found = <const int32_t*>self.found.data
         cdef const LabelC* labels = <const LabelC*>self.labels.data

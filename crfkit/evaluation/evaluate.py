@@ -42,10 +42,8 @@ def evaluate(
 ) -> Scores:
     """Score sentences of predicted labels against sentences of gold labels.
 
-    scheme is one of auto, bio, iob1, ioe1, ioe2, iobes, bilou, none, or another name of one of
-    them, such as IOB2. With strict, only well-formed chunks count, and a label outside the scheme
-    is an error.
-    outside is the label of tokens that are in no chunk.
+    scheme is one of auto, bio, iob1, ioe1, ioe2, iobes, bilou, none, or another name of one of them, such as IOB2. With strict,
+    only well-formed chunks count, and a label outside the scheme is an error. outside is the label of tokens in no chunk.
     """
     scheme, strict, tables = _asked(scheme, strict)
     if not isinstance(outside, str):

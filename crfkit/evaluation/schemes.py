@@ -88,8 +88,7 @@ def _table(rule: Callable[[str, str, bool], int]) -> bytes:
 
 
 def _strict_table(start: str, inside: str, end: str) -> bytes:
-    """The table for patterns such as "BI= .B*": previous prefix (. for any), current prefix, and = same type, ! other
-    type or * either."""
+    """The table for patterns such as "BI= .B*": previous prefix (. any), current prefix, and type: = same, ! other, * either."""
     table = bytearray(2 * N_PREFIXES * N_PREFIXES)
     for bit, patterns in ((START, start), (INSIDE, inside), (END, end)):
         for prev, cur, types in map(tuple, patterns.split()):

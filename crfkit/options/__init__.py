@@ -1,8 +1,6 @@
-"""What a training run and each trainer can be told: one frozen dataclass each, with default, range and help of
-every option.
+"""What a training run and each trainer can be told: one frozen dataclass each, with default, range and help of every option.
 
-The command line, the Python API and --config all take their options from here. What goes together is judged in
-learning/judging.py.
+The command line, the Python API and --config take their options from here; learning/judging.py judges what goes together.
 """
 
 # ruff: noqa: F401 (these names are for others)

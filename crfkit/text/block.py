@@ -15,14 +15,11 @@ NO_ATTRIBUTE = "no line has an attribute: expected a label, a tab, and attribute
 class Columns(NamedTuple):
     """The columns of an input, and the place of its first row."""
 
-    n_cols: int = 0
-    """The number of columns of every row; 0 before the first row."""
-    names: tuple[str, ...] | None = None
-    """The names of the columns, if the input has them."""
+    n_cols: int = 0  # of every row; 0 before the first row
+    names: tuple[str, ...] | None = None  # if the input has them
     path: str | None = None
     line: int | None = None
-    kind: str = ""
-    """What the first row looks like: see faults.kind_of."""
+    kind: str = ""  # what the first row looks like: see faults.kind_of
 
 
 def places_of(wanted: Sequence[str], names: Sequence[str], path: str | None) -> list[int]:
@@ -66,18 +63,11 @@ class Block:
     data: bytes
     first_line: int = 1
     path: str | None = None
-    skip: int = 0
-    """The length in bytes of the header that names the columns, before the rows of a first block."""
+    skip: int = 0  # bytes of the header that names the columns, before the rows of a first block
     columns: Columns = field(default_factory=Columns)
-    comments: bool = False
-    """Whether lines before a sentence that begin with '#' are comments; in CoNLL-U they are."""
-    loose: bool = False
-    """Whether any bytes are allowed, not UTF-8 alone, and columns are split at both tabs and blanks."""
-    marks: Marks = field(default_factory=Marks)
-    """What was seen in all blocks of a source; updated by the parser of each block."""
-    added: int = 0
-    """The length in bytes of the line end that was appended to a last line without one."""
-    mark: bool = False
-    """Whether a byte order mark preceded it, at the start of all inputs."""
-    begins: bool = False
-    """Whether an input begins with it."""
+    comments: bool = False  # whether lines before a sentence that begin with '#' are comments; in CoNLL-U they are
+    loose: bool = False  # whether any bytes are allowed, not UTF-8 alone, and columns are split at both tabs and blanks
+    marks: Marks = field(default_factory=Marks)  # what was seen in all blocks of a source; the parser of each block adds to it
+    added: int = 0  # bytes of the line end that was appended to a last line without one
+    mark: bool = False  # whether a byte order mark preceded it, at the start of all inputs
+    begins: bool = False  # whether an input begins with it

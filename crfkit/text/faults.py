@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 
 def is_container(value: Any) -> bool:
-    """Whether it is a list, set or mapping of attributes. Not in Cython, whose isinstance with several classes swallows an exception
-    that the object raises."""
+    """Whether it lists attributes. Not in Cython, whose isinstance with several classes swallows an object's exception."""
     return isinstance(value, (list, tuple, Mapping, Set))
 
 

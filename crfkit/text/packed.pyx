@@ -46,8 +46,7 @@ cdef class Packed:
         rows.c.n_attr, rows.n_arena = b, end
 
     def attributes(self, bint named=False):
-        """The names and values of each token: pairs, or `named` a mapping; there, bytes in names that are no UTF-8 come as
-        crfkit.values.as_text has them."""
+        """The names and values of each token: pairs, or `named` a mapping, where bytes come as from crfkit.values.as_text."""
         cdef int64_t t, a = 0
         cdef const char* name = self.names
         found = []

@@ -57,8 +57,7 @@ cdef inline int64_t split(const char* text, int64_t start, int64_t stop, int64_t
 
 
 def first_row(bytes data not None, form, int64_t skip, bint comments=False, bint loose=False):
-    """About the first row after a header of `skip` bytes: (lines before it, number of columns, whether it contains a carriage
-    return). None if there is no row."""
+    """Of the first row after a header of `skip` bytes: (lines before it, columns, whether it has a carriage return), or None."""
     cdef const char* text = data
     cdef int64_t pos = skip, n = len(data), start, stop, next_line
     aside = {"columns": b"", "conllu": b"#", "crfsuite": b"@"}[form] + b"#" * comments
@@ -128,8 +127,7 @@ cdef int fail(Rows rows, const char* kind, int64_t offset, int64_t found=0, int6
 
 
 cdef int parse_text(Rows rows, const char* text, int64_t n, int64_t skip, int32_t n_cols) except -1 nogil:
-    """Parse a block whose rows have n_cols cells (0: as many as the first row), after a header of `skip` bytes. Returns 1 if
-    there is a fault, which fault_of makes an exception, else 0."""
+    """Parse a block whose rows have n_cols cells (0: as the first has), after a header of `skip` bytes; 1 if there is a fault."""
     cdef int64_t pos, next_line, stop
     rows.reset()
     rows.marked[0] = rows.marked[1] = False

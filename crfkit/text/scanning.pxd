@@ -31,8 +31,7 @@ cdef inline bint is_exact(int64_t n) noexcept nogil:
 
 
 cdef inline bint blank_line(const char* text, int64_t start, int64_t n, int64_t* stop, int64_t* after) noexcept nogil:
-    """Whether the line at `start` has only blanks, tabs and carriage returns. Also sets its end, without the line end, and the
-    start of the next line."""
+    """Whether the line at `start` has only blanks, tabs and carriage returns; where it stops, and where the next one starts."""
     cdef int64_t end = find(text, b"\n", start, n)
     after[0] = end + 1 if end < n else n
     while end > start and text[end - 1] == b"\r":
@@ -44,8 +43,7 @@ cdef inline bint blank_line(const char* text, int64_t start, int64_t n, int64_t*
 
 
 cdef inline int64_t mark_at(const char* text, int64_t start, int64_t stop) noexcept nogil:
-    """The length of the byte order mark at the start of a line, where files were joined: 3, or 0 if there is none, or if it is
-    the whole first cell."""
+    """The length of a byte order mark at the start of a line, where files were joined; 0 if it is the whole first cell, too."""
     if stop - start <= 3 or text[start] != <char> 0xEF or text[start + 1] != <char> 0xBB or text[start + 2] != <char> 0xBF:
         return 0
     return 0 if is_blank(text[start + 3]) else 3

@@ -8,8 +8,7 @@ FORMS = {"columns": FORM_COLUMNS, "conllu": FORM_CONLLU, "crfsuite": FORM_CRFSUI
 cdef class Table:
     """The rows of one text; the next text replaces them and reuses the memory.
 
-    form: "columns", "conllu" or "crfsuite". label: the column of the labels, whose cells must not be empty, -1 for the
-    last one; None if the input need not have labels.
+    form: "columns", "conllu" or "crfsuite". label: the column of labels, which must not be empty; -1: the last one, None: none.
     """
 
     def __cinit__(self, form="columns", label=None):
