@@ -41,9 +41,6 @@ cdef inline double rng_fraction(uint64_t* s) noexcept nogil:
 
 cdef inline void rng_shuffle(uint64_t* s, int32_t* items, int64_t n) noexcept nogil:
     cdef int64_t i, j
-    cdef int32_t x
     for i in range(n - 1, 0, -1):
         j = rng_below(s, i + 1)
-        x = items[i]
-        items[i] = items[j]
-        items[j] = x
+        items[i], items[j] = items[j], items[i]

@@ -50,17 +50,11 @@ cdef inline int64_t mark_at(const char* text, int64_t start, int64_t stop) noexc
 
 
 cdef inline void copy_bytes(char* to, const char* s, int64_t n) noexcept nogil:
-    """Copy n bytes. A short text takes no call of a function: two words, or pairs of words, that may overlap cover it."""
+    """Copy n bytes. A short text takes no call of a function: two words that may overlap cover it."""
     cdef uint64_t first, last
-    cdef uint64_t[2] front, back
     cdef uint32_t head, tail
-    if n > 32:
+    if n > 16:
         memcpy(to, s, <size_t>n)
-    elif n >= 16:
-        memcpy(front, s, 16)
-        memcpy(back, s + n - 16, 16)
-        memcpy(to, front, 16)
-        memcpy(to + n - 16, back, 16)
     elif n >= 8:
         memcpy(&first, s, 8)
         memcpy(&last, s + n - 8, 8)
