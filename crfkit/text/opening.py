@@ -245,7 +245,7 @@ def _wait_for(file: BinaryIO) -> Callable[[], None] | None:
 
     It wakes up twice a second: otherwise a signal that arrives just before a read would be handled only when data come.
     """
-    if not isinstance(file, io.FileIO) or not hasattr(select, "poll") or stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+    if not isinstance(file, io.FileIO) or stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return None
     poll = select.poll()
     poll.register(file, select.POLLIN)

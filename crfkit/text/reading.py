@@ -93,9 +93,7 @@ class Source:
 
     def _header(self, data: bytes, path: str, columns: Columns) -> tuple[Columns, int]:
         """The columns, with the names from the first line, and the length of that line."""
-        if self.form == "crfsuite" or not data.startswith(b"#"):
-            return columns, 0
-        match = re.match(_CONLLU_HEADER if self.form == "conllu" else _HEADER, data)
+        match = None if self.form == "crfsuite" else re.match(_CONLLU_HEADER if self.form == "conllu" else _HEADER, data)
         if match is None:
             return columns, 0
         try:
