@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import chain, islice
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from .constants import MOST_THREADS
@@ -62,39 +62,35 @@ def in_order(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterat
         raise failures.pop()  # this frame, to which it leads, does not keep it
 
 
-class _Job:
-    def __init__(self, work: Callable[[Any], Any] | None, item: Any):
-        self.work, self.item = work, item
-        self.found: Any = None
-        self.error: BaseException | None = None
-        self.running = allocate_lock()
-        self.running.acquire()
-
-    def do(self) -> None:
-        """Do the work on the current thread; without a function, which was given up, only finish."""
-        try:
-            self.found = None if self.work is None else self.work(self.item)
-        except BaseException as error:
-            self.error = error
-        self.running.release()
-
-    def result(self) -> Any:
-        """What the work gave, once it is done. An error leads to its frames, and these to the job, which does not keep it: what they hold, such
-        as a model and open files, would wait for the garbage collector."""
-        self.running.acquire()
-        if self.error is None:
-            return self.found
-        try:
-            raise self.error
-        finally:
-            self.error = None
+Result = SimpleQueue[tuple[Any, BaseException | None]]  # what the work gave, once it is done, or its error
 
 
-def _serve(jobs: SimpleQueue[_Job | None], at_work: Any) -> None:
+def _tried(work: Callable[[T], R], item: T) -> tuple[R | None, BaseException | None]:
+    """What the work gives, or its error."""
+    try:
+        return work(item), None
+    except BaseException as error:
+        return None, error
+
+
+def _taken(result: Result) -> Any:
+    """What the work gave, once it is done. Its error leads to this frame, which does not keep it: what frames hold, such as a model and open
+    files, would wait for the garbage collector."""
+    found, error = result.get()
+    if error is None:
+        return found
+    try:
+        raise error
+    finally:
+        del error
+
+
+def _serve(work: Callable[[Any], Any], jobs: SimpleQueue[Any], at_work: Any) -> None:
     """What each thread does, until there is None, which it leaves for the others."""
     while (job := jobs.get()) is not None:
-        job.do()
-        del job
+        item, result = job
+        result.put(_tried(work, item))
+        del job, item, result
     jobs.put(None)
     at_work.release()
 
@@ -102,43 +98,42 @@ def _serve(jobs: SimpleQueue[_Job | None], at_work: Any) -> None:
 def _in_threads(work: Callable[[T], R], items: Iterable[T], threads: int) -> Iterator[R]:
     """On threads of our own. The handler of a signal may raise an exception anywhere here, and these locks and queues can be left at any
     point; the pools of concurrent.futures may then never end. They also end with the main thread, whoever else is at work."""
-    jobs: SimpleQueue[_Job | None] = SimpleQueue()
-    waiting: deque[_Job] = deque()
+    jobs: SimpleQueue[tuple[T, Result] | None] = SimpleQueue()
+    waiting: deque[Result] = deque()
     at_work: list[Any] = []
     process = os.getpid()
     try:
         for item in items:
             if len(at_work) < threads:
-                _start(jobs, at_work)
-            waiting.append(_Job(work, item))
+                _start(work, jobs, at_work)
+            waiting.append(SimpleQueue())
             if at_work:
-                jobs.put(waiting[-1])
+                jobs.put((item, waiting[-1]))
             else:
-                waiting[-1].do()
+                waiting[-1].put(_tried(work, item))
             if len(waiting) > 2 * threads:
-                yield waiting.popleft().result()
+                yield _taken(waiting.popleft())
         while waiting:
-            yield waiting.popleft().result()
+            yield _taken(waiting.popleft())
     finally:
         try:
-            for job in waiting:
-                job.work = None
+            with suppress(Empty):  # what is given up
+                while True:
+                    jobs.get_nowait()
         finally:
             jobs.put(None)
         if sys.is_finalizing() or process != os.getpid():
             at_work = []  # nobody comes back: not where an interpreter ends, nor in a child of the process
         for lock in at_work:
             lock.acquire()
-        for job in waiting:
-            job.error = None
 
 
-def _start(jobs: SimpleQueue[_Job | None], at_work: list[Any]) -> None:
+def _start(work: Callable[[Any], Any], jobs: SimpleQueue[Any], at_work: list[Any]) -> None:
     """One more thread; none where the interpreter is about to end."""
     lock = allocate_lock()
     lock.acquire()
     try:
-        start_new_thread(_serve, (jobs, lock))
+        start_new_thread(_serve, (work, jobs, lock))
     except RuntimeError as error:
         if "shutdown" not in str(error):
             raise
