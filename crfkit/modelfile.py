@@ -96,13 +96,10 @@ class ModelFile(NamedTuple):
     sections: dict[str, Section]
     payload: memoryview
 
-    def section(self, name: str) -> memoryview:
-        """The elements of a section as a flat read-only view, aligned to 64 bytes. Who needs a certain type asks `numbers`."""
-        entry = self.sections[name]
-        return self.payload[entry.offset : entry.offset + entry.length].cast(DTYPES[entry.dtype][0])
-
     def contents(self) -> dict[str, memoryview]:
-        return {name: self.section(name) for name in self.sections}
+        """The elements of each section, as a flat read-only view, aligned to 64 bytes. Who needs a certain type asks `numbers`."""
+        pieces = {name: self.payload[entry.offset : entry.offset + entry.length] for name, entry in self.sections.items()}
+        return {name: piece.cast(DTYPES[self.sections[name].dtype][0]) for name, piece in pieces.items()}
 
 
 def read(path_or_bytes: Any, verify: bool = True, what: str = "model") -> ModelFile:

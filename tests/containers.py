@@ -46,5 +46,5 @@ def with_table(*rows, payload=b"abcd"):
 
 
 def contents(model):
-    return {name: (entry.dtype, entry.shape, model.section(name).tolist())
+    return {name: (entry.dtype, entry.shape, model.contents()[name].tolist())
             for name, entry in model.sections.items()}

@@ -42,7 +42,7 @@ def test_every_kind_of_source_gives_the_same_model(tmp_path, verify):
             "matrix": ("float32", (2, 3), [0.5, 1.5, 2.5, -1, -2, -3]),
             "ids": ("int32", (40,), list(range(-20, 20))),
         }
-        assert model.section("matrix").readonly
+        assert model.contents()["matrix"].readonly
 
 
 @pytest.mark.parametrize(("code", "dtype"), [
@@ -52,7 +52,7 @@ def test_element_types(code, dtype):
     values = array(code, [0, 1, 100])
     model = modelfile.read(modelfile.dumps({}, {"x": values}))
     assert model.sections["x"].dtype == dtype
-    assert model.section("x").tolist() == values.tolist()
+    assert model.contents()["x"].tolist() == values.tolist()
 
 
 def test_numpy_arrays_and_their_shapes():
@@ -62,7 +62,7 @@ def test_numpy_arrays_and_their_shapes():
     }
     model = modelfile.read(modelfile.dumps({}, arrays))
     assert model.sections["none"].shape == (0, 7)
-    view = model.section("grid")
+    view = model.contents()["grid"]
     assert (numpy.asarray(view).reshape(2, 3, 4) == arrays["grid"]).all()
 
 
@@ -109,7 +109,7 @@ def test_sections_are_aligned_wherever_the_bytes_came_from(tmp_path):
         model = modelfile.read(source)
         for name, entry in model.sections.items():
             if entry.length:
-                assert numpy.asarray(model.section(name)).ctypes.data % 64 == 0
+                assert numpy.asarray(model.contents()[name]).ctypes.data % 64 == 0
 
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs a list of mappings")
@@ -122,7 +122,7 @@ def test_a_path_is_mapped_and_unmapped(tmp_path):
 
     opened = modelfile.read(model)
     assert is_mapped()
-    view = opened.section("w")
+    view = opened.contents()["w"]
     del opened
     assert is_mapped()
     del view
@@ -148,7 +148,7 @@ def test_a_buffer_changed_after_the_checks_changes_nothing():
 
 def test_sections_outlive_the_model_without_warnings(tmp_path):
     modelfile.write(tmp_path / "model", HEADER, SECTIONS)
-    ids = modelfile.read(tmp_path / "model").section("ids")
+    ids = modelfile.read(tmp_path / "model").contents()["ids"]
     gc.collect()  # a ResourceWarning would be an error here
     assert ids[0] == -20
 

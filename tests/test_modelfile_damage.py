@@ -204,7 +204,7 @@ def test_random_tables_under_right_checksums(data):
         assert "\n" not in str(error)
         return
     for name, entry in model.sections.items():
-        assert len(model.section(name)) * modelfile.DTYPES[entry.dtype][1] == entry.length
+        assert len(model.contents()[name]) * modelfile.DTYPES[entry.dtype][1] == entry.length
 
 
 @given(st.binary(max_size=300))

@@ -33,10 +33,10 @@ def assert_only(path, which):
 
 def test_replacing_keeps_the_old_one_readable_through_its_mapping(model):
     old = modelfile.read(model)
-    view = old.section("w")
+    view = old.contents()["w"]
     modelfile.write(model, {"model": "new"}, {"w": b"new"})
     assert bytes(view) == b"old"
-    assert bytes(modelfile.read(model).section("w")) == b"new"
+    assert bytes(modelfile.read(model).contents()["w"]) == b"new"
     assert_only(model, "new")
 
 
@@ -100,7 +100,7 @@ def test_killed_while_writing(model):
         read = modelfile.read(model)
         which = read.header["model"]
         assert which in ("old", "new")
-        assert set(bytes(read.section("w"))) == set(which.encode())
+        assert set(bytes(read.contents()["w"])) == set(which.encode())
     replacing.check_writable(model)
     modelfile.write(model, {"model": "last"}, {})  # whatever was left behind is in nobody's way
     assert modelfile.read(model).header == {"model": "last"}
@@ -120,7 +120,7 @@ def test_concurrent_writers_and_readers(model):
         started.wait()
         for _ in range(200):
             read = modelfile.read(model)
-            if len(set(bytes(read.section("w")))) > 1 and read.header["model"] != "old":
+            if len(set(bytes(read.contents()["w"]))) > 1 and read.header["model"] != "old":
                 faults.append(read.header)
 
     threads = [threading.Thread(target=write_often, args=(number,)) for number in range(3)]

@@ -60,14 +60,14 @@ def test_cells_up_to_their_limits(line, place, most):
     """The last number that exists is refused only for its place in the table, or not at all."""
     width = 1 + len(Template.parse(TEMPLATE).lines[line].macros)
     for value, message in ((-1, "names a value"), (most + 1, "names a value"), (most, "has an entry that is not found")):
-        table = modelfile.read(MODEL).section(f"line.{line}")
+        table = modelfile.read(MODEL).contents()[f"line.{line}"]
         at = next(k for k in range(0, len(table), width) if table[k] >= 0 and table[k + place] != value)
         with pytest.raises(ModelFileError, match=message):
             loaded(f"line.{line}", lambda table, at=at, value=value: table.__setitem__(at + place, value))
 
 
 def test_rows_and_actions_up_to_their_limits():
-    rows = len(modelfile.read(MODEL).section("rows")) // 2
+    rows = len(modelfile.read(MODEL).contents()["rows"]) // 2
     actions = 1 + 2 * len(crfkit.load(MODEL).header["relations"])
     for row in (-2, rows):
         with pytest.raises(ModelFileError, match="names a row that does not exist"):
