@@ -14,12 +14,15 @@ from models import attributes, model, sentences
 
 import crfkit
 from crfkit import foreign
+from crfkit.decode.decoder import Decoder
 from crfkit.decode.sentence import OneSentence
 from crfkit.errors import OptionError, UnsupportedError
 from crfkit.explaining import Explanation, Reason
+from crfkit.features.indexing import IndexBuilder
 from crfkit.foreign import model_bytes
 from crfkit.model import Model
 from crfkit.tagging import Tagger
+from crfkit.weights.layout import Layout
 
 TEMPLATES = {
     "pairs": "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nB\n",
@@ -190,6 +193,30 @@ def test_steps_as_lists_and_as_matrices():
         trained = reweighted(crfkit.learn(texts, template, "perceptron", passes=1), lambda: rng.gauss(0, 3))
         for length in (1, 2, 5, 30):
             check_by_search(trained.tagger(), [[rng.choice("abcdefghi")] for _ in range(length)])
+
+
+@given(cases())
+def test_lists_say_what_matrices_say(case):
+    """To the last bit, as a maximum does not round: also where all labels that may follow one are on the list, or the best ones are."""
+    trained, rows = case
+
+    def said(recursions):
+        scratch = OneSentence(Decoder(trained.index, trained.layout, trained.weights, trained.labels, recursions=recursions), form=trained.header["format"])
+        scratch.read(rows)
+        return scratch.explain(MANY)
+
+    assert said("sparse") == said("dense")
+
+
+def test_the_time_does_not_grow_with_pairs_of_labels_that_have_no_weight():
+    """With 65,000 labels, to look at each pair would be two hundred thousand million steps."""
+    n = 65_000
+    layout = Layout(n, False, 0, array.array("q", [0]), array.array("H"), array.array("q", [0]), array.array("H"), array.array("H"))
+    bias = array.array("d", [j / n for j in range(n)])
+    names = [f"L{j}" for j in range(n)]
+    scratch = OneSentence(Decoder(IndexBuilder(None, crfsuite=True), layout, array.array("f"), names, bias=bias))
+    scratch.read([["a"]] * 50)
+    assert [found[:5] for found in scratch.explain(1)] == [(n - 1, n - 2, pytest.approx(1 / n), 0, 0)] * 50
 
 
 @pytest.mark.parametrize("limits", [None, [("H", "H"), ("H", "B"), ("B", "B"), ("B", "F"), ("F", "F"), ("<start>", "H")]])

@@ -12,7 +12,7 @@ these. So the time grows with the number of tokens, even if rivals differ from t
 
 from crfkit.loops.kernels cimport K
 from crfkit.loops.numbers cimport INFINITY, fabs
-from crfkit.loops.structs cimport crfkit_edge_score
+from crfkit.loops.structs cimport EdgeC, PairC, crfkit_edge_score, crfkit_find_pair
 from crfkit.memory cimport arena_reserve, memset
 from crfkit.weights.cells cimport layout_cell
 from crfkit.weights.history cimport ANY, layout_history_cell
@@ -231,21 +231,49 @@ cdef inline double way_score(const LatticeC* lat, int direction, int64_t t, int3
 cdef void look_ahead(LatticeC* lat) noexcept nogil:
     """Viterbi from the end: beta becomes the best score of what follows each label."""
     cdef:
-        int64_t t, i, j, P = lat.P
-        double* ahead = lat.right       # scratch
-        const double* row
-        double most
+        int64_t t, j, P = lat.P
+        double* ahead = lat.right       # scratch, as are the positions behind
     for j in range(lat.L):
         lat.beta[(lat.T - 1) * P + j] = 0
     for t in range(lat.T - 2, -1, -1):
-        for j in range(lat.L):
-            ahead[j] = lat.score[(t + 1) * P + j] + lat.beta[(t + 1) * P + j]
-        row = lat.edge[t + 1].score
-        if row == NULL:
-            row = K.unfold(lat.edge[t + 1], 0, lat.unfolded)
-        for i in range(lat.L):
-            most = -INFINITY
-            for j in range(lat.L):
-                if row[i * P + j] + ahead[j] > most:
-                    most = row[i * P + j] + ahead[j]
-            lat.beta[t * P + i] = most
+        for j in range(P):
+            ahead[j] = lat.score[(t + 1) * P + j] + lat.beta[(t + 1) * P + j] if j < lat.L else -INFINITY
+        if lat.edge[t + 1].pair != NULL:
+            best_of_list(lat.edge[t + 1], ahead, lat.beta + t * P, <int32_t*>(ahead + P))
+        else:
+            best_of_matrix(lat.edge[t + 1], ahead, lat.beta + t * P)
+
+
+cdef void best_of_matrix(const EdgeC* edge, const double* ahead, double* way) noexcept nogil:
+    """way[i] = the best over all labels j of ahead[j] and the step from i to j."""
+    cdef int64_t i, j
+    cdef const double* row
+    for i in range(edge.L):
+        row, way[i] = edge.score + i * edge.P, -INFINITY
+        for j in range(edge.L):
+            if row[j] + ahead[j] > way[i]:
+                way[i] = row[j] + ahead[j]
+
+
+cdef void best_of_list(const EdgeC* edge, const double* ahead, double* way, int32_t* order) noexcept nogil:
+    """The same from a list: of the labels that are not on it, to which a step scores 0, the best one counts. `order`: scratch for L numbers,
+    the labels from the best on, as far as they were needed."""
+    cdef:
+        int32_t i, k, label, known = 0
+        const PairC* pair
+    for i in range(edge.L):
+        way[i] = -INFINITY
+        for k in range(edge.row_ptr[i], edge.row_ptr[i + 1]):
+            pair = edge.pair + k
+            if pair.score + ahead[pair.to] > way[i]:
+                way[i] = pair.score + ahead[pair.to]
+        for k in range(edge.L):
+            if k == known:
+                order[k] = K.next_best(edge.L, edge.P, ahead, order[k - 1] if k else -1)
+                known += 1
+            label = order[k]
+            if label < 0 or ahead[label] <= way[i]:
+                break
+            if crfkit_find_pair(edge, i, label) == NULL:
+                way[i] = ahead[label]
+                break
