@@ -89,7 +89,7 @@ def test_several_files_are_compared_with_the_same_gold_labels(tmp_path):
     ("a O\n\nb\n\n", "a O\n\nb O\n\n", "gold:3: 1 column, but line 1 has 2"),
     ("a O\n\nb O\n\n", "a O\n\nb\n\n", "answers:3: 1 column, but line 1 has 2"),
     ("a O\n", "a \udcff\n", r"answers:1: the label b'\xff' is not valid UTF-8"),
-    ("", "a O\n", "answers: found 1 sentence, expected 0"),
+    ("", "a O\n", "answers: found 1 sentence, expected 0 as in gold"),
     ("a O\n\nb O\n\n", "x O\n\nb\n\n", "answers:1: word 1 of the sentence is 'x', expected 'a' as in gold:1"),  # the first fault
 ])
 def test_sentences_that_differ(gold, answers, message):

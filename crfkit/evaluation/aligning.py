@@ -18,12 +18,12 @@ class Sentence(NamedTuple):
     line: int  # 0 where it is not known
 
 
-def aligned(found: Iterable[Sentence], right: Iterable[Sentence], path: str) -> Iterator[tuple[Sentence, Sentence]]:
+def aligned(found: Iterable[Sentence], right: Iterable[Sentence], path: str, gold_path: str) -> Iterator[tuple[Sentence, Sentence]]:
     """Each sentence found, with the right one; DataError at the first that differs in its words. A right one without words
-    agrees with any. `path`: where sentences were found."""
-    answers, golds, both, place = iter(found), iter(right), 0, ""
+    agrees with any. `path`: where sentences were found; `gold_path`: where the right ones are."""
+    answers, golds, both, place = iter(found), iter(right), 0, f" as in {gold_path}"
     for gold in golds:
-        sentence, place = next(answers, None), f" as in {gold.path}"
+        sentence = next(answers, None)
         if sentence is None:
             raise DataError(f"found {plural(both, 'sentence')}, expected {both + 1 + sum(1 for _ in golds)}{place}", path)
         _check(sentence, gold)

@@ -104,7 +104,7 @@ def evaluate_heads(predicted: Any, gold: Any = None) -> Attachment:
     carried: list[bytes] = []
     found = _trees(predicted, carried)
     if gold is not None:
-        return _scored(path, found, _trees(gold, []), of_file=True)
+        return _scored(path, found, _trees(gold, []), path_of(gold), of_file=True)
     trees = list(found)
     if not carried:
         raise DataError(
@@ -115,13 +115,13 @@ def evaluate_heads(predicted: Any, gold: Any = None) -> Attachment:
         raise DataError(f"found {plural(len(carried), 'gold tree')} for {plural(len(trees), 'sentence')}", path)
     # a file that was parsed before may have brought those of its own sentences, before those of all
     right = [_carried(line, tree) for line, tree in zip(carried[-len(trees) :], trees, strict=True)]
-    return _scored(path, trees, right, of_file=False)
+    return _scored(path, trees, right, path, of_file=False)
 
 
-def _scored(path: str, trees: Iterable[Sentence], right: Iterable[Sentence], of_file: bool) -> Attachment:
+def _scored(path: str, trees: Iterable[Sentence], right: Iterable[Sentence], gold_path: str, of_file: bool) -> Attachment:
     found = Attachment(path, 0, 0, Counts(), Counts(), False, of_file)
     given = known = False
-    for tree, gold in aligned(trees, right, path):
+    for tree, gold in aligned(trees, right, path, gold_path):
         if not gold.words:
             continue
         found.sentences += 1

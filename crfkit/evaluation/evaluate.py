@@ -107,7 +107,7 @@ class Outputs:
             "tables": tables, "strict": self.strict, "word_starts": WORD_STARTS if segments else None, "lexicon": known, "keep": keep,
             "raw": scheme == "none", "outside": outside.encode(errors="surrogatepass"), "separator": files.separator, "form": format, "comments": comments,
         }
-        self._tallies = [self._counted(entry, files, right, how) for entry in entries]
+        self._tallies = [self._counted(entry, files, right, gold, how) for entry in entries]
         if segments:
             for tally in self._tallies:
                 _check_labels(tally, SEGMENT_PREFIXES, "a word segmentation")
@@ -115,8 +115,8 @@ class Outputs:
         self.scores = [_scores(tally, self.scheme, self.strict) for tally in self._tallies]
         self.met = [tally.first_lines.keys() for tally in self._tallies]  # the labels of each file, also those that count as others
 
-    def _counted(self, entry: Any, files: Labelled, right: Iterable[Sentence] | None, how: dict[str, Any]) -> Tally:
-        """The counts of a file that has both labels, or beside the sentences with the right ones. `how`: arguments of Tally."""
+    def _counted(self, entry: Any, files: Labelled, right: Iterable[Sentence] | None, gold: Any, how: dict[str, Any]) -> Tally:
+        """The counts of a file that has both labels, or beside the sentences with the right ones, which the file `gold` has. `how`: arguments of Tally."""
         if right is None:
             columns, blocks = files.blocks(entry)
             tally = Tally(path=path_of(entry), **how, **files.places(columns))
@@ -124,7 +124,7 @@ class Outputs:
                 tally.feed(data, line)
         else:
             tally = Tally(path=path_of(entry), **how)
-            for sentence, true in aligned(files.sentences(entry, self.marks, answers=True), right, tally.path):
+            for sentence, true in aligned(files.sentences(entry, self.marks, answers=True), right, tally.path, path_of(gold)):
                 tally.add(true.words, sentence.words, sentence.line)
         tally.finish()
         self.marks.add(*tally.lines.marks)
