@@ -261,6 +261,7 @@ def test_numbers_in_config_files_are_decimal(train, number):
 
 def test_config_files_that_cannot_be_read(train):
     assert "absent: cannot be read: No such file" in error("learn", "--config", "absent", "template", "train", "model")
+    assert error("learn", "--config", "-", "template", "train", "model").endswith(" (- is standard input only where data are read)")
     (train.parent / "config").write_bytes(b"a: \xff\n")
     assert "config: not YAML" in error("learn", "--config", "config", "template", "train", "model")
 

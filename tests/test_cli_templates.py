@@ -32,7 +32,8 @@ def test_unknown_names_are_refused_with_a_hint(name, hint):
 
 
 def test_a_file_that_is_not_there_may_be_one_of_them():
-    for given, hint in (("ner", "; `crfkit templates ner` prints one"), ("none/pos.txt", "; `crfkit templates pos` prints one"), ("absent", "")):
+    for given, hint in (("ner", "; `crfkit templates ner` prints one"), ("none/pos.txt", "; `crfkit templates pos` prints one"), ("absent", ""),
+                        ("-", " (- is standard input only where data are read)")):
         assert error("learn", given, "train", "model") == f"{given}: cannot read the template: No such file or directory{hint}"
 
 

@@ -244,6 +244,7 @@ def test_constraints_are_kept_and_not_read_again(tmp_path):
     ([("<end>", "B")], "constraints: pair 1: expected LABEL LABEL"),
     ("B E\nB\n", "constraints:2: found 1 label, expected two"),
     ("IOBES", "IOBES: cannot be read: No such file or directory; expected a scheme (bio, iob1, "),
+    ("-", "-: cannot be read: No such file or directory (- is standard input only where data are read); expected a scheme (bio, iob1, "),
 ])
 def test_constraints_that_are_none(limits, message):
     with pytest.raises((DataError, FileError)) as caught:

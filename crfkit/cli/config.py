@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from crfkit import options as declarations
 from crfkit.errors import CrfkitError, OptionError
+from crfkit.text.opening import why_not_opened
 from crfkit.values import Expected, as_bytes, bounded, named, shown
 
 _LONGEST = 1 << 20  # characters: PyYAML takes seconds for a few of these
@@ -88,7 +89,7 @@ def _text_of(path: str) -> str:
         with open(path, encoding="utf-8") as file:
             text = file.read(_LONGEST + 1)
     except OSError as error:
-        raise CrfkitError(f"{named(path)}: cannot be read: {error.strerror}") from None
+        raise CrfkitError(f"{named(path)}: cannot be read: {why_not_opened(path, error)}") from None
     except UnicodeDecodeError:
         raise CrfkitError(f"{path}: not YAML: not UTF-8") from None
     if len(text) > _LONGEST:

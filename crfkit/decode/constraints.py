@@ -20,7 +20,7 @@ from typing import Any
 
 from crfkit.errors import CrfkitWarning, DataError, FileError, warn_caller
 from crfkit.evaluation.schemes import END, INSIDE, N_PREFIXES, PREFIXES, SCHEMES, SEGMENTATION, START, SYNONYMS, detect
-from crfkit.text.opening import is_endless
+from crfkit.text.opening import is_endless, why_not_opened
 from crfkit.values import lists, named, plain, plural, shown
 
 START_MARK, END_MARK = "<start>", "<end>"
@@ -148,7 +148,7 @@ def from_file(path: str | os.PathLike[str], labels: Sequence[str], of_part: bool
         with open(path, encoding="utf-8-sig") as file:
             text = file.read(1 << 20 if is_endless(file) else -1)
     except OSError as error:
-        raise FileError(f"{named(name)}: cannot be read: {error.strerror}; expected {_EXPECTED}") from None
+        raise FileError(f"{named(name)}: cannot be read: {why_not_opened(name, error)}; expected {_EXPECTED}") from None
     except UnicodeDecodeError:
         raise DataError("is not UTF-8: expected a file of pairs of labels", name) from None
     except ValueError:  # a zero byte

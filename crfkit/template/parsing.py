@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from crfkit.errors import FileError, OptionError, TemplateError, unreadable
 from crfkit.text.compression import Compression
-from crfkit.text.opening import other_form
+from crfkit.text.opening import other_form, why_not_opened
 from crfkit.values import as_text, named, plural, shown
 
 from .macros import PLACE, Line, Macro
@@ -87,7 +87,7 @@ def read_text(path: str, loose: bool = False) -> str:
             from .shipped import command_for
 
             hint = command_for(path)
-        raise unreadable(f"{named(path)}: cannot read the template: {error.strerror}{hint}", error) from None
+        raise unreadable(f"{named(path)}: cannot read the template: {why_not_opened(path, error)}{hint}", error) from None
     except ValueError:  # a zero byte
         raise FileError(f"{shown(path)}: not a file name") from None
     if len(data) > _LONGEST:

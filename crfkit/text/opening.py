@@ -157,10 +157,14 @@ def open_file(path: str) -> BinaryIO:
     try:
         return open(path, "rb", buffering=0)
     except OSError as error:
-        hint = " (- is standard input only where data are read)" if path == "-" else ""
-        raise unreadable(f"{named(path)}: cannot be read: {error.strerror}{hint}", error) from error
+        raise unreadable(f"{named(path)}: cannot be read: {why_not_opened(path, error)}", error) from error
     except ValueError as error:  # a zero byte
         raise FileError(f"{shown(path)}: not a file name") from error
+
+
+def why_not_opened(path: str, error: OSError) -> str:
+    """Why a file was not opened."""
+    return f"{error.strerror} (- is standard input only where data are read)" if path == "-" else error.strerror
 
 
 # The first bytes of files in other formats, a pattern for each byte. The first that fits says the format.
