@@ -86,6 +86,13 @@ def test_nothing_is_said_of_values_as_they_should_be():
     assert warnings(values(1e6 / 4), "lbfgs", max_iter=5)[1] == []
 
 
+@pytest.mark.parametrize("algorithm", ["lbfgs", "owlqn", "sbcd", "sgd", "adf", "sapo"])
+def test_the_penalty_that_is_lowered_is_the_one_that_leaves_nothing(algorithm):
+    model, heard = warnings(values(1.0), algorithm, l2=1e300, **limit(algorithm, 3))
+    assert not any(model.weights)
+    assert heard == ["all weights are zero: every token will have the same label; lower --l2, which is 1e+300"]
+
+
 def test_values_of_a_stream():
     """adf with one pass trains on standard input as it comes."""
     command = ("learn", "--format", "crfsuite", "-a", "adf", "--passes", 1, "-", "model")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 GROWN = 10.0  # times the least loss of a pass before, and
 ABSURD = 1000.0  # times the loss of weights of zero: beyond both, training ends
+CRUSHING = 1e30  # as --l2: it makes zeros of weights in single precision, whatever their --l1
 POOR, USELESS = 10.0, 0.98  # times the loss of weights of zero: worth a warning at the end
 LARGEST_VALUE = 1e6  # of a feature, up to which every trainer is tested
 LARGEST_FOR_RATES = 100.0  # beyond which trainers with one rate for all attributes often learn next to nothing
@@ -26,7 +27,7 @@ class Divergence:
     of a feature. Only trainers with a rate can have a wrong one. `of_zeros`: what a model whose weights are all zero does."""
 
     def __init__(self, options: Any, tokens: float, labels: int, largest: float = 1.0, of_zeros: str = "every token will have the same label"):
-        self.has_rate, self.largest = hasattr(options, "rate"), largest
+        self.has_rate, self.largest, self.l2 = hasattr(options, "rate"), largest, getattr(options, "l2", None) or 0.0
         self.untrained, self.of_zeros = tokens * math.log(labels), of_zeros
         self.advice = ("lower --rate, or " if self.has_rate else "") + "scale down the values of the features"
 
@@ -55,7 +56,8 @@ class Divergence:
         if not base.all_finite(weights):
             raise TrainingError(f"training diverged: a weight is not finite; {self.advice}")
         progress.warn(self.warning(loss or 0.0))
-        advice = f"; lower --l1, which is {l1:g}" if l1 else ""
+        name, penalty = ("l2", self.l2) if self.l2 >= CRUSHING else ("l1", l1)
+        advice = f"; lower --{name}, which is {penalty:g}" if penalty else ""
         if prune is not None and base.summarise(weights)[0]:
             advice = f"; lower --prune, which is {prune:g}"
             base.prune(weights, prune)

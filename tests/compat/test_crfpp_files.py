@@ -82,6 +82,7 @@ def test_data_without_tokens(content):
 @pytest.mark.parametrize(("arguments", "code", "message"), [
     (["-f300", "words", "train", "model"], 1, "error: train: no feature is left: lower --freq"),
     (["-aCRF-L1", "-c1e-4", "template", "train", "model"], 0, "warning: all weights are zero: every token will have the same label; raise --cost"),
+    (["-c1e-300", "template", "train", "model"], 0, "warning: all weights are zero: every token will have the same label; raise --cost"),
     (["template", "notes", "model"], 1, "error: notes:2: found 3 columns, expected 2 as in notes:1 (crfkit's --comments passes over"),
     (["template", "tree", "model"], 1, "error: tree:2: found 2 columns, expected 10 as in tree:1 (CoNLL-U is read with crfkit's --format conllu)"),
     (["-C", "attributes", "model"], 1, "error: attributes: a CRF++ model needs a template: give the one that made the attributes with crfkit's --template"),

@@ -17,7 +17,7 @@ BANNER = "CRF++: Yet Another CRF Tool Kit\nCopyright (C) 2005-2013 Taku Kudo, Al
 
 WORDS = {
     "lower --min-freq": "lower --freq",
-    r"lower --l1, which is \S+": "raise --cost",
+    r"lower --l[12], which is \S+": "raise --cost",
     "raise (?:--l1 or )?--l2": "lower --cost",
     **ALIEN,
 }
