@@ -49,6 +49,8 @@ class _Editor:
         self._index: Any = model.index  # or its tables, once they must grow
         self._numbers = {label: number for number, label in enumerate(model.labels)}
         self._arrays = {name: array(values.format, values) for name, values in model.layout.arrays().items()}
+        self._idle: list[Edit] = []  # that drop a feature which the model does not have
+        self._new: list[Edit] = []  # the first of each attribute which the model does not have, and gets
 
     def edited(self) -> Model:
         from .weights.precision import cells, doubles
@@ -63,7 +65,16 @@ class _Editor:
         found.name = self._model.name
         if self._same(found):
             warn_caller(CrfkitWarning(f"{self._path}: no line changes a weight: the model stays as it is"))
+        else:
+            self._warn(self._idle, "the model has no such feature to drop", "line")
+            self._warn(self._new, "the model did not have this attribute; it is added", "attribute")
         return found
+
+    def _warn(self, edits: list[Edit], told: str, unit: str) -> None:
+        """What may be a slip of the pen: where the first one is, and how many there are."""
+        if edits:
+            first, more = min(edit.line for edit in edits), len(edits) - 1
+            warn_caller(CrfkitWarning(f"{self._path}:{first}: {told}" + f"; likewise {plural(more, f'more {unit}')}" * (more > 0)))
 
     def _same(self, found: Model) -> bool:
         """Whether a model has the features and the weights of the one that is edited."""
@@ -146,7 +157,10 @@ class _Editor:
                 if not self._model.index.plan.plain_rules:
                     raise self._fault("the template has no line B, which makes plain pairs of labels", edit.line)
                 weights = array("d", bytes(8 * labels**2))
-            weights[edit.labels[-2] * labels + edit.labels[-1]] = edit.weight
+            place = edit.labels[-2] * labels + edit.labels[-1]
+            if not edit.weight and not weights[place]:
+                self._idle.append(edit)
+            weights[place] = edit.weight
         return weights
 
     def _with_features(self, pairs: bool, weights: array[float], edits: Iterable[Edit]) -> array[float]:
@@ -154,7 +168,11 @@ class _Editor:
         mine = [edit for edit in edits if edit.attribute is not None and edit.pairs == pairs]
         numbers = self._numbered(pairs, mine)
         for edit in mine:
-            if edit.weight and edit.pairs and self._model.search is not None and not self._has(numbers.get(edit.attribute, -1), edit.labels):
+            if self._has(numbers.get(edit.attribute, -1), edit.labels):
+                continue
+            if not edit.weight:
+                self._idle.append(edit)
+            elif edit.pairs and self._model.search is not None:
                 raise self._fault("the model has no such feature, and a model that decides label by label takes no new ones with previous labels", edit.line)
         names = [name for name in (("b_ptr", "b_prev2", "b_prev", "b_label") if pairs else ("u_ptr", "u_label")) if name in self._arrays]
         changes = [(numbers[edit.attribute], *edit.labels, edit.weight) for edit in mine if edit.attribute in numbers]
@@ -163,8 +181,12 @@ class _Editor:
         return weights
 
     def _has(self, attribute: int, labels: Labels) -> bool:
-        """Whether there is a feature with labels before its own."""
-        return self._layout.rich_cell(attribute, *[-1, *(-1 if label == ANY else label for label in labels)][-3:]) >= 0
+        """Whether the model has a feature of an attribute."""
+        if len(labels) == 1:
+            cell = self._layout.cell(attribute, *labels)
+        else:
+            cell = self._layout.rich_cell(attribute, *[-1, *(-1 if label == ANY else label for label in labels)][-3:])
+        return cell >= 0 and self._model.weights[cell] != 0
 
     def _numbered(self, pairs: bool, edits: Sequence[Edit]) -> dict[str | None, int]:
         """The numbers of the attributes of these edits. Those that are new and get a weight are added to the index."""
@@ -180,6 +202,7 @@ class _Editor:
                 self._check(edit)
                 if edit.weight and not (pairs and self._model.search):
                     numbers[edit.attribute] = known + new.intern_bytes(edit.name)
+                    self._new.append(edit)
         if len(new):
             self._growing.adopt(new, pairs)
             self._index = self._growing

@@ -20,7 +20,7 @@ from crfkit.foreign import model_bytes
 from crfkit.model import precision_of
 from crfkit.spelling import attribute_text, escaped, previous_text
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* no line changes a weight:crfkit.errors.CrfkitWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.*(no line changes a weight|no such feature to drop|it is added):crfkit.errors.CrfkitWarning")
 
 TEMPLATES = {
     "cells": "U0:%x[0,0]\nU1:%x[-1,0]/%x[0,0]\nB0:%x[0,0]\nB\n",
