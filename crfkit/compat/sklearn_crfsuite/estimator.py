@@ -55,6 +55,7 @@ class CRF(Estimator, BaseEstimator):
         # Each is an attribute of its own name: scikit-learn asks for that. Not by assignment, as subclasses written for sklearn-crfsuite 0.3
         # have properties of these names.
         self.__dict__.update({name: value for name, value in locals().items() if name not in ("self", "__class__")})
+        self._path = model_filename  # for good, as in sklearn-crfsuite: if it is set later, only clones know it
         self.training_log_: TrainLogParser | None = None
         self._take(None)
 
@@ -64,12 +65,6 @@ class CRF(Estimator, BaseEstimator):
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All parameters with their values, in the order of names."""
         return dict(sorted(super().get_params(deep).items()))
-
-    @property
-    def _path(self) -> str | None:
-        """The parameter `model_filename`; a subclass may have a property of this name that tells the path of `modelfile`."""
-        path: str | None = vars(self).get("model_filename")
-        return path
 
     def _take(self, model: bytes | None) -> None:
         self._model = model
@@ -205,7 +200,7 @@ class CRF(Estimator, BaseEstimator):
         if "modelfile" in state:  # sklearn-crfsuite's own pickle
             file = (state := {**self._defaults(), **state}).pop("modelfile")
             state |= {"_model": file.content, "_modelfile": None, "model_filename": None if file.auto else file.name}  # 0.3 kept the name there only
-        self.__dict__.update(state)
+        self.__dict__.update({"_path": state.get("model_filename"), **state})
         if self._model is not None:
             self._opened()  # checks all of it
 
