@@ -160,7 +160,7 @@ def _trees(data: Any, carried: list[bytes]) -> Iterator[Sentence]:
 class GoldTrees:
     """The trees that texts had before they were parsed, one line per sentence. If gold trees already follow the last sentence of a text,
     they are kept: the trees in its columns are then a parser's. A text may carry more of them than it has sentences, of files that it was
-    once parsed with: those are not of the text before it."""
+    once parsed with: those are not of the text before it, unless each has as many words as its sentence. Then a parsed file was cut."""
 
     def __init__(self) -> None:
         self._lines: list[bytes] = []
@@ -177,14 +177,26 @@ class GoldTrees:
             self._carried = []
             self._lines += trees.split(b"\n")[:-1]
         self._carried += _tail(text)
+        if self._first and self._fits_all():
+            self._first = 0
         if n := min(len(self._carried), len(self._lines) - self._first):
             self._lines[-n:] = self._carried[-n:]
+
+    def _fits_all(self) -> bool:
+        """Whether the trees that a text carries may be those of all sentences, also of the texts before it."""
+        carried = self._carried[-len(self._lines) :]
+        return len(carried) == len(self._lines) and all(_size(one) == _size(other) for one, other in zip(carried, self._lines, strict=True))
 
     def comments(self) -> bytes:
         """The comments to append after all texts for `crfkit eval --heads`; none if they are there, or no sentence has a tree."""
         covered = self._first == 0 and len(self._carried) >= len(self._lines)
         missing = any(self._lines) and not covered
         return b"".join(GOLD + line + b"\n" for line in self._lines) if missing else b""
+
+
+def _size(line: bytes) -> int:
+    """How many words a tree has."""
+    return line.count(b"\t") + bool(line)
 
 
 def _tail(data: bytes) -> list[bytes]:

@@ -4,6 +4,7 @@ import io
 import json
 import random
 import unicodedata
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,25 @@ def test_files_that_were_parsed_before_keep_their_gold_trees():
     assert Path("all").read_text().count("# gold") == (1 + 2) + 1 + 3
     write(comments="# gold 2:x\t0:y\n")  # a file without sentences goes on with what was before it
     assert run("tag", "m", "first", "comments").stdout.endswith("\n\n# gold 2:x\t0:y\n")
+
+
+def test_a_parsed_file_that_was_cut_keeps_its_gold_trees():
+    """They stand behind its last part, and the columns of the others have the parser's."""
+    rng = random.Random(5)
+    learned(labels=True).save("m")
+    write(gold=by_tabs([sentence(rng, length, ("x", "y")) for length in (3, 1, 4, 2, 5)]))
+    write(parsed=run("tag", "m", "gold").stdout_bytes)
+    *sentences, comments = Path("parsed").read_text().split("\n\n")
+    expected = evaluate_heads("parsed", "gold").as_dict()
+    assert expected["unlabelled"] < 1
+    for cuts in ((2,), (1, 3), (4,)):
+        names = []
+        for number, (begin, end) in enumerate(pairwise((0, *cuts, 5))):
+            names.append(f"part{number}")
+            write(**{names[-1]: "".join(f"{one}\n\n" for one in sentences[begin:end]) + comments * (end == 5)})
+        write(again=run("tag", "m", *names).stdout_bytes)
+        assert Path("again").read_text() == Path("parsed").read_text()
+        assert evaluate_heads("again").as_dict() == {**expected, "file": "again"}
 
 
 def test_trees_in_columns_of_other_names():
