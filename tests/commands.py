@@ -34,11 +34,10 @@ plain_build = pytest.mark.skipif(
 )
 
 memory_told = pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="the system does not tell what memory a program takes")
-memory_overcommitted = pytest.mark.skipif(
-    os.path.exists(OVERCOMMIT) and Path(OVERCOMMIT).read_text().strip() == "2",
-    reason="the system promises no more memory than it has (vm.overcommit_memory = 2)",
+memory_promised = pytest.mark.skipif(
+    limited() or (os.path.exists(OVERCOMMIT) and Path(OVERCOMMIT).read_text().strip() == "2"),
+    reason="programs may not ask for more memory than there is (ulimit -v, -d; vm.overcommit_memory = 2)",
 )
-memory_unlimited = pytest.mark.skipif(limited(), reason="programs may not ask for all the memory that they want (ulimit -v, -d)")
 full_device = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no full device")
 named_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
 

@@ -8,6 +8,7 @@ from itertools import pairwise, product
 from math import inf
 
 import pytest
+from commands import memory_promised
 from hypothesis import given
 from hypothesis import strategies as st
 from models import attributes, model, sentences
@@ -208,6 +209,7 @@ def test_lists_say_what_matrices_say(case):
     assert said("sparse") == said("dense")
 
 
+@memory_promised
 def test_the_time_does_not_grow_with_pairs_of_labels_that_have_no_weight():
     """With 65,000 labels, to look at each pair would be two hundred thousand million steps."""
     n = 65_000

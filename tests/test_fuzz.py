@@ -30,10 +30,21 @@ def test_earlier_finds_are_mended(find):
     assert attempt(target_of(find), find.read_bytes()) is None
 
 
-def start(*arguments):
+def python(*arguments):
+    """Python as a process of its own."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), str(TESTS)])}
-    command = [sys.executable, "-m", "fuzz", "--seed", "1", *map(str, arguments)]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen([sys.executable, *map(str, arguments)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def start(*arguments):
+    """The driver as a process of its own."""
+    return python("-m", "fuzz", "--seed", "1", *arguments)
+
+
+def test_the_folder_goes_without_a_warning():
+    process = python("-W", "always::ResourceWarning", "-c", "from fuzz.targets import scratch; print(scratch('a', b'text'))")
+    path, said = process.communicate()
+    assert (process.returncode, said) == (0, "") and path.endswith("a\n") and not Path(path.strip()).parent.exists()
 
 
 # How many inputs are tried, and what is said of the faulty ones.

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from commands import memory_unlimited, plain_build
+from commands import memory_promised, plain_build
 
 from crfkit.data.dataset import Dataset
 from crfkit.errors import TrainingError
@@ -21,7 +21,7 @@ from crfkit.trainers.batch.visits import bytes_of_visits
 from crfkit.trainers.online.paths import Paths
 from crfkit.weights.layout import Layout
 
-pytestmark = [plain_build, memory_unlimited, pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit what is asked for")]
+pytestmark = [plain_build, memory_promised, pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit what is asked for")]
 
 NUMBERS = 1 << 31  # of 32 bits, none of them negative
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy
 import pytest
-from commands import memory_overcommitted, memory_told, memory_unlimited, plain_build
+from commands import memory_promised, memory_told, plain_build
 from hypothesis import given
 from hypothesis import strategies as st
 from inputs import filled
@@ -91,8 +91,7 @@ def test_weights_anywhere_in_memory():
 
 @plain_build
 @memory_told
-@memory_overcommitted
-@memory_unlimited
+@memory_promised
 @pytest.mark.parametrize(("n", "pages"), [(65_528, 0), (20_001, 2 * 20_001)])
 def test_tens_of_thousands_of_labels_without_pairs(n, pages):
     """Tables of all pairs would take two hundred gigabytes, or 19; even where the system gave them, none of it is touched but the padding at the end of

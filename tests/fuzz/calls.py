@@ -6,6 +6,7 @@ A call answers or raises one of the errors that programs expect, and the model t
 
 from __future__ import annotations
 
+import atexit
 import os
 import random
 import tempfile
@@ -31,6 +32,7 @@ TEXTS: list[Any] = ["the DT\ndog NN", "dog NN\n\nthe DT\n", b"the DT B\n", "\n\n
 SMALL: list[Any] = [0, 0, 1, 1, 2, 3]
 ROWS = [[["the", "DT", "B"], ["dog", "NN", "I"], ["runs", "VB", "O"]], [["dog", "NN", "B"]]]
 _folder = tempfile.TemporaryDirectory(prefix="crfkit-fuzz-")
+atexit.register(_folder.cleanup)  # it warns if it is left to be found at the end
 
 
 def path_of(name: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import random
-import tempfile
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -218,12 +217,9 @@ def config(data: bytes) -> None:
         judge(algorithm, {name: value for name, value in found.options.items() if name not in (*options.SPEECH, "algorithm")})
 
 
-_folder = tempfile.TemporaryDirectory(prefix="crfkit-fuzz-")
-
-
 def scratch(name: str, data: bytes) -> str:
     """A file with these bytes, of this process alone."""
-    path = os.path.join(_folder.name, name)
+    path = calls.path_of(name)
     with open(path, "wb") as file:
         file.write(data)
     return path
@@ -251,7 +247,7 @@ def checkpoints() -> list[bytes]:
     """One of each trainer."""
     found = []
     for algorithm in options.TRAINERS:
-        path = os.path.join(_folder.name, "seed")
+        path = calls.path_of("seed")
         resumable(algorithm, 2, checkpoint=path)
         found.append(Path(path).read_bytes())
         os.unlink(path)
@@ -260,7 +256,7 @@ def checkpoints() -> list[bytes]:
 
 def parser_checkpoints() -> list[bytes]:
     """One of a parser."""
-    path = os.path.join(_folder.name, "parser-seed")
+    path = calls.path_of("parser-seed")
     parsers.resumed(path)
     return [Path(path).read_bytes()]
 
