@@ -164,7 +164,7 @@ def open_file(path: str) -> BinaryIO:
 
 def why_not_opened(path: str, error: OSError) -> str:
     """Why a file was not opened."""
-    return f"{error.strerror} (- is standard input only where data are read)" if path == "-" else error.strerror
+    return f"{error.strerror} (- is standard input only where data are read)" if path == "-" else str(error.strerror)
 
 
 # The first bytes of files in other formats, a pattern for each byte. The first that fits says the format.
