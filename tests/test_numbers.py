@@ -114,6 +114,28 @@ def test_values_too_large_for_steps_of_their_size(algorithm, warned):
     assert any("may learn little, as its steps are as large as the values" in text for text in heard) == warned
 
 
+def measured(rng, unit, far, sequences=30):
+    """Of two attributes the second one goes with the label; how far both are from 0, and the unit of the first, say whether it can be learned."""
+    texts = []
+    for _ in range(sequences):
+        labels = rng.choices((-1, 1), k=6)
+        rows = [f"{'yes' if label > 0 else 'no'}\ta:{unit * (rng.gauss(0, 1) + far):.6g}\tb:{label + rng.gauss(0, 0.3) + far:.6g}\n" for label in labels]
+        texts.append("".join(rows) + "\n")
+    return "".join(texts).encode()
+
+
+@pytest.mark.parametrize(("unit", "far", "uneven"), [(1, 0, False), (8, 0, False), (1, 2, False), (100, 0, True), (1, 8, True), (8, 8, True)])
+@pytest.mark.parametrize("algorithm", ["perceptron", "mira", "lookahead", "arow", "lbfgs"])
+def test_values_far_from_zero_or_of_different_sizes(algorithm, unit, far, uneven):
+    """Only where a trainer makes steps as large as the values, and learns less than from the same values in one unit around 0."""
+    data, standardized = measured(random.Random(3), unit, far), measured(random.Random(3), 1, 0)
+    model, heard = warnings(data, algorithm, **limit(algorithm, 5))
+    warned = uneven and algorithm in ("perceptron", "mira", "lookahead")
+    assert any("far from 0, or of very different sizes" in text and "divide by its standard deviation" in text for text in heard) == warned
+    if warned:
+        assert right(model, data) < right(warnings(standardized, algorithm, **limit(algorithm, 5))[0], standardized) - 0.05
+
+
 def without_words(data):
     return b"".join(line.rpartition(b"\tw")[0] + b"\n" for line in data.splitlines())
 

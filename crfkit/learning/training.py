@@ -15,6 +15,7 @@ from contextlib import closing, nullcontext
 from dataclasses import asdict, replace
 from typing import Any
 
+from crfkit.data.evenness import evenness
 from crfkit.errors import OptionError
 from crfkit.foreign import load
 from crfkit.model import Model, build, ready
@@ -31,7 +32,7 @@ from . import streaming
 from .checkpoint import Checkpoint
 from .corpus import Corpus, no_attribute, read_corpus
 from .development import DevSet
-from .divergence import Divergence, value_warning
+from .divergence import ONE_STEP, Divergence, value_warning
 from .fitting import fitted
 from .judging import check_files, check_stream, not_default
 from .memory import check_data_dir, check_memory, expected_memory, threads_with_work
@@ -118,7 +119,7 @@ class Training:
         if run.partial:
             progress.note(f"{corpus.dataset.n_given:,} tokens have one label, {corpus.dataset.n_tokens - corpus.dataset.n_given:,} a choice")
         progress.warn(no_attribute(corpus, reader.template, run))
-        progress.warn(value_warning(corpus.dataset.largest_value, self.algorithm, options))
+        progress.warn(value_warning(corpus.dataset.largest_value, self.algorithm, options, place.evenness(corpus)))
         progress.warn(_labels_warning(corpus, run))
         progress.warn(_blanks_warning(corpus.dataset.labels))
         progress.warn(_unknown_warning(corpus, run))
@@ -242,6 +243,10 @@ class Local:
     def corpus(self, reader: Reader) -> Corpus:
         """The data."""
         return read_corpus(reader)
+
+    def evenness(self, corpus: Corpus) -> float | None:
+        """That of the values, for trainers to which it matters."""
+        return evenness(corpus.dataset) if self.algorithm in ONE_STEP else None
 
     def expected_memory(self, corpus: Corpus, options: Any) -> int:
         """Estimated peak memory of training; 0 if it is not known."""

@@ -112,3 +112,25 @@ def test_a_pickle_of_the_peer_that_kept_the_name_of_the_file_there_only(tmp_path
     del state["model_filename"]
     crf.__setstate__({**state, "modelfile": file})
     assert crf.predict(X[:2]) == Y[:2]
+
+
+@BOTH
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_file_that_is_named_later_is_that_of_clones(library, asked, tmp_path, monkeypatch):
+    """Before and after a prediction: `model_filename` counts when the object is made."""
+    (sklearn_crfsuite,) = modules(library, "sklearn_crfsuite")
+    base = pytest.importorskip("sklearn.base")
+    monkeypatch.chdir(tmp_path)
+
+    def found(crf):
+        return list(map(list, crf.predict(X)))
+
+    for name, labels in (("one", Y), ("two", OTHER)):
+        sklearn_crfsuite.CRF(model_filename=name).fit(X, labels)
+    for crf in (sklearn_crfsuite.CRF(model_filename="one"), sklearn_crfsuite.CRF().fit(X, Y)):
+        if asked:
+            assert found(crf) == Y
+        crf.set_params(model_filename="two")
+        assert found(crf) == found(pickle.loads(pickle.dumps(crf))) == Y and found(base.clone(crf)) == OTHER
+        crf.set_params(model_filename="three").fit(X, Y)
+        assert found(crf) == Y and not os.path.exists("three")

@@ -303,30 +303,6 @@ def test_predictions_of_cross_validation():
         assert isinstance(predicted, list) and predicted == [estimator.predict_single(sentence) for sentence in X]
 
 
-@pytest.mark.parametrize("library", ["crfkit.compat.sklearn_crfsuite", "sklearn_crfsuite"])
-def test_a_file_that_is_named_later_is_that_of_clones(library, tmp_path, monkeypatch):
-    """Before and after a prediction: `model_filename` counts when the object is made."""
-    kind = pytest.importorskip(library).CRF
-    base = pytest.importorskip("sklearn.base")
-    monkeypatch.chdir(tmp_path)
-    mine, others = ["mine"] * len(LABELS), ["other"] * len(LABELS)
-    for name, labels in (("one", mine), ("two", others)):
-        kind(model_filename=name).fit([ITEMS], [labels])
-
-    def found(crf):
-        return list(crf.predict([ITEMS])[0])
-
-    for asked in (False, True):
-        named, fitted = kind(model_filename="one"), kind().fit([ITEMS], [mine])
-        for crf in (named, fitted):
-            if asked:
-                assert found(crf) == mine
-            crf.set_params(model_filename="two")
-            assert found(crf) == found(pickle.loads(pickle.dumps(crf))) == mine and found(base.clone(crf)) == others
-            crf.set_params(model_filename="three").fit([ITEMS], [mine])
-            assert found(crf) == mine and not Path("three").exists()
-
-
 def test_classes_with_parameters_of_their_own():
     class Featured(CRF):
         def __init__(self, window=1, c1=None):

@@ -42,6 +42,10 @@ class Distributed:
         self.distributed = DistributedCorpus(self.crew, reader, self.run.shards)
         return self.distributed.read(self.train)
 
+    def evenness(self, corpus: Corpus) -> float | None:
+        """Not known: no worker has all values."""
+        return None
+
     def expected_memory(self, corpus: Corpus, options: Any) -> int:
         """Bytes that this process will take at its peak, without what workers take; 0 if that is not known."""
         now, peak = in_use()
