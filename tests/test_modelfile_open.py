@@ -118,6 +118,7 @@ def test_what_no_model_has_room_for_is_refused_before_training():
     assert not passes
 
 
+@pytest.mark.filterwarnings("ignore:values of the features are far from 0")
 def test_what_is_reserved_for_the_table_of_sections_is_enough():
     """Of models of any kind, and of those that are told of many options."""
     for kind in ("chunking", "reals"):

@@ -116,6 +116,8 @@ class Training:
         progress.summary({**corpus.summary, "memory": expected})
         if self._alone(corpus):
             progress.note("labels do not depend on their neighbours: the template has no line B")
+        else:
+            progress.warn(place.weakness(corpus))
         if run.partial:
             progress.note(f"{corpus.dataset.n_given:,} tokens have one label, {corpus.dataset.n_tokens - corpus.dataset.n_given:,} a choice")
         progress.warn(no_attribute(corpus, reader.template, run))
@@ -247,6 +249,11 @@ class Local:
     def evenness(self, corpus: Corpus) -> float | None:
         """That of the values, for trainers to which it matters."""
         return evenness(corpus.dataset) if self.algorithm in ONE_STEP else None
+
+    def weakness(self, corpus: Corpus) -> str | None:
+        """Why other trainers are better for these data."""
+        warning: str | None = trainer_class(self.algorithm).weakness(corpus.dataset)
+        return warning
 
     def expected_memory(self, corpus: Corpus, options: Any) -> int:
         """Estimated peak memory of training; 0 if it is not known."""

@@ -118,6 +118,11 @@ cdef class Trainer:
         features."""
         return None
 
+    @classmethod
+    def weakness(cls, Dataset data not None) -> str | None:
+        """Why other trainers label more tokens right after learning from these data."""
+        return None
+
     def prepare(self, should_stop=None):
         """Work before the first pass, if any: yields {"loss": ...} after each part of it."""
         return ()

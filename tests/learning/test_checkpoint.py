@@ -124,6 +124,7 @@ def test_any_moment(algorithm, chosen, interruption):
     assert learn(data, rules(), algorithm, **given, checkpoint="state", resume=True, stop=Power(3)).to_bytes() == expected
 
 
+@pytest.mark.filterwarnings("ignore:values of the features are far from 0")
 @pytest.mark.parametrize("algorithm", options.TRAINERS)
 def test_values_and_a_model_to_start_from(algorithm):
     data = b"\n\n".join((DATA / "reals.train.txt").read_bytes().split(b"\n\n")[:40]) + b"\n\n"

@@ -1,7 +1,8 @@
 """Learning with lookahead: step by step against a twin that walks the whole tree, and end to end."""
 
-from itertools import product
+from itertools import pairwise, product
 from random import Random
+from warnings import catch_warnings, simplefilter
 
 import pytest
 from hypothesis import assume, given, settings
@@ -105,3 +106,61 @@ def test_once_all_is_right_by_the_margin_nothing_changes(margin):
     assert loss == 0
     most = max(map(abs, weights))
     assert most <= 2 if margin == 0 else most >= 2
+
+
+def chained(stay, sequences=40, length=30, seed=3):
+    """Labels of which each follows itself with its own probability; the word goes with the label at four tokens of ten."""
+    random = Random(seed)
+    texts = []
+    for _ in range(sequences):
+        label, rows = random.choice([*stay]), []
+        for _ in range(length):
+            word = label.lower() if random.random() < 0.4 else random.choice([*stay]).lower()
+            rows.append([word, label])
+            label = label if random.random() < stay[label] else random.choice([other for other in stay if other != label])
+        texts.append(rows)
+    return texts
+
+
+def follows_itself(texts):
+    """How often, on average of all labels."""
+    pairs = [(before[1], after[1]) for rows in texts for before, after in pairwise(rows)]
+    shares = [[after == label for before, after in pairs if before == label] for label in {before for before, _ in pairs}]
+    return sum(sum(share) / len(share) for share in shares) / len(shares)
+
+
+@pytest.mark.parametrize(("stay", "more", "warned"), [
+    ({"A": 0.95, "B": 0.9}, {}, True),
+    ({"A": 0.95, "B": 0.9}, {"sequences": 17}, False),  # too few tokens to tell it by
+    ({"A": 0.95, "B": 0.9}, {"length": 1, "sequences": 1200}, False),
+    ({"O": 0.97, "X": 0.3, "Y": 0.3}, {}, False),  # as names, although nearly all labels repeat the one before
+    ({"A": 0.3, "B": 0.4, "C": 0.2}, {}, False),
+    ({"A": 0.8, "B": 0.8, "C": 0.8}, {}, False),
+])
+def test_labels_that_seldom_change(stay, more, warned):
+    """Where the warning is due, L-BFGS is far ahead."""
+    texts = chained(stay, **more)
+    with catch_warnings(record=True) as heard:
+        simplefilter("always")
+        model = crfkit.learn(texts, "U:%x[0,0]\nU1:%x[1,0]\nB\n", "lookahead", passes=5)
+    said = [str(one.message).partition(" times")[0] for one in heard]
+    if not warned:
+        assert said == []
+    else:
+        assert said == [f"labels seldom change: each follows itself {100 * follows_itself(texts):.0f}"] and follows_itself(texts) >= 0.85
+        others = chained(stay, seed=4)
+        best = crfkit.learn(texts, "U:%x[0,0]\nU1:%x[1,0]\nB\n")
+        assert accuracy_of(model, others) < accuracy_of(best, others) - 0.05
+
+
+def accuracy_of(model, texts):
+    pairs = [(label, row[1]) for rows in texts for label, row in zip(model.tagger().tag([row[:1] for row in rows]), rows, strict=True)]
+    return sum(found == true for found, true in pairs) / len(pairs)
+
+
+def test_nothing_is_said_where_labels_seldom_change_of_other_trainers_and_without_pairs():
+    texts = chained({"A": 0.95, "B": 0.9})
+    with catch_warnings():
+        simplefilter("error")
+        crfkit.learn(texts, "U:%x[0,0]\nB\n", "perceptron", passes=2)
+        crfkit.learn(texts, "U:%x[0,0]\n", "lookahead", passes=2)

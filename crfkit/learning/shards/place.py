@@ -46,6 +46,10 @@ class Distributed:
         """Not known: no worker has all values."""
         return None
 
+    def weakness(self, corpus: Corpus) -> str | None:
+        """Not known, for the same reason."""
+        return None
+
     def expected_memory(self, corpus: Corpus, options: Any) -> int:
         """Bytes that this process will take at its peak, without what workers take; 0 if that is not known."""
         now, peak = in_use()
