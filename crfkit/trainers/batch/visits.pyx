@@ -20,40 +20,26 @@ cdef enum:
 
 
 def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) -> int:
-    """Estimated memory for the visits, the sums and their gradients, as if whatever may be a nest were one."""
+    """Estimated memory for the visits, as if there were no nests, and for the sums and their gradients, as if whatever may be a nest were one."""
     cdef:
         const DatasetC* c = &data.c
-        int64_t t, u, entries = 0, cells = 0, nests = 0
-        int32_t a, slot
-        int32_t[::1] count = array.array("i", [0]) * layout.c.A     # of the occurrences of each attribute, up to OFTEN; -1: it is a nest
-        int64_t[::1] made_by
-        int32_t[::1] within
-        int64_t[::1] held               # 1 + the last token at which the slot is a nest
-    made_by, slots = data.nesting if data.nesting is not None and c.u_val == NULL else (array.array("q", [-1]) * layout.c.A, [])
-    within, held = array.array("i", slots), array.array("q", [0]) * len(slots)
-    holds = {slot for slot in within if slot >= 0}
+        int64_t u, entries = 0, cells = 0, nests = 0
+        int32_t a
+        int32_t[::1] count = array.array("i", [0]) * layout.c.A     # of the occurrences of each attribute, up to OFTEN
     for u in range(c.u_ptr[c.n_tok]):
-        count[c.u_id[u]] += count[c.u_id[u]] < OFTEN
-    for a in range(layout.c.A):
-        if count[a] == OFTEN and made_by[a] in holds:
-            nests += 1
-            count[a] = -1
-    for t in range(c.n_tok):
-        for u in range(c.u_ptr[t], c.u_ptr[t + 1]):
-            a = c.u_id[u]
-            if count[a] < 0:
-                held[made_by[a]] = t + 1
-        for u in range(c.u_ptr[t], c.u_ptr[t + 1]):
-            a = c.u_id[u]
-            slot = <int32_t>made_by[a]
-            if is_zero(c, u):
-                continue
-            if slot >= 0 and within[slot] >= 0 and held[within[slot]] == t + 1:
-                continue
-            if count[a] < 0 or a < layout.c.H:
-                entries += 1
-            else:
-                cells += layout.c.u_ptr[a + 1] - layout.c.u_ptr[a]
+        a = c.u_id[u]
+        count[a] += count[a] < OFTEN
+        if is_zero(c, u):
+            continue
+        if a < layout.c.H:
+            entries += 1
+        else:
+            cells += layout.c.u_ptr[a + 1] - layout.c.u_ptr[a]
+    if data.nesting is not None and c.u_val == NULL:
+        made_by, slots = data.nesting
+        holds = {slot for slot in slots if slot >= 0}
+        for a in range(layout.c.A):
+            nests += count[a] == OFTEN and made_by[a] in holds
     lists = 24 * c.n_tok + 4 * (entries + cells) * (2 if has_other_values(c) else 1) + 2 * cells
     return (0 if data.folder is not None else lists) + (1 + threads) * nests * layout.c.P * sizeof(double)
 
@@ -90,49 +76,21 @@ cdef bint has_other_values(const DatasetC* data) noexcept nogil:
     return False
 
 
-cdef struct CountsC:        # of what tokens visit
-    int64_t sums, rows, cells
-
-
-cdef CountsC counts_of(const DatasetC* data, const LayoutC* layout) noexcept nogil:
-    cdef CountsC n = CountsC(0, 0, 0)
-    cdef int64_t u
-    cdef int32_t a
-    for u in range(data.u_ptr[data.n_tok]):
-        a = data.u_id[u]
-        if is_zero(data, u):
-            continue
-        if a < 0:
-            n.sums += 1
-        elif a < layout.H:
-            n.rows += 1
-        else:
-            n.cells += layout.u_ptr[a + 1] - layout.u_ptr[a]
-    return n
-
-
 cdef int list_visits(Visits visits, const DatasetC* data, const LayoutC* layout) except -1:
     cdef:
-        CountsC n = counts_of(data, layout)
-        int64_t t, u, f, first = layout.u_ptr[layout.H], sums = 0, rows = 0, cells = 0
+        int64_t t, u, f, n = data.u_ptr[data.n_tok], first = layout.u_ptr[layout.H], sums = 0, rows = 0, cells = 0
         int32_t a
-        int64_t* sum_ptr
-        int64_t* row_ptr
-        int64_t* cell_ptr
+        int64_t* sum_ptr = <int64_t*>data_zeros(visits, data.n_tok, sizeof(int64_t))
+        int64_t* row_ptr = <int64_t*>data_zeros(visits, data.n_tok, sizeof(int64_t))
+        int64_t* cell_ptr = <int64_t*>data_zeros(visits, data.n_tok, sizeof(int64_t))
         int32_t* sum
         int32_t* row
         uint32_t* cell
         uint16_t* label
         float* row_val = NULL
         float* cell_val = NULL
-    if layout.u_ptr[layout.A] - layout.u_ptr[layout.H] > 0xFFFFFFFF:
+    if layout.u_ptr[layout.A] - first > 0xFFFFFFFF:
         raise MemoryError("more than four thousand million features")
-    sum_ptr, sum = <int64_t*>data_zeros(visits, data.n_tok, 8), <int32_t*>data_zeros(visits, n.sums + CRFKIT_AHEAD, sizeof(int32_t))
-    row_ptr, row = <int64_t*>data_zeros(visits, data.n_tok, 8), <int32_t*>data_zeros(visits, n.rows + CRFKIT_AHEAD, sizeof(int32_t))
-    cell_ptr, cell = <int64_t*>data_zeros(visits, data.n_tok, 8), <uint32_t*>data_zeros(visits, n.cells + CRFKIT_AHEAD, sizeof(uint32_t))
-    label = <uint16_t*>data_zeros(visits, n.cells, sizeof(uint16_t))
-    if has_other_values(data):
-        row_val, cell_val = <float*>data_zeros(visits, n.rows, sizeof(float)), <float*>data_zeros(visits, n.cells, sizeof(float))
     with nogil:
         for t in range(data.n_tok):
             for u in range(data.u_ptr[t], data.u_ptr[t + 1]):
@@ -140,22 +98,37 @@ cdef int list_visits(Visits visits, const DatasetC* data, const LayoutC* layout)
                 if is_zero(data, u):
                     continue
                 if a < 0:
-                    sum[sums] = -1 - a
                     sums += 1
-                    continue
-                if a < layout.H:
-                    row[rows] = a
-                    if row_val != NULL:
-                        row_val[rows] = data.u_val[u]
+                elif a < layout.H:
                     rows += 1
-                    continue
+                else:
+                    cells += layout.u_ptr[a + 1] - layout.u_ptr[a]
+            sum_ptr[t + 1], row_ptr[t + 1], cell_ptr[t + 1] = sums, rows, cells
+    sum, row = <int32_t*>data_zeros(visits, sums + CRFKIT_AHEAD, sizeof(int32_t)), <int32_t*>data_zeros(visits, rows + CRFKIT_AHEAD, sizeof(int32_t))
+    cell, label = <uint32_t*>data_zeros(visits, cells + CRFKIT_AHEAD, sizeof(uint32_t)), <uint16_t*>data_zeros(visits, cells, sizeof(uint16_t))
+    if has_other_values(data):
+        row_val, cell_val = <float*>data_zeros(visits, rows, sizeof(float)), <float*>data_zeros(visits, cells, sizeof(float))
+    sums = rows = cells = 0
+    with nogil:
+        for u in range(n):
+            a = data.u_id[u]
+            if is_zero(data, u):
+                continue
+            if a < 0:
+                sum[sums] = -1 - a
+                sums += 1
+            elif a < layout.H:
+                row[rows] = a
+                if row_val != NULL:
+                    row_val[rows] = data.u_val[u]
+                rows += 1
+            else:
                 for f in range(layout.u_ptr[a], layout.u_ptr[a + 1]):
                     cell[cells] = <uint32_t>(f - first)
                     label[cells] = layout.u_label[f]
                     if cell_val != NULL:
                         cell_val[cells] = data.u_val[u]
                     cells += 1
-            sum_ptr[t + 1], row_ptr[t + 1], cell_ptr[t + 1] = sums, rows, cells
     visits.c.sum_ptr, visits.c.sum = sum_ptr, sum
     visits.c.row_ptr, visits.c.row, visits.c.row_val = row_ptr, row, row_val
     visits.c.cell_ptr, visits.c.cell, visits.c.label, visits.c.cell_val = cell_ptr, cell, label, cell_val
