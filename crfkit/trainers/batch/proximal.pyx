@@ -28,8 +28,7 @@ from crfkit.loops.numbers cimport fabs, fmax, fmin, sqrt
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport DatasetC, DualC, LayoutC, SentenceC, dataset_sentence, weight_of
 from crfkit.memory cimport arena_zeros, data_zeros, memset, vector
-from crfkit.weights.cells cimport feature_cell, layout_cell, layout_row, pairs_row
-from crfkit.weights.history cimport ANY, layout_history_cell
+from crfkit.weights.cells cimport feature_cell, layout_row, pairs_row, row_cell
 from crfkit.weights.layout cimport Layout
 from .quasinewton cimport dual_objective
 
@@ -187,16 +186,11 @@ cdef class Proximal(DualAscent):
             self.find_overlaps(self.data.c.u_ptr, self.data.c.u_id, self.data.c.u_val)
 
 
-cdef int64_t cell_of(Proximal ascent, int64_t r, int32_t before, int32_t label) noexcept nogil:
-    """The cell of a feature, or -1."""
-    cdef const LayoutC* c = &ascent.layout.c
-    if r < c.H:
-        return r * c.P + label
-    if r < c.A:
-        return layout_cell(c, <int32_t>r, label)
-    if r == pairs_row(c):
-        return c.tau0 + <int64_t>before * c.P + label
-    return layout_history_cell(c, <int32_t>(r - c.A), ANY, before, label)
+cdef inline void see(const LayoutC* layout, int64_t r, int32_t previous, int32_t label, double weight, float* seen) noexcept nogil:
+    """Count an occurrence of a feature, if it is one."""
+    cdef int64_t k = row_cell(layout, r, previous, label)
+    if k >= 0:
+        seen[k] += <float>weight
 
 
 cdef int find_stiffness(Proximal ascent) except -1:
@@ -219,20 +213,16 @@ cdef int find_stiffness(Proximal ascent) except -1:
                 for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
                     count[sent.u_id[u]] += sent.weight
                     square[sent.u_id[u]] += sent.weight * (sent.u_val[u] ** 2 if sent.u_val != NULL else 1)
-                    k = cell_of(ascent, sent.u_id[u], -1, sent.label[t])
-                    if k >= 0:
-                        seen[k] += sent.weight
+                    see(c, sent.u_id[u], -1, sent.label[t], sent.weight, seen)
                 if t and c.has_tau:
-                    seen[cell_of(ascent, pairs, sent.label[t - 1], sent.label[t])] += sent.weight
+                    see(c, pairs, sent.label[t - 1], sent.label[t], sent.weight, seen)
                 if t == 0 or sent.b_ptr == NULL:
                     continue
                 for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
                     r = <int64_t>c.A + sent.b_id[u]
                     count[r] += sent.weight / c.L
                     square[r] += sent.weight / c.L
-                    k = cell_of(ascent, r, sent.label[t - 1], sent.label[t])
-                    if k >= 0:
-                        seen[k] += sent.weight
+                    see(c, r, sent.label[t - 1], sent.label[t], sent.weight, seen)
         square[pairs] = count[pairs]
         for r in range(pairs + 1):
             n = layout_row(&ascent.layout.c, r, &first)
