@@ -143,7 +143,6 @@ cdef class QuasiNewton(Trainer):
             double before, slope, step
             bint fresh
         self.need_history()
-        self.history.touch(self.history.m)
         if not self.started:
             self.evaluate()
             self.start()

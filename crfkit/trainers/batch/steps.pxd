@@ -15,7 +15,6 @@ cdef class History(Arena):
     cdef:
         int64_t n, stride                   # of a vector, and from one row to the next
         int32_t m, used, newest             # pairs kept, pairs in use, slot of the newest
-        int32_t touched                     # slots whose memory has been touched
         const float* row[130]               # s of slot k at 2k, y at 2k + 1; scales may take the place of the last pair
         double gram[128][128]               # inner products of each y with the other rows
         double by_g[128]
@@ -37,5 +36,4 @@ cdef class History(Arena):
     cdef void forget(self) noexcept nogil
     cdef void add(self, const weight_t* w, const weight_t* w_old, const double* g, const double* gradient) except *
     cdef dict vectors(self)
-    cdef void touch(self, int32_t slots) noexcept nogil
     cdef float* direction(self, const double* gradient, const double* g) except *

@@ -100,13 +100,6 @@ cdef class History:
         if self.gram[2 * slot][2 * slot + 1] <= 1e-12 * self.gram[2 * slot + 1][2 * slot + 1]:
             self.forget()       # no positive curvature: the quadratic model is invalid here
 
-    cdef void touch(self, int32_t slots) noexcept nogil:
-        """Touch the memory of so many slots: threads that touch fresh memory at the same time wait for each other. Not at creation, since a dual
-        ascent before that needs the memory itself."""
-        while self.touched < slots:
-            memset(<float*>self.row[2 * self.touched], 0, 2 * self.stride * sizeof(float))
-            self.touched += 1
-
     cdef float* direction(self, const double* gradient, const double* g) except *:
         """-H gradient. It occupies the slot of the next pair, with the gradient g, until `add` or `forget`."""
         cdef:
@@ -129,7 +122,6 @@ cdef class History:
             slot = (self.newest - k + self.m) % self.m
             c[2 * slot] += alpha[slot] - product(self, c, c_g, 2 * slot + 1) / self.gram[2 * slot][2 * slot + 1]
         self.c_g, self.gradient, self.g = c_g, gradient, g
-        self.touch(next_slot(self) + 1)
         self.pool.in_shares(self, do_parts, COMBINE, PARTS, ROOMS)
         return <float*>self.row[2 * next_slot(self)]
 
@@ -161,7 +153,7 @@ cdef class History:
         cdef int32_t used = state["used"], newest = state["newest"]
         if not 0 <= used <= self.m or not -(used == 0) <= newest < max(used, 1):
             raise ValueError("used, newest: more pairs than there is room for")
-        self.used, self.newest, self.touched = used, newest, max(self.touched, used)
+        self.used, self.newest = used, newest
         restore_vectors(state, self.vectors())
 
 
