@@ -28,7 +28,6 @@ from crfkit.trainers.base cimport square_of_small
 from crfkit.weights.cells cimport pairs_row
 from crfkit.weights.layout cimport Layout
 
-from crfkit import constants
 from crfkit.errors import TrainingError
 
 cdef enum:
@@ -41,17 +40,15 @@ cdef enum:
     BETWEEN_SIGNALS = 64    # sequences
     AHEAD = 16              # rows are prefetched so many attributes ahead
 
-cdef double SMALL = constants.SMALLEST_VALUE
-
 cdef struct MagnitudeC:     # of the values of an attribute
     double largest          # square
     double sum              # of squares
     int64_t n               # of those that are not zero
 
 
-cdef bint has_usual_values(double largest) noexcept:
-    """Whether one rate suits all attributes, whose values are at most this."""
-    return SMALL <= largest <= 1 or largest == 0
+cdef bint has_usual_values(Dataset data, double square) noexcept:
+    """Whether one rate suits all attributes: values are neither above 1 nor all small. `square`: of the unit of small ones."""
+    return square == 1 and data.largest_value <= 1
 
 
 cdef class CalibratedTrainer(OnlineTrainer):
@@ -72,7 +69,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
 
     @classmethod
     def expected_bytes(cls, Dataset data not None, Layout layout not None, options, int threads) -> int:
-        cdef int64_t a_row = sizeof(double) + sizeof(MagnitudeC) if not has_usual_values(data.largest_value) else 0
+        cdef int64_t a_row = sizeof(double) + sizeof(MagnitudeC) if not has_usual_values(data, square_of_small(data)) else 0
         return layout.c.n_cells * cls.bytes_per_cell(options, threads) + a_row * (<int64_t>layout.c.A + layout.c.B)
 
     # ------------------------------------------------------------------------------------------ of each trainer
@@ -107,14 +104,14 @@ cdef class CalibratedTrainer(OnlineTrainer):
     # ------------------------------------------------------------------------------------------ values of attributes
 
     cdef int measure(self) except -1:
-        """Find the factor of the rate of each row (`shares`). None are kept if all would be 1: values neither above 1 nor all small."""
+        """Find the factor of the rate of each row (`shares`). None are kept if all would be 1."""
         cdef:
             const DatasetC* c = &self.data.c
             int64_t r, u, n = pairs_row(&self.layout.c) + 1
             Arena room = Arena()
             MagnitudeC* of
             double square
-        if self.square == 1 and self.data.largest_value <= 1:
+        if has_usual_values(self.data, self.square):
             return 0
         self.shares = <double*>arena_zeros(self, n, sizeof(double))
         if self.square != 1:
@@ -176,7 +173,7 @@ cdef class CalibratedTrainer(OnlineTrainer):
     @property
     def has_shares(self):
         """Whether attributes with unusual values have another rate, or would if there were any."""
-        return self.shares != NULL or (self.square == 1 and self.data.largest_value <= 1)
+        return self.shares != NULL or has_usual_values(self.data, self.square)
 
     def chosen(self):
         return {} if self.options.rate else {"rate": self.rate0}
