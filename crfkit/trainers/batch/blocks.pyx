@@ -277,7 +277,6 @@ cdef double one_sequence(Blocks blocks, int32_t b, int64_t s, bint look, const i
         return weight * blocks.chains.changed(s, token, n, blocks.factor if b < 0 else NULL, blocks.change, value,
                                               blocks.farthest if b < blocks.layout.c.B else 0)
     blocks.looked += n
-    blocks.chains.prepare(s)
     blocks.chains.need(s, <int32_t>(token[0] - begin), <int32_t>(token[n - 1] - begin))
     if b >= 0 and blocks.chains.wide[s]:
         blocks.chains.expect(s)    # the lattice has the pair marginals

@@ -38,7 +38,6 @@ cdef class Chains(Arena):
     cdef int load_users(self, int32_t b, const int32_t* token, int64_t n) except -1 nogil
     cdef int refresh(self, int64_t s) except -1 nogil
     cdef void fetch(self, int64_t token) noexcept nogil
-    cdef int prepare(self, int64_t s) except -1 nogil
     cdef int need(self, int64_t s, int32_t first, int32_t last) except -1 nogil
     cdef double dot(self, int64_t k) noexcept nogil
     cdef int expect(self, int64_t s) except -1 nogil

@@ -7,7 +7,7 @@ come out as they were before the change: chains forget, so that a long sequence 
 weight serves all its positions: potentials are multiplied, not recomputed.
 
     refresh   computes the potentials of a sequence from the weights; invalidates its recursions
-    need      computes alpha up to one position and beta down to another
+    need      computes alpha up to one position and beta down to another, before a visit
     changed   takes in changed potentials of some positions; returns the change of log Z
     expect    runs the lattice, for sequences whose scores lie too far apart for plain products (`wide`)
 """
@@ -122,14 +122,11 @@ cdef class Chains:
         else:
             fetch_row(self, token)
 
-    cdef int prepare(self, int64_t s) except -1 nogil:
-        """Before a visit: recompute a sequence's potentials from the weights if they have come too near the limits of the range."""
+    cdef int need(self, int64_t s, int32_t first, int32_t last) except -1 nogil:
+        """alpha up to position `last`, beta from `first` on. Potentials that have come too near the limits of the range are recomputed."""
+        cdef bint far
         if not self.wide[s] and not self.width[s] + self.edge_width <= WIDEST:
             self.refresh(s)
-
-    cdef int need(self, int64_t s, int32_t first, int32_t last) except -1 nogil:
-        """alpha up to position `last`, beta from `first` on."""
-        cdef bint far
         if self.wide[s]:
             if self.done_alpha[s] < 0:
                 self.expect(s)

@@ -28,7 +28,7 @@ from crfkit.memory cimport arena_zeros, memcpy
 from crfkit.loops.structs cimport weight_t
 from .objective cimport PARTS, Objective
 from .proximal cimport Proximal
-from .quasinewton cimport DUAL, KEEP_DESCENT, PROJECT, PSEUDO_GRADIENT, SIZES, QuasiNewton, Walk, dual_objective, may_take
+from .quasinewton cimport DUAL, KEEP_DESCENT, PROJECT, PSEUDO_GRADIENT, SIZES, STEP, QuasiNewton, Walk, dual_objective, may_take
 
 from dataclasses import replace
 
@@ -224,10 +224,10 @@ cdef class Owlqn(QuasiNewton):
 
     cdef double move(self, double step, double slope0) except? -1:
         """w = w_old + step d, projected onto the orthant. Returns the slope at w_old times w - w_old."""
+        self.step = step
         if self.l1 > 0:
-            self.step = step
             return self.sum_of_parts(PROJECT)
-        self.walk(step)
+        self.in_parts(STEP)
         return step * slope0
 
     cdef bint search(self, double step, double slope0) except -1:

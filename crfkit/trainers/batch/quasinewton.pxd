@@ -9,8 +9,8 @@ from .steps cimport History
 
 
 cdef enum Walk:                 # operations on vectors, done part by part
-    SLOPE                       # along a direction
-    STEP
+    SLOPE                       # along the direction
+    STEP                        # w = w_old + step d
     PSEUDO_GRADIENT             # OWL-QN: see loops/simd/orthants.inc
     KEEP_DESCENT
     PROJECT
@@ -47,7 +47,6 @@ cdef class QuasiNewton(Trainer):
         bint started
         readonly int trials     # points that the last line search looked at
         readonly double step    # how far along the direction it went
-        const double* v         # the vector for SLOPE
         double found[16]        # the sum of each part
         object recent
 
@@ -61,8 +60,6 @@ cdef class QuasiNewton(Trainer):
     cdef int need_history(self) except -1
     cdef int in_parts(self, Walk what) except -1
     cdef double sum_of_parts(self, Walk what) except? -1
-    cdef double slope_of(self, const double* v) except? -1
-    cdef int walk(self, double step) except -1
     cdef void walk_part(self, Walk what, int part) noexcept nogil
     cdef int evaluate(self) except -1
     cdef int find_gradient(self) except -1

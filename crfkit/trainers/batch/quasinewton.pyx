@@ -94,23 +94,13 @@ cdef class QuasiNewton(Trainer):
             sum += self.found[part]
         return sum
 
-    cdef double slope_of(self, const double* v) except? -1:
-        """The inner product v . d."""
-        self.v = v
-        return self.sum_of_parts(SLOPE)
-
-    cdef int walk(self, double step) except -1:
-        """w = w_old + step d"""
-        self.step = step
-        return self.in_parts(STEP)
-
     cdef void walk_part(self, Walk what, int part) noexcept nogil:
         cdef:
             int64_t first = self.n * part // PARTS, last = self.n * (part + 1) // PARTS
             const float** along = [self.w_old, self.d]
             double* by = [1, self.step]
         if what == SLOPE:
-            self.found[part] = K.dot(last - first, self.v + first, self.d + first)
+            self.found[part] = K.dot(last - first, self.gradient + first, self.d + first)
         else:
             K.combine(first, last, 2, along, by, 0, NULL, self.w)
 
@@ -153,7 +143,7 @@ cdef class QuasiNewton(Trainer):
             fresh = self.history.used == 0
             self.d = self.history.direction(self.gradient, self.g)
             self.restrict_direction()
-            slope = self.slope_of(self.gradient)
+            slope = self.sum_of_parts(SLOPE)
             if fresh and not isfinite(slope):   # the direction is in single precision
                 raise not_finite("--l2")
             if slope == 0 and fresh:
