@@ -4,9 +4,6 @@
                                                            └─ K.forward_backward ── marginals ── labels
 """
 
-from cpython.list cimport PyList_New, PyList_SET_ITEM
-from cpython.ref cimport Py_INCREF
-
 from crfkit.text.table cimport FORM_CONLLU, rows_label
 from crfkit.loops.numbers cimport INFINITY, fabs, isfinite
 from crfkit.loops.kernels cimport K
@@ -130,13 +127,18 @@ cdef class Scratch:
             self.find_path(rows, s, labels)
 
     cdef int find_path(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
-        """The best path of the scored sentence."""
-        if self.decoder.depth >= 0:
-            return find_history(self, rows, s, labels)
-        self.path_score = K.viterbi(&self.lattice.c, labels)
-        if self.path_score == -INFINITY:
+        """The best path of the scored sentence; with history its labels, one after the other, each given those before it."""
+        if self.decoder.depth < 0:
+            self.path_score = K.viterbi(&self.lattice.c, labels)
+            if self.path_score == -INFINITY:
+                self.impossible(rows, s)
+            return 0
+        close_dead_ends(&self.lattice.c)
+        self.history.watch(&self.extractor.sentence, self.lattice.c.T)
+        if self.history.tag(labels) != 0:
             self.impossible(rows, s)
-        return 0
+        if self.decoder.backward:
+            reverse(labels, self.lattice.c.T)
 
     cdef int expect(self, Rows rows, int64_t s) except -1 nogil:
         """Node marginals of the scored sentence."""
@@ -206,24 +208,8 @@ cdef class Scratch:
 
 
 cdef list names_of(list names, const uint16_t* labels, int64_t n):
-    cdef list found = PyList_New(n)
     cdef int64_t t
-    for t in range(n):
-        name = names[labels[t]]
-        Py_INCREF(name)
-        PyList_SET_ITEM(found, t, name)
-    return found
-
-
-cdef int find_history(Scratch scratch, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
-    """The labels of the scored sentence, one after the other, each given those before it."""
-    cdef LatticeC* lat = &scratch.lattice.c
-    close_dead_ends(lat)
-    scratch.history.watch(&scratch.extractor.sentence, lat.T)
-    if scratch.history.tag(labels) != 0:
-        scratch.impossible(rows, s)
-    if scratch.decoder.backward:
-        reverse(labels, lat.T)
+    return [names[labels[t]] for t in range(n)]
 
 
 cdef int unknown_label(Scratch scratch, Rows rows, int64_t token, const char* s, int64_t n) except -1 with gil:

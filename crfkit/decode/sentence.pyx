@@ -92,16 +92,6 @@ cdef class OneSentence(Scratch):
         self.holds, self.forks = 1, forks
         return True
 
-    def take(self, sentence):
-        """Read a sentence; True."""
-        if not self.hold_at_once():
-            return None
-        try:
-            self.read(sentence)
-            return True
-        finally:
-            self.let_go()
-
     def label(self, sentence):
         """Read a sentence and return its best labels."""
         if not self.hold_at_once():
@@ -118,18 +108,6 @@ cdef class OneSentence(Scratch):
             return None
         try:
             return self.marginal(t, j) if 0 <= t < self.lattice.c.T and 0 <= j < self.lattice.c.L else None
-        finally:
-            self.let_go()
-
-    def log_probability_of(self, list labels):
-        """The logarithm of the probability of these labels (numbers); None, too, if one does not exist (-1), or if there are more or fewer than
-        tokens, or none."""
-        if not self.hold_at_once():
-            return None
-        try:
-            if not labels or len(labels) != self.lattice.c.T or -1 in labels:
-                return None
-            return self.score_of(labels) - self.log_z()
         finally:
             self.let_go()
 
@@ -225,14 +203,13 @@ cdef class OneSentence(Scratch):
             return []
         if posterior:
             self.expect_once()
-        if not posterior and self.is_short(self.lattice.c.T):
+            with nogil:
+                self.vote(self.source, self.taken, labels)
+        elif self.is_short(self.lattice.c.T):
             self.find_path(self.source, self.taken, labels)
         else:
             with nogil:
-                if posterior:
-                    self.vote(self.source, self.taken, labels)
-                else:
-                    self.find_path(self.source, self.taken, labels)
+                self.find_path(self.source, self.taken, labels)
         self.expected = posterior
         return self.as_text(labels, self.lattice.c.T)
 
