@@ -89,7 +89,7 @@ cdef class TableBuilder(Features):
         cdef int64_t i, n
         cdef const char* s
         if not self.space[bigram].n and all([slot.by_string for slot in self.plan.slots]):
-            names.mapped = names.mapped or ()
+            names.freeze()
             self.literals[bigram], self.literal_table[bigram] = names, <void*>names
             arena_reserve(self, &self.literal_attr[bigram], names.c.n + 1, sizeof(int32_t))
             for i in range(names.c.n):

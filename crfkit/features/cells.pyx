@@ -131,26 +131,19 @@ cdef bint is_padding(const char* s, int64_t n) noexcept nogil:
 
 cdef inline int put(uint32_t c, uint32_t was, const char* s, int size, char* out) noexcept nogil:
     """Write a character in the place of another one, the `size` bytes at s; returns its number of bytes."""
+    cdef int k, n
     if c == was:
         memcpy(out, s, size)
         return size
     if c < 0x80:
         out[0] = <char>c
         return 1
-    if c < 0x800:
-        out[0] = <char>(0xC0 | c >> 6)
-        out[1] = <char>(0x80 | c & 0x3F)
-        return 2
-    if c < 0x10000:
-        out[0] = <char>(0xE0 | c >> 12)
-        out[1] = <char>(0x80 | c >> 6 & 0x3F)
-        out[2] = <char>(0x80 | c & 0x3F)
-        return 3
-    out[0] = <char>(0xF0 | c >> 18)
-    out[1] = <char>(0x80 | c >> 12 & 0x3F)
-    out[2] = <char>(0x80 | c >> 6 & 0x3F)
-    out[3] = <char>(0x80 | c & 0x3F)
-    return 4
+    n = 2 if c < 0x800 else 3 if c < 0x10000 else 4
+    for k in range(n - 1, 0, -1):
+        out[k] = <char>(0x80 | c & 0x3F)
+        c >>= 6
+    out[0] = <char>(0xF00 >> n | c)     # as many ones as bytes, and a zero
+    return n
 
 
 cdef int64_t prefix_end(const char* s, int64_t n, int64_t length) noexcept nogil:
