@@ -35,7 +35,7 @@ if hasattr(os, "register_at_fork"):
 
 
 cdef class OneSentence(Scratch):
-    """A sentence, given by `take` from parsed rows or by `read` from Python, and its labels, scores and probabilities. Forward-backward
+    """A sentence, given by `score_sentence` from parsed rows or by `read` from Python, and its labels, scores and probabilities. Forward-backward
     runs once.
 
     `form`: the format of the model's data. `columns`: how many a row needs at least; `refuse` is called with their number if there are
@@ -92,6 +92,16 @@ cdef class OneSentence(Scratch):
         self.holds, self.forks = 1, forks
         return True
 
+    def take(self, sentence):
+        """Read a sentence; True."""
+        if not self.hold_at_once():
+            return None
+        try:
+            self.read(sentence)
+            return True
+        finally:
+            self.let_go()
+
     def label(self, sentence):
         """Read a sentence and return its best labels."""
         if not self.hold_at_once():
@@ -108,6 +118,18 @@ cdef class OneSentence(Scratch):
             return None
         try:
             return self.marginal(t, j) if 0 <= t < self.lattice.c.T and 0 <= j < self.lattice.c.L else None
+        finally:
+            self.let_go()
+
+    def log_probability_of(self, list labels):
+        """The logarithm of the probability of these labels (numbers); None, too, if one does not exist (-1), or if there are more or fewer than
+        tokens, or none."""
+        if not self.hold_at_once():
+            return None
+        try:
+            if not labels or len(labels) != self.lattice.c.T or -1 in labels:
+                return None
+            return self.score_of(labels) - self.log_z()
         finally:
             self.let_go()
 

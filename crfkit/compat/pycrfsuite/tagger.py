@@ -118,6 +118,9 @@ class Tagger:
 
     def set(self, xseq: Iterable[Any] | ItemSequence) -> None:
         """Make this the current sequence, which `tag`, `probability` and `marginal` use."""
+        scratch, given = self._scratch, xseq.packed if type(xseq) is ItemSequence else xseq
+        if type(given) in _COMMON and scratch is not None and scratch.take(given):  # in the fewest steps
+            return
         with self._opened()[1] as scratch:
             self._read(scratch, xseq)
 
@@ -138,6 +141,11 @@ class Tagger:
 
     def probability(self, yseq: Iterable[str | bytes]) -> float:
         """The probability of these labels for the current sequence; 0 if it is empty or not set."""
+        known = self._numbers
+        if self._probable and type(yseq) is list and self._scratch is not None:  # the common case, in the fewest steps
+            found = self._scratch.log_probability_of([known.get(label, -1) if type(label) is str else -1 for label in yseq])
+            if found is not None:
+                return math.exp(found)
         scratch = self._having_probabilities("probability")
         if not scratch.length:
             return 0.0
