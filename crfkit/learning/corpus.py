@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 class Corpus:
     """Training data as numbers, with everything needed to make a model from weights: what was read, once its layout is made. `ambiguity`: how many
-    unigram attributes occur in the data, rare ones included, and how many with more than one label; zeros of a stream."""
+    unigram attributes occur in the data, rare ones included, and how many with more than one label; zeros if not counted."""
 
     def __init__(
         self, reader: Reader, dataset: Any, layout: Any, sequences: int, seconds: float = 0.0, ambiguity: tuple[int, int] = (0, 0)
@@ -107,9 +107,9 @@ def _why_none(run: Run) -> str:
     return "lower --min-freq" if run.min_freq > 1 else "the lines of the template find nothing in these data, or too rarely (@minfreq)"
 
 
-def read_corpus(reader: Reader, known: Known | None = None) -> Corpus:
+def read_corpus(reader: Reader, known: Known | None = None, *, ambiguity: bool = True) -> Corpus:
     """Read all training data, decide which features exist, and number their attributes in the order of the weights.
-    `known`: allow no other labels and attributes."""
+    `known`: allow no other labels and attributes. `ambiguity`: count the attributes that have several labels."""
     from crfkit.features.indexing import RULES
     from crfkit.weights.layout import Layout
 
@@ -121,7 +121,7 @@ def read_corpus(reader: Reader, known: Known | None = None) -> Corpus:
         reader.builder.add(rows)
     builder, dataset, usual = reader.builder, reader.finish(), RULES[run.features]
     reader.progress.warn(reader.names_warning(dataset))
-    ambiguous = dataset.ambiguity()
+    ambiguous = dataset.ambiguity() if ambiguity else (0, 0)
     rules = builder.rules(False, usual, run.min_freq), builder.rules(True, usual, run.min_freq)
     if known is not None:
         _keep(builder, rules, known, reader.path)

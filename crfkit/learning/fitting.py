@@ -114,6 +114,11 @@ def fitting_passes(trainer: type, sequences: int, tokens: int, attributes: int, 
     return max(min(most, max(usual, ceil(STEPS / sequences))), of_long)
 
 
+def chooses_penalty(options: Any) -> bool:
+    """Whether a penalty is to be chosen, which takes the counts of `Corpus.ambiguity`."""
+    return None in (getattr(options, name, USUAL) for name in ("l1", "l2"))
+
+
 def fitted(options: Any, corpus: Corpus, patient: bool = False) -> tuple[Any, dict[str, Any], dict[str, str]]:
     """A trainer's options, where those not given are chosen for these data; the chosen ones alone; and what they follow from. `patient`:
     training ends when it gains nothing any more, which it does for several passes while the rate of SGD is still high, if that falls slowly."""

@@ -33,7 +33,7 @@ from .checkpoint import Checkpoint
 from .corpus import Corpus, no_attribute, read_corpus
 from .development import DevSet
 from .divergence import ONE_STEP, Divergence, value_warning
-from .fitting import fitted
+from .fitting import chooses_penalty, fitted
 from .judging import check_files, check_stream, not_default
 from .memory import check_data_dir, check_memory, expected_memory, threads_with_work
 from .passes import Passes
@@ -99,7 +99,7 @@ class Training:
         """Where the data are held and processed."""
         if not self.run.distributed:
             resumed = self.checkpoint is not None and self.checkpoint.file is not None
-            return nullcontext(Local(self.algorithm, self.run, resumed))
+            return nullcontext(Local(self.algorithm, self.run, chooses_penalty(self.options), resumed))
         from .shards.place import Distributed
 
         return closing(Distributed(self.train, self.algorithm, self.run, self.progress))
@@ -239,12 +239,12 @@ def _taken_over(model: Model, corpus: Corpus, progress: Progress) -> array.array
 class Local:
     """This process reads the data and trains on them."""
 
-    def __init__(self, algorithm: str, run: Run, resumed: bool):
-        self.algorithm, self.run, self.resumed = algorithm, run, resumed
+    def __init__(self, algorithm: str, run: Run, ambiguity: bool, resumed: bool):
+        self.algorithm, self.run, self.ambiguity, self.resumed = algorithm, run, ambiguity, resumed
 
     def corpus(self, reader: Reader) -> Corpus:
         """The data."""
-        return read_corpus(reader)
+        return read_corpus(reader, ambiguity=self.ambiguity)
 
     def evenness(self, corpus: Corpus) -> float | None:
         """That of the values, for trainers to which it matters."""
