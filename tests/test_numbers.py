@@ -10,12 +10,12 @@ import pytest
 from commands import crfkit, error, limit, log_lines, write, write_part
 from workers import use_local_workers
 
-from crfkit.options import trainers as options
 from crfkit.data.dataset import Dataset
 from crfkit.errors import CrfkitWarning, TrainingError
 from crfkit.learning.divergence import Divergence
 from crfkit.learning.learn import learn
 from crfkit.learning.progress import Progress
+from crfkit.options import trainers as options
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
 from crfkit.trainers.base import all_finite

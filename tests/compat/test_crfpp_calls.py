@@ -17,7 +17,6 @@ from commands import invoked, python, write
 import crfkit
 from crfkit import foreign
 from crfkit.compat import CRFPP
-from crfkit.compat.crfpp.crf_learn import crf_learn
 from crfkit.decode.sentence import OneSentence
 from crfkit.errors import UnsupportedError
 from crfkit.template.parsing import Template

@@ -11,8 +11,8 @@ from trainers.twins import Built, Corpus, Sample, objective
 from trainers.twins_online import Adf, Sgd, shares
 
 import crfkit
-from crfkit.options import trainers as options
 from crfkit.errors import CrfkitWarning
+from crfkit.options import trainers as options
 from crfkit.tagging import Tagger
 from crfkit.trainers.online import adf, sgd
 

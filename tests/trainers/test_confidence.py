@@ -11,8 +11,8 @@ from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both
 from trainers.twins_margin import Arow, Cw
 
 import crfkit
-from crfkit.options import trainers as options
 from crfkit.learning.training import make_trainer
+from crfkit.options import trainers as options
 from crfkit.trainers.online.confidence import Arow as ArowTrainer
 from crfkit.trainers.online.confidence import Cw as CwTrainer
 

@@ -14,10 +14,10 @@ from trainers.choices import left_open, opened
 from trainers.samples import Numbers, end, many_labels, options_of, read, sentences, trainer_of, with_passes
 from trainers.twins import Built, Corpus, Sample, corpora, expectations, objective, problem, seeded
 
-from crfkit.options import trainers as options
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.options import Run
+from crfkit.options import trainers as options
 from crfkit.template.parsing import Template
 from crfkit.testing import curvature_of
 from crfkit.trainers.batch.dual import DualAscent, dual_bytes

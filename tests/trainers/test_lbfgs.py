@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from trainers.samples import ends_at_the_minimum, many_labels, read, sentences, template
 from trainers.twins import Built, Corpus, Sample, corpora
 
-from crfkit.options import trainers as options
 from crfkit.learning.learn import learn
+from crfkit.options import trainers as options
 from crfkit.testing import scaled_by_threads, value_at
 from crfkit.trainers.batch.lbfgs import Lbfgs
 from crfkit.trainers.batch.objective import Objective

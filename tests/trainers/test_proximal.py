@@ -13,9 +13,9 @@ from trainers.test_gap import lowest
 from trainers.test_owlqn import random_corpus
 from trainers.twins import Built, Corpus, Sample, corpora, value
 
-from crfkit.options import trainers as options
 from crfkit.compat.pycrfsuite import Trainer
 from crfkit.compat.pycrfsuite.features import features_of
+from crfkit.options import trainers as options
 from crfkit.trainers.base import mistakes
 from crfkit.trainers.batch.proximal import Proximal
 

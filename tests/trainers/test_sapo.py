@@ -14,8 +14,8 @@ from trainers.twins import Built, Corpus, Sample, corpora, log_sum, problem, wei
 from trainers.twins_online import Sapo, shares
 
 import crfkit
-from crfkit.options import trainers as options
 from crfkit.errors import CrfkitWarning
+from crfkit.options import trainers as options
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
 from crfkit.trainers.online.perceptron import Perceptron

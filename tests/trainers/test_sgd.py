@@ -7,8 +7,8 @@ from trainers.samples import many_labels, options_of, read
 from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both, weighted
 from trainers.twins_online import Sgd, shares
 
-from crfkit.options import trainers as options
 from crfkit.errors import TrainingError
+from crfkit.options import trainers as options
 from crfkit.trainers.online.sgd import Sgd as Trainer
 
 PRECISION = {"rel": 1e-5, "abs": 3e-6}  # weights are stored in single precision
