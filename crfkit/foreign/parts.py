@@ -9,7 +9,7 @@ from __future__ import annotations
 import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import chain, compress, pairwise, repeat
+from itertools import chain, compress, repeat
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -79,11 +79,13 @@ class FeatureRows:
 
     def without_zeros(self) -> FeatureRows:
         """The rows without weights of zero, and without names that have no others."""
+        import numpy
+
         made = self if all(self.weight) else self.renamed(self.names, range(len(self.names)))
-        chosen = array.array("i", (number for number, (begin, end) in enumerate(pairwise(made.ptr)) if begin < end))
+        chosen = numpy.flatnonzero(numpy.diff(made.ptr))
         if len(chosen) == len(made.names):
             return made
-        return replace(made, names=made.names.select(chosen), ptr=array.array("q", sorted({*made.ptr})))
+        return replace(made, names=made.names.select(chosen.astype("i")), ptr=array.array("q", numpy.unique(made.ptr).tobytes()))
 
     def changed(self, changes: Mapping[bytes, Mapping[tuple[int, int], float]]) -> FeatureRows:
         """The same with other weights of (previous, label) for some names. New names are the last, and weights of zero are left out."""
