@@ -42,7 +42,6 @@ full_device = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no ful
 named_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
 
 DATA = Path(__file__).parents[1] / "data"
-TEMPLATES = Path(__file__).parents[1] / "templates"
 SMALL = "U00:%x[0,0]\nU01:%x[0,1]\nB\n"
 BATCH = {name for name, cls in options.TRAINERS.items() if hasattr(cls, "max_iter")}
 

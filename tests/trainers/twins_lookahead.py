@@ -49,15 +49,6 @@ def leaves(corpus: Corpus, weights: Weights, sample: Sample, depth: int, before:
     return [search(corpus, weights, sample, depth, [*before, j], len(before)) for j in range(corpus.n_labels)]
 
 
-def tag(corpus: Corpus, weights: Weights, sample: Sample, depth: int) -> list[int]:
-    """One label after the other."""
-    labels: list[int] = []
-    for _ in range(len(sample)):
-        values = [value for _, value in leaves(corpus, weights, sample, depth, labels)]
-        labels.append(values.index(max(values)))
-    return labels
-
-
 @dataclass
 class Lookahead:
     """Figure 3 for every token, after the true labels; the average is over the weights after each token."""

@@ -14,7 +14,6 @@ import pytest
 from commands import crfkit as run
 from commands import error, write
 from models import ROOT, sentences
-from trainers.samples import accuracy_of
 
 import crfkit
 from crfkit import modelfile
@@ -175,21 +174,6 @@ def test_backward_is_forward_on_reversed_sentences(name):
 
 
 # Learning
-
-
-def second_order(n, seed):
-    """The first two labels are free and told by their words; each further one is B where the two before differ."""
-    rng = random.Random(seed)
-    for _ in range(n):
-        labels = [rng.choice("AB"), rng.choice("AB")]
-        while len(labels) < rng.randint(4, 12):
-            labels.append("AB"[labels[-1] != labels[-2]])
-        yield [["x" if t > 1 else "first" + label, label] for t, label in enumerate(labels)]
-
-
-def accuracy(template, **chosen):
-    model = crfkit.learn(list(second_order(150, 1)), template=Template.parse(template), passes=8, **chosen)
-    return accuracy_of(model, list(second_order(60, 2)))
 
 
 def test_weights_come_back_from_a_model():
