@@ -98,8 +98,8 @@ EXHIBITS = {
 ABOUT = """\
 What stands where, and the verdicts of the claims that belong to it. A claim may belong to several. Most pages have more tasks than the paper. The head of each table names data and features that differ.
 
-The rest has nothing to measure: algorithms and an example (figure 1 of the first paper, algorithm 1 of the next two, figures 1 to 3 of that on lookahead), features (tables 2 and 3: `bio-names-rich.txt` and `chunking-sun.txt` in `benchmarks/papers/templates`), the size of the
-data (table 1: the public corpus [has other counts](adf.md#biomedical-names-the-papers-rich-edges)), and scores of other systems (table 5).
+Not listed is what has nothing to measure: algorithms and an example (figure 1 of the first paper, algorithm 1 of the next two, figures 1 to 3 of that on lookahead), and in the first paper features (tables 2 and 3; here
+`bio-names-rich.txt` and `chunking-sun.txt` in `benchmarks/papers/templates`), the size of the data (table 1; the public corpus [has other counts](adf.md#biomedical-names-the-papers-rich-edges)) and scores of other systems (table 5).
 """
 
 

@@ -121,7 +121,7 @@ def of_claims(rows: list[list[str]], page: str, marks: Mapping[tuple[str, str], 
 def _told(paper: str, here: str, verdict: str) -> str:
     """A cell: verdict, numbers, those of the paper, a line each."""
     numbers = here.replace(", p ", "<br>p ").replace("p = ", "p=").replace("p < ", "p<").replace(": ", "<br>")
-    return "<br>".join([f"**{verdict}**", numbers, *[f"paper: {paper}"] * bool(paper)]).replace(" ± ", "±").replace(" and ", "; ")
+    return "<br>".join([f"**{verdict}**", *(text.replace(" ± ", "±").replace(" and ", "; ", 1) for text in (numbers, f"paper: {paper}" * bool(paper)) if text)])
 
 
 def by_claim(rows: list[list[str]], marks: Mapping[tuple[str, str], str]) -> Iterator[tuple[str, dict[str, tuple[str, str, str]]]]:
@@ -148,10 +148,10 @@ RULE = "; reproduced: "
 NUMBERS = re.compile(r"(from pass.*? by )?(.*?)(; .*)?")
 """What the numbers of a verdict are, where it is told; they themselves; what follows."""
 ABOUT = """\
-Five papers describe trainers of crfkit. Their claims were tested again, on the papers' data where these could be had, else on others. Each claim has one verdict on each task:
+Five papers describe trainers of crfkit. Their claims were tested again, on the papers' data where these could be had, else on others. (Parsing is in the paper on lookahead, networks are in that on search-based learning.) Each claim has one verdict on each task:
 """
 INDEX = """\
-* *Reproduced*: the difference has the sign that the paper reports, and p < 0.05.
+* *Reproduced*: the difference has the sign that the paper reports, and p < 0.05. Where a claim says that two are the same: they differ by at most 0.1 points, and p >= 0.05.
 * *Contradicted*: the difference has the opposite sign, and p < 0.05.
 * *Tie*: anything else. If there is a difference, the test part is too small to show it.
 * †, ‡: the verdict is less sure than its p says ([all tests together](#all-tests-together)).
