@@ -81,11 +81,11 @@ def test_the_index_names_a_claim_once():
 
 
 def test_claims_with_several_tasks_have_a_column_for_each():
-    rows = [["a wins", "x", "1 and 2", "3.00 ± 0.10 and 4.00, p = 0.600", "tie"], ["a wins", "y y", "", "5 and 6: 0.8 times", "reproduced"], ["b wins", "y y", "", "7", "tie"]]
+    rows = [["a wins", "x", "1 and 2", "3.00 ± 0.10 and 4.00, p = 0.600", "tie"], ["a wins", "y y", "", "5 and 6: 0.8 times", "reproduced"], ["b wins", "y y", "", "7 and 8 points, 5 and 4 seeds", "tie"]]
     assert report.of_claims(rows, "page", {}) == [
         "| claim | [x](page.md#x) | [y y](page.md#y-y) |", "|---|---|---|",
         "| a wins | **tie**<br>3.00±0.10; 4.00<br>p=0.600<br>paper: 1; 2 | **reproduced**<br>5; 6<br>0.8 times |",
-        "| b wins |  | **tie**<br>7 |",
+        "| b wins |  | **tie**<br>7; 8 points, 5 and 4 seeds |",
     ]
     assert report.of_claims([["a", "x", "1", "2", "tie"], ["b", "x", "", "3", "tie"], ["c", "y", "", "4", "tie"]], "page", {("x", "3"): " †"}) == [
         "| task | claim | paper | here | verdict |", "|---|---|---|---|---|", "| x | a | 1 | 2 | **tie** |", "|  | b |  | 3 | **tie †** |", "| y | c |  | 4 | **tie** |",
