@@ -153,8 +153,8 @@ Five papers describe trainers of crfkit. Their claims were tested again, on the 
 INDEX = """\
 * *Reproduced*: the difference has the sign that the paper reports, and p < 0.05. Where a claim says that two are the same: they differ by at most 0.1 points, and p >= 0.05.
 * *Contradicted*: the difference has the opposite sign, and p < 0.05.
-* *Tie*: anything else. If there is a difference, the test part is too small to show it.
-* †, ‡: the verdict is less sure than its p says ([all tests together](#all-tests-together)).
+* *Tie*: anything else. If there is a difference, the test part is too small to show it. *Seeds disagree*: some seeds show it, others the opposite.
+* †: a tie, if all tests are taken together. ‡: with other seeds it might be a tie. Both are told [below](#all-tests-together).
 
 [A protocol](protocol.md) defines the rules, also those for costs and weights. It was fixed before the test scores were computed, and marks what was changed or added later. The pages on sparse CRFs, parsing and
 networks state their own rules. On simulated data the study itself is counted, not [its controls](simulated.md), which use more data and contradict two claims. What the trainers compute
