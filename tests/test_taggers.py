@@ -279,6 +279,7 @@ def test_answers_do_not_hang_on_those_before(length):
     questions = [
         edges,
         lambda sentence: sentence.best_paths(3),
+        lambda sentence: sentence.explain(2),
         lambda sentence: sentence.best_labels(),
         lambda sentence: sentence.best_labels(True),
         lambda sentence: sentence.marginals(),
