@@ -27,6 +27,18 @@ print(pycrfpp.Tagger is CRFPP.Tagger, wapiti.Model is wapiti.api.Model)
     assert said_by(code) == "True crfkit.compat.pycrfsuite []\nTrue\nTrue True\n"
 
 
+def test_modules_are_the_same_by_both_names():
+    """Else what crfkit returns would not be of the classes that a program imports."""
+    code = """
+import importlib, crfkit.compat
+crfkit.compat.install_aliases()
+names = [f"pycrfsuite.{name}" for name in ("_pycrfsuite", "_dumpparser", "_logparser")]
+names += [f"sklearn_crfsuite.{name}" for name in ("estimator", "trainer", "_fileresource", "compat", "utils")]
+print(*(name for name in names if importlib.import_module(name) is not importlib.import_module(f"crfkit.compat.{name}")))
+"""
+    assert said_by(code) == "\n"
+
+
 @pytest.mark.skipif(importlib.util.find_spec("pycrfsuite") is None, reason="needs python-crfsuite")
 def test_what_was_imported_before_is_replaced():
     code = """

@@ -99,6 +99,16 @@ def test_the_ratio_is_that_of_probabilities_under_a_strong_penalty(search):
         assert built.to_weights(trainer.weights()) == pytest.approx(twin.weights, **PRECISION)
 
 
+@pytest.mark.parametrize(("own", "moved"), [({}, True), ({"search": "beam", "beam": 2}, True), ({"search": "beam", "beam": 1}, False)])
+def test_a_beam_is_as_wide_as_asked_for(own, moved):
+    """The true path begins with the better label, and is all that a beam of one finds; another one is the best in the end."""
+    corpus = Corpus([Sample([0, 0], [[(0, 1.0)], [(1, 1.0)]], [[], []])], 2, 2, u_all={0, 1}, tau_all=True)
+    built, start = Built(corpus), {**dict.fromkeys(corpus.features(), 0.0), ("U", 0, 0): 1.0, ("U", 1, 0): 0.5, ("T", 1, 1): 5.0}
+    trainer = Trainer(built.dataset, built.layout, options.Sapo(nbest=1, l2=0.0, rate=0.5, **own), initial=built.to_cells(start))
+    trainer.run_pass()
+    assert (built.to_weights(trainer.weights()) != start) == moved
+
+
 @given(corpora(), st.integers(1, 4), seeds, st.data())
 def test_with_one_path_it_is_the_perceptron(corpus, passes, seed, data):
     built, start = Built(corpus), weighted(data.draw, corpus.features())
