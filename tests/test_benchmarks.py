@@ -95,6 +95,21 @@ def test_corpora_of_packages_are_learned_and_scored(tmp_path):
     assert set(found.values()) == {"100.00 ± 0.00"} and set(found) == {"mira -n 5", "depth 0", "depth 1"}
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("more", "figures"), [(("--trainers", "lbfgs,arow"), 2), (("--prepare",), 5)])
+def test_measurements_of_packages_are_learned_and_scored(more, figures, tmp_path, monkeypatch):
+    """In a package of that name, whose months have two kinds of days."""
+    folder = tmp_path / "vega_datasets" / "_data"
+    folder.mkdir(parents=True)
+    (folder.parent / "__init__.py").touch()
+    lines = [f"2012/{month:02}/{day:02},{9 * (day % 3)},2{day % 3},1{day % 3},3,{'rain' if day % 3 else 'sun'}\n" for month in range(1, 13) for day in range(1, 10)]
+    (folder / "seattle-weather.csv").write_text("".join(["date,precipitation,temp_max,temp_min,wind,weather\n", *lines]))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = run(BENCHMARKS / "bench_measurements.py", "--only", "weather", *more)
+    assert "weather: 8 and 2 sequences" in done.stdout
+    assert re.search(rf"^weather( +100\.0){{{figures}}}", done.stdout, re.MULTILINE)
+
+
 def test_measurements_are_prepared_by_the_part_to_learn_from():
     known = [(numpy.array([[1.0, 7.0], [3.0, 7.0], [numpy.nan, 7.0]]), ["a", "b", "a"])]
     data, row = bench_measurements.Data(["x", "y"], (known, [])), numpy.array([5.0, numpy.nan])
