@@ -351,7 +351,7 @@ def test_a_signal_while_reading_writes_nothing(fifo):
 
 
 @pytest.mark.steady
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGHUP, 129), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_while_labelling_leaves_no_files(fifo, number, code):
     crfkit("learn", "-q", "-a", "perceptron", "--passes", 1, "template", "train", "model")
     before = sorted(os.listdir())
