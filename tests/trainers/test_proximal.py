@@ -193,6 +193,18 @@ def test_passes_that_lead_away_come_back():
     assert trainer.ascends and last["objective"] < 1.1 * end(alone)[-1]
 
 
+def test_the_gap_of_the_ascent_is_true_all_the_way():
+    corpus = random_corpus(Random(5))
+    trainer, optimum, gaps = trainer_of("owlqn", Built(corpus), l1=1.0, epsilon=1e-3, delta=0.0), lowest(corpus, 1.0, 0.0, 150), []
+    trainer.ascends = True
+    while not trainer.converged and trainer.ascends:
+        record = trainer.run_pass()
+        if "gap" in record:
+            gaps.append(record["gap"])
+            assert record["objective"] - record["gap"] <= optimum * (1 + 1e-5)
+    assert len(gaps) > 1 and gaps[-1] < 0.01 * optimum
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("seed", "l1"), [(1, 0.1), (2, 0.05)])
 def test_passes_that_lead_away_are_no_end(seed, l1):
