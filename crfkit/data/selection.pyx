@@ -11,7 +11,7 @@ are judged in the same way, by the label of the token where they stand.
 
 import array
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from .dataset cimport Dataset
 from crfkit.loops.kernels cimport K
@@ -40,8 +40,10 @@ cdef double information(const double* with_label, const double* of_label, int64_
     return found / total if total > 0 else 0
 
 
-cdef void count_group(Dataset data, bint bigram, int64_t first, int64_t n, int64_t L, double* count, int64_t* last) noexcept nogil:
-    """count[a - first][label] of n attributes a, from `first` on; last: one number for each of these. Tokens without a given label do not count."""
+cdef void count_group(Dataset data, bint bigram, const int32_t* place, int64_t first, int64_t n, int64_t L, double* count,
+                      int64_t* last) noexcept nogil:
+    """count[place - first][label] of the attributes with the places first .. first + n; last: one number for each of these. Tokens without a
+    given label do not count."""
     cdef:
         const DatasetC* c = &data.c
         const int64_t* ptr = c.b_ptr if bigram else c.u_ptr
@@ -54,32 +56,41 @@ cdef void count_group(Dataset data, bint bigram, int64_t first, int64_t n, int64
         weight = weight_of(c, s)
         for t in range(c.seq_ptr[s], c.seq_ptr[s + 1]):
             for u in range(ptr[t], ptr[t + 1] if data.is_given(t) else 0):
-                k = ids[u] - first
+                k = place[ids[u]] - first
                 if 0 <= k < n and last[k] != t:     # a token that has it twice counts once
                     last[k] = t
                     count[k * L + c.label[t]] += weight
 
 
-def mutual_information(Dataset data not None, bint bigram=False):
-    """How much each attribute tells of the label: an array of double."""
+def mutual_information(Dataset data not None, bint bigram=False, const uint8_t[::1] rules=None):
+    """How much each attribute tells of the label: an array of double. Attributes whose rule is 0 are left out."""
     cdef:
-        int64_t n = data.n_b if bigram else data.n_u, L = len(data.labels), group, first, a
+        int64_t n = data.n_b if bigram else data.n_u, L = len(data.labels), kept = 0, group, first, a = 0, k
         double total
         Arena room = Arena()
         double* count
         int64_t* last
-        double[::1] score = array.array("d", [0.0]) * n
-    if n == 0 or L == 0:
+    if rules is not None and rules.shape[0] != n:
+        raise ValueError(f"rules for {rules.shape[0]} attributes, expected {n}")
+    cdef double[::1] score = array.array("d", [0.0]) * n
+    cdef int32_t[::1] place = array.array("i", [-1]) * n
+    for k in range(n):
+        if rules is None or rules[k]:
+            place[k] = <int32_t>kept
+            kept += 1
+    if kept == 0 or L == 0:
         return score.base
     cdef double[::1] of_label = data.label_counts()
     total = sum(of_label)
-    group = min(max(1, CELLS // L), n)
+    group = min(max(1, CELLS // L), kept)
     count = <double*>arena_zeros(room, group * L, sizeof(double))
     last = <int64_t*>arena_zeros(room, group, sizeof(int64_t))
-    for first in range(0, n, group):
-        count_group(data, bigram, first, min(group, n - first), L, count, last)
-        for a in range(first, min(first + group, n)):
-            score[a] = information(count + (a - first) * L, &of_label[0], L, total)
+    for first in range(0, kept, group):
+        count_group(data, bigram, &place[0], first, min(group, kept - first), L, count, last)
+        while a < n and place[a] < first + group:
+            if place[a] >= 0:
+                score[a] = information(count + (place[a] - first) * L, &of_label[0], L, total)
+            a += 1
     return score.base
 
 

@@ -144,6 +144,6 @@ def _select(dataset: Any, rules: tuple[bytearray, bytearray], n: int, shared: li
     labels_alone = {number: rules[1][number] for number in shared}
     for number in labels_alone:
         rules[1][number] = 0
-    keep_best((mutual_information(dataset, False), mutual_information(dataset, True)), rules, n)
+    keep_best((mutual_information(dataset, False, rules[0]), mutual_information(dataset, True, rules[1])), rules, n)
     for number, rule in labels_alone.items():
         rules[1][number] = rule

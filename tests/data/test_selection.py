@@ -69,6 +69,14 @@ def test_the_best_are_kept_and_of_equal_ones_the_first(u, b, n):
         assert list(rules[number]) == [rule if (-score, number, k) in ranked else 0 for k, (score, rule) in enumerate(kind)]
 
 
+def test_dropped_attributes_are_not_scored():
+    built = Built(Corpus([Sample([s % 2], [[(s % 2, 1.0)]], [[]]) for s in range(8)], 2, 2))
+    for rules, expected in ((b"\1\2", [log(2), log(2)]), (b"\0\1", [0, log(2)]), (b"\1\0", [log(2), 0])):
+        assert list(mutual_information(built.dataset, rules=rules)) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="rules for 1 attributes, expected 2"):
+        mutual_information(built.dataset, rules=b"\1")
+
+
 def test_attributes_of_the_labels_before_stay():
     """Every token has them, so that they tell nothing by themselves."""
     data = [[["a", "X"], ["b", "Y"], ["c", "X"]], [["b", "Y"], ["a", "X"], ["a", "X"]]]
