@@ -36,7 +36,7 @@ cdef packed struct FoundC:      # a feature, in the order in which they are met
 
 cdef struct TokenC:
     int64_t key         # of the feature that it is an example of, or NO_FEATURE
-    int64_t t           # its place in the data; of evidence, and to number attributes, the attribute
+    int64_t t           # its place in the data; of evidence, the attribute
 
 
 cdef int64_t n_all_history(int64_t L, int reach) noexcept nogil:
@@ -166,20 +166,23 @@ cdef class Observed(Arena):
         """New ids of the attributes: those with at least `dense` features first, then by falling count; -1 for those without features.
         Also how many come first, and the features by new ids."""
         cdef:
-            TokenC* token = <TokenC*>arena_reserve(self, &self.tokens, self.n, sizeof(TokenC))
-            const SeenC* seen
-            int64_t a, n = 0, first = 0
+            int64_t* begin = <int64_t*>arena_reserve(self, &self.begins, 2 * DIGITS, sizeof(int64_t))
+            int64_t a, place, size, n = 0, first = 0
             int32_t[::1] new = array.array("i", [-1]) * self.n
+        memset(begin, 0, 2 * DIGITS * sizeof(int64_t))
         for a in range(self.n):
-            seen = &self.seen[a]
-            if seen.n:
-                token[n] = TokenC((<int64_t>(seen.n < dense) << 16) + MOST_COUNT - seen.count, a)
-                first += seen.n >= dense
-                n += 1
-        sort_tokens(self, n)
-        token = <TokenC*>self.tokens.data
-        for a in range(n):
-            new[token[a].t] = <int32_t>a
+            if self.seen[a].n:
+                begin[place_of(&self.seen[a], dense)] += 1
+                first += self.seen[a].n >= dense
+        for place in range(2 * DIGITS):
+            size = begin[place]
+            begin[place] = n
+            n += size
+        for a in range(self.n):
+            if self.seen[a].n:
+                place = place_of(&self.seen[a], dense)
+                new[a] = <int32_t>begin[place]
+                begin[place] += 1
         return new.base, first, *self.features(new, n)
 
     cdef tuple features(self, const int32_t[::1] new, int64_t kept):
@@ -210,6 +213,11 @@ cdef class Observed(Arena):
             put(self.seen[found[k].a].last, found[k].key, before, previous, label)
             self.seen[found[k].a].last += 1
         return ptr.base, befores, previouses, labels
+
+
+cdef inline int64_t place_of(const SeenC* seen, int64_t dense) noexcept nogil:
+    """Where an attribute is in the order of new ids: those with `dense` features or more first, then by falling count."""
+    return (seen.n < dense) * DIGITS + MOST_COUNT - seen.count
 
 
 cdef int reach_of(Observed observed, int64_t a) noexcept nogil:
