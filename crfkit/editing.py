@@ -168,11 +168,10 @@ class _Editor:
         mine = [edit for edit in edits if edit.attribute is not None and edit.pairs == pairs]
         numbers = self._numbered(pairs, mine)
         for edit in mine:
-            if self._has(numbers.get(edit.attribute, -1), edit.labels):
-                continue
-            if not edit.weight:
+            cell = self._cell(numbers.get(edit.attribute, -1), edit.labels)
+            if not edit.weight and (cell < 0 or not self._model.weights[cell]):
                 self._idle.append(edit)
-            elif edit.pairs and self._model.search is not None:
+            if edit.weight and cell < 0 and edit.pairs and self._model.search is not None:
                 raise self._fault("the model has no such feature, and a model that decides label by label takes no new ones with previous labels", edit.line)
         names = [name for name in (("b_ptr", "b_prev2", "b_prev", "b_label") if pairs else ("u_ptr", "u_label")) if name in self._arrays]
         changes = [(numbers[edit.attribute], *edit.labels, edit.weight) for edit in mine if edit.attribute in numbers]
@@ -180,13 +179,11 @@ class _Editor:
         self._arrays.update(zip(names, found, strict=True))
         return weights
 
-    def _has(self, attribute: int, labels: Labels) -> bool:
-        """Whether the model has a feature of an attribute."""
+    def _cell(self, attribute: int, labels: Labels) -> int:
+        """The cell of a feature of an attribute, or -1. In single bytes, the weight in it may be 0."""
         if len(labels) == 1:
-            cell = self._layout.cell(attribute, *labels)
-        else:
-            cell = self._layout.rich_cell(attribute, *[-1, *(-1 if label == ANY else label for label in labels)][-3:])
-        return cell >= 0 and self._model.weights[cell] != 0
+            return self._layout.cell(attribute, *labels)
+        return self._layout.rich_cell(attribute, *[-1, *(-1 if label == ANY else label for label in labels)][-3:])
 
     def _numbered(self, pairs: bool, edits: Sequence[Edit]) -> dict[str | None, int]:
         """The numbers of the attributes of these edits. Those that are new and get a weight are added to the index."""

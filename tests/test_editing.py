@@ -245,6 +245,16 @@ def test_labels_before_the_last_one(folder):
                 apply(trained, {feature: 1.0}, folder)
 
 
+def test_features_whose_weights_single_bytes_made_zero(folder):
+    """They are in the model, which may get other weights for them, also with previous labels where it takes no new ones."""
+    rng = random.Random(5)
+    text = [[[str(rng.randrange(40)), rng.choice("ABC")] for _ in range(9)] for _ in range(100)]
+    options = {"template": "U:%x[0,0]\nB:%x[0,0]\n", "algorithm": "lookahead", "passes": 3}
+    small = crfkit.learn(text, **options, weights="int8")
+    feature = min({key for key in weights_of(crfkit.learn(text, **options)) if key[1]} - set(weights_of(small)))
+    assert weights_of(apply(small, {feature: 4.0}, folder))[feature] == 4.0
+
+
 def test_two_labels_that_look_like_one(folder):
     """As one label before that has a blank, unless the feature looks two labels back."""
     labels = ["X", "Y", "X Y"]
