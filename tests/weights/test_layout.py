@@ -7,6 +7,7 @@ from itertools import product
 from random import Random
 
 import pytest
+from commands import memory_told, plain_build, python
 from hypothesis import example, given
 from hypothesis import strategies as st
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
@@ -142,6 +143,25 @@ def test_a_part_costs_what_it_has():
         tracemalloc.stop()
     add(array.array("i", [0, n]))
     assert found.counts.tolist() == [3, 2, *[1] * (n - 1)]
+
+
+NUMBERING = """
+from array import array
+from crfkit.data.dataset import Dataset
+from crfkit.learning.memory import in_use
+from crfkit.weights.layout import Layout
+data = Dataset(seq_ptr=array("q", [0, 2]), u_ptr=array("q", [0, 1 << 19, 1 << 20]), u_id=array("i", range(1 << 20)), label=array("H", [0, 1]), n_u=1 << 20, n_b=0, labels=["A", "B"])
+now, rules = in_use()[0], bytearray(b"\\1") * (1 << 20)
+Layout.build(data, 2, 1, rules, b"")
+print((in_use()[1] - now) / (1 << 20))
+"""
+
+
+@memory_told
+@plain_build
+def test_attributes_are_numbered_without_a_list_of_them():
+    """For each that has one feature: 16 bytes and 12, of itself and of its feature as they are met, then 4, 8 and 2 of the layout's."""
+    assert 16 + 12 + 4 + 8 + 2 - 4 < float(python(NUMBERING).stdout) < 16 + 12 + 4 + 8 + 2 + 8
 
 
 @given(corpora())
