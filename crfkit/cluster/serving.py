@@ -56,7 +56,7 @@ def answer(of: Any, request: Any) -> dict[str, Any]:
         for verb, arguments in request["steps"]:
             if verb.startswith("_"):
                 raise MessageError(f"{verb} is not a step")
-            value = getattr(type(of), verb)(of, **arguments)
+            value = getattr(of, verb)(**arguments)
         return {"value": value}
     except CrfkitError as error:
         return {"error": type(error).__name__, "arguments": list(error.__reduce__()[1])}

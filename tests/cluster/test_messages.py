@@ -160,11 +160,6 @@ def test_answers_and_errors():
     for verb in ("absent", "_reset"):
         with pytest.raises(errors.CrfkitError):
             serving.value_of(sent(serving.answer(own, {"steps": [[verb, {}]]})))
-    learning = serving.service("crfkit.learning.shards.service:Service")  # what it does not know, it was not told: the request is repeated; what it cannot do, not
-    with pytest.raises(serving.Forgotten):
-        serving.value_of(sent(serving.answer(learning, {"steps": [["count", {"stretch": ["f", 0, 1], "most": 1}]]})))
-    with pytest.raises(errors.TrainingError, match="has no attribute 'absent'"):
-        serving.value_of(sent(serving.answer(learning, {"steps": [["absent", {}]]})))
     with pytest.raises(MessageError):
         serving.service("os:system")
 
