@@ -198,20 +198,21 @@ cdef double least_kept(const StepC* step, const GroupC* groups, int64_t n) noexc
 cdef int64_t runs_of_matrix(NBest s, const LatticeC* lat, StepC* step, GroupC* groups, int64_t n, int64_t width) except -1 nogil:
     """Start the runs of each group to each label; how many."""
     cdef:
+        int32_t* which = <int32_t*>s.which.data
         double* totals = <double*>s.rows.data
-        const double* row
-        int64_t g, n_runs = 0
-        int32_t j
+        int64_t g, k, found, n_runs = 0
+        double score
     for g in range(n):
         go_on(lat, step, &groups[g], totals + g * lat.P)
     if step.n_before == width:
         step.least = least_kept(step, groups, n)
     for g in range(n):
-        arena_reserve(s, &s.ways, n_runs + lat.L, sizeof(RunC))
-        row = step.edge.score + <int64_t>groups[g].label * lat.P
-        for j in range(lat.L):
-            if totals[g * lat.P + j] >= step.least:
-                n_runs += start(<RunC*>s.ways.data + n_runs, step, groups[g].first, j, row[j], False)
+        found = K.at_least(lat.L, totals + g * lat.P, step.least, which)
+        arena_reserve(s, &s.ways, n_runs + found, sizeof(RunC))
+        for k in range(found):
+            score = step.edge.score[<int64_t>groups[g].label * lat.P + which[k]]
+            start(<RunC*>s.ways.data + n_runs + k, step, groups[g].first, which[k], score, False)
+        n_runs += found
     return n_runs
 
 
@@ -287,6 +288,8 @@ cdef int64_t count(NBest s, const LatticeC* lat, int64_t t, int64_t j, double lo
         most_gained = 0
         for i in range(edge.column_ptr[j], edge.column_ptr[j + 1]):
             most_gained = max(most_gained, edge.pair[edge.column[i]].score)
+    elif s.bounded and edge == &lat.shared:
+        most_gained = (<double*>s.rows.data)[j]
     least = best - loss - most_gained
     for i in range(lat.L):
         if before[i] >= least:
@@ -354,6 +357,7 @@ cdef int search_beam(NBest s, LatticeC* lat, int n, int width, double ratio, dou
         return s.found
     s.found = 0
     arena_reserve(s, &s.paths, <int64_t>width * lat.T, sizeof(PartC))
+    arena_reserve(s, &s.which, lat.L, sizeof(int32_t))
     arena_reserve(s, &s.links, lat.L, sizeof(int32_t))
     arena_reserve(s, &s.trail, width, sizeof(int32_t))
     arena_reserve(s, &s.states, min(width, lat.L), sizeof(GroupC))

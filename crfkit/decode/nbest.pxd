@@ -11,9 +11,10 @@ cdef class NBest(Arena):
     cdef int32_t length                 # T of the sequence searched
     cdef double* scores
     cdef uint16_t* labels
-    cdef BufferC score_buffer, label_buffer, links, states, ways, paths, trail, rows, heads, alone, least, orders, n_ordered
+    cdef BufferC score_buffer, label_buffer, links, states, ways, paths, trail, which, rows, heads, alone, least, orders, n_ordered
     cdef int64_t n_states, n_ways, n_paths, cells
     cdef double slack                   # how much a path may lose against the best one
+    cdef bint bounded                   # whether rows hold the highest score of a shared step to each label
     cdef int32_t wanted                 # so many paths
 
 

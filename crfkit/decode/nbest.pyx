@@ -10,7 +10,8 @@ beats a heap.
 
 With a minimum ratio to the best path few candidates remain: a path loses at least as much against the best one as it
 loses in any cell it goes through, so candidates that lose more than the ratio allows are dropped. In a trained
-model that leaves one or two of the L, and no second rank in most cells.
+model that leaves one or two of the L, and no second rank in most cells. Most of the others would lose too much even
+with the highest score in the column of label pairs, and need not look up their own.
 
 For n paths, each cell needs at most n ranks, and these extend at most its n best candidates. Where steps are lists, with hundreds of
 labels, all others are left out: most labels then have the same continuation, by pairs without a weight, and lie within the ratio.
@@ -157,11 +158,13 @@ cdef int add_state(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1
     """Prepare cell (t, j) for its second rank: its candidate for each label before that may count."""
     cdef:
         int64_t row = (t - 1) * lat.P, P = lat.P
-        int32_t n = 0, i
+        int32_t n = 0, k, few, i
         const double* before = lat.alpha + row
+        int32_t* which = <int32_t*>s.which.data
         const EdgeC* edge = lat.edge[t] if t < lat.T else NULL      # no step leads to the end
         double best = lat.beta[t * P + j] if t < lat.T else s.scores[0]
         double floor = best - s.slack, score
+        double most = 0 if t == lat.T else (<double*>s.rows.data)[j] if s.bounded and edge == &lat.shared else INFINITY
         const double* column
         CandidateC* ways
         RanksC* state
@@ -175,8 +178,10 @@ cdef int add_state(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1
     if s.wanted < lat.L // MANY and (edge == NULL or edge.pair != NULL):
         n = best_ways(s, lat, t, j, floor, ways)
     else:
+        few = K.at_least(lat.L, before, floor - most, which)
         column = edge.score + j if edge != NULL and edge.score != NULL else NULL    # asking the edge each time takes a fifth longer
-        for i in range(lat.L):                  # without a branch: which candidates count is unpredictable
+        for k in range(few):                    # without a branch: which candidates count is unpredictable
+            i = which[k]
             score = before[i]
             if column != NULL:
                 score += column[i * P]
@@ -274,7 +279,7 @@ cdef bint is_too_bad(NBest s, double score, double ratio, double unit) noexcept 
 cdef int search_best(NBest s, LatticeC* lat) except -1 nogil:
     """The best path of a scored sequence. Returns how many there are, 0 or 1. Uses alpha and beta of the lattice."""
     cdef double score
-    s.found, s.length, s.wanted = 0, lat.T, 1
+    s.found, s.length, s.wanted, s.bounded = 0, lat.T, 1, False
     arena_reserve(s, &s.label_buffer, lat.T, sizeof(uint16_t))
     score = K.viterbi(lat, <uint16_t*>s.label_buffer.data)
     if score > -INFINITY:
@@ -311,6 +316,12 @@ cdef int search_further(NBest s, LatticeC* lat, int n, double ratio, double unit
     s.n_states = s.n_ways = s.n_paths = 0
     arena_reserve(s, &s.links, s.cells, sizeof(int32_t))
     arena_reserve(s, &s.trail, <int64_t>lat.T + 1, sizeof(int32_t))
+    arena_reserve(s, &s.which, lat.L, sizeof(int32_t))
+    arena_reserve(s, &s.rows, 2 * lat.P, sizeof(double))
+    s.bounded = ratio > 0 and lat.shared.pair == NULL
+    if s.bounded:
+        memset(s.rows.data, 0, 2 * lat.P * sizeof(double))
+        K.max_plus(lat.L, lat.P, (<double*>s.rows.data) + lat.P, lat.shared.score, <double*>s.rows.data)
     memset(s.links.data, 0, s.cells * sizeof(int32_t))
     if n < lat.L // MANY:
         arena_reserve(s, &s.orders, s.cells, sizeof(int32_t))

@@ -38,6 +38,7 @@ cdef extern from "crf.h" nogil:
         double (*viterbi)(LatticeC*, uint16_t*) noexcept nogil
         int32_t (*came_from)(const LatticeC*, int32_t, int32_t) noexcept nogil
         double (*second_path)(LatticeC*, const uint16_t*, uint16_t*) noexcept nogil
+        int32_t (*at_least)(int32_t, const double*, double, int32_t*) noexcept nogil
         int32_t (*next_best)(int32_t, int32_t, const double*, int32_t) noexcept nogil
         void (*max_plus)(int32_t, int32_t, const double*, const double*, double*) noexcept nogil
         double (*pair_marginal)(const LatticeC*, int32_t, int32_t, int32_t) noexcept nogil

@@ -319,6 +319,8 @@ typedef struct {
     /* the second best path, after viterbi found `best`, where steps are matrices; its score, -inf if there is none. The order of equal
      * ones: see decode/nbest.pyx. Overwrites right */
     double (*second_path)(LatticeC *, const uint16_t *best, uint16_t *labels);
+    /* the places of those of n numbers that are at least `least`, in order; how many */
+    int32_t (*at_least)(int32_t n, const double *x, double least, int32_t *which);
     /* the best of L numbers after number i in the order from the best to the worst, equal ones by their places; i = -1: the first.
      * Rows of P, padding -inf. -1 if there is none */
     int32_t (*next_best)(int32_t L, int32_t P, const double *x, int32_t i);

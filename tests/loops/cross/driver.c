@@ -227,7 +227,7 @@ static void run_updates(const LayoutC *y, const SentenceC *s, const weight_t *we
 
 static void run_chains(int32_t L)
 {
-    int32_t P = (L + 7) / 8 * 8;
+    int32_t P = (L + 7) / 8 * 8, which[512];
     int64_t matrix = (int64_t)L * P;
     double *E = ROOM(double, matrix), *ET = ROOM(double, matrix), *x = ROOM(double, P), *y = ROOM(double, P);
     double *out = ROOM(double, P), *out2 = ROOM(double, P), *M = ROOM(double, matrix), *M2 = ROOM(double, matrix);
@@ -278,6 +278,9 @@ static void run_chains(int32_t L)
     SAY_ROWS("chain_times");
     add_double(K->dot_row(P, x, y));
     say("dot_row");
+    int32_t n = K->at_least(L, x, 0.5, which);
+    ADD(which, n);
+    say("at_least");
 }
 
 static void run_case(const CaseC *c)
