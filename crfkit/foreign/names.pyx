@@ -109,10 +109,11 @@ cdef bint is_made(const char* s, int64_t n, tuple literals):
         return n == 0
     for k in range(last):
         literal = literals[k]
-        s = <const char*>memmem(s, <size_t>(end - s), <const char*>literal, <size_t>len(literal))
-        if s == NULL:
-            return False
-        s += len(literal)
+        if literal:     # nothing is nowhere to the memmem of some systems
+            s = <const char*>memmem(s, <size_t>(end - s), <const char*>literal, <size_t>len(literal))
+            if s == NULL:
+                return False
+            s += len(literal)
     literal = literals[last]
     return len(literal) <= end - s and memcmp(end - len(literal), <const char*>literal, <size_t>len(literal)) == 0
 

@@ -38,7 +38,25 @@ READ = {"tables", "u", "b", "pairs", "label_counts", "attributes", "checksum", *
 
 class Service:
     """One worker. Its public methods are the steps of requests; a step whose data are missing raises Forgotten, as does one that needs what no
-    step has set."""
+    step has set: what stands here."""
+
+    template: Template | None
+    run: Run
+    direction: str | None
+    columns: files.Columns
+    layout: Layout
+    labels: list[str]
+    nesting: tuple[Any, ...]
+    values: bool
+    survey: Survey | None
+    share: Share
+    sums_of_all: Any
+    evaluated: list[list[int]]
+    touched: tuple[list[int], array.array] | None
+    algorithm: str
+    options: Any
+    shared: list[int]
+    square: float
 
     def __init__(self) -> None:
         self.data: dict[int, Any] = {}
@@ -46,7 +64,7 @@ class Service:
         self.groups: list[list[int]] = []
 
     def __getattr__(self, name: str) -> Any:
-        raise Forgotten(f"{name}: nothing is known of it")
+        raise Forgotten(f"{name}: nothing is known of it") if name in Service.__annotations__ else AttributeError(name)
 
     # ------------------------------------------------------------------------------------------ reading
 
@@ -161,8 +179,8 @@ class Service:
             self.survey = Survey(self.layout, self.nesting)
             self.survey.add(*survey)
         self.sums_of_all, self.share = sums, Share(self.layout, threads, counts)
-        self.evaluated: list[list[int]] = []
-        self.touched: tuple[list[int], array.array] | None = None
+        self.evaluated = []
+        self.touched = None
 
     def evaluate(self, shards: list[int], weights: Any, bound: float | None, sparse: bool) -> Any:
         """The objective of these shards, whole groups, at these weights. Sparse: weights and gradient are of the cells that the shards touch
