@@ -35,23 +35,38 @@ TYPE_CHECKING = False  # that of typing, which takes half of the time that this 
 if TYPE_CHECKING:
     from typing import Any
 
-    # `as` the same name: type checkers let others import it from here
-    from . import errors as errors
+    from crfkit.evaluation.evaluate import evaluate
+    from crfkit.evaluation.scores import Scores
+    from crfkit.learning.learn import learn, learn_path
+
+    from . import errors
     from .decode.bias import Bias
     from .decode.constraints import ConstraintSource
-    from .errors import CrfkitError as CrfkitError
-    from .errors import CrfkitWarning as CrfkitWarning
-    from .errors import Interrupted as Interrupted
-    from .estimator import CRF as CRF
-    from .evaluation.evaluate import evaluate as evaluate
-    from .evaluation.scores import Scores as Scores
-    from .explaining import Explanation as Explanation
-    from .explaining import Reason as Reason
-    from .learning.learn import learn as learn
-    from .learning.learn import learn_path as learn_path
-    from .model import Model as Model
-    from .tagging import Tagger as Tagger
-    from .template.parsing import Template as Template
+    from .errors import CrfkitError, CrfkitWarning, Interrupted
+    from .estimator import CRF
+    from .explaining import Explanation, Reason
+    from .model import Model
+    from .tagging import Tagger
+    from .template.parsing import Template
+
+__all__ = [
+    "CRF",
+    "CrfkitError",
+    "CrfkitWarning",
+    "Explanation",
+    "Interrupted",
+    "Model",
+    "Reason",
+    "Scores",
+    "Tagger",
+    "Template",
+    "__version__",
+    "errors",
+    "evaluate",
+    "learn",
+    "learn_path",
+    "load",
+]
 
 # Imported when first asked for: a program that tags need not wait for the trainers.
 _PLACES = {
@@ -69,7 +84,6 @@ _PLACES = {
     "learn_path": "learning.learn",
     "Template": "template.parsing",
 }
-__all__ = [*_PLACES, "__version__", "errors", "load"]
 
 
 def load(path_or_bytes: Any, *, constraints: ConstraintSource | None = None, bias: Bias | None = None, verify: bool = True) -> Tagger:

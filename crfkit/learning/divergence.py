@@ -69,7 +69,10 @@ class Divergence:
 def value_warning(largest: float, algorithm: str, options: Any, evenness: float | None = None) -> str | None:
     """A warning about data whose values reach `largest`, or None. `evenness`: that of data.evenness, if it was asked for."""
     if evenness is not None and evenness < UNEVEN and algorithm in ONE_STEP:
-        return f"values of the features are far from 0, or of very different sizes: {algorithm} may learn little, as its steps are as large as the values; subtract the mean of each and divide by its standard deviation, with an attribute of value 1 beside them, or use lbfgs"
+        return (
+            f"values of the features are far from 0, or of very different sizes: {algorithm} may learn little, as its steps are as large as the "
+            "values; subtract the mean of each and divide by its standard deviation, with an attribute of value 1 beside them, or use lbfgs"
+        )
     if largest < SMALLEST_VALUE:
         return f"values of the features reach only {largest:.3g}; below {SMALLEST_VALUE:g} trainers may learn badly or not at all: scale them up"
     if LARGEST_FOR_RATES < largest <= LARGEST_VALUE and algorithm in ONE_STEP:
