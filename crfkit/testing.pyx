@@ -5,12 +5,13 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uintptr_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.decode.beam cimport search_beam
 from crfkit.decode.nbest cimport NBest, search_nbest
+from crfkit.decode.scratch cimport Scratch
 from crfkit.features.cells cimport View
 from crfkit.features.strings cimport StringTable
 from crfkit.features.walk cimport Extractor
-from crfkit.lattice cimport lattice
+from crfkit.lattice cimport forms
 from crfkit.lattice.lattice cimport (
-    IMPOSSIBLE, Lattice, find_row_tops, forbid_steps, lattice_allow, lattice_expect, lattice_forbid, lattice_path_score, recursions_of,
+    IMPOSSIBLE, Lattice, find_row_tops, forbid_steps, lattice_allow, lattice_expect, lattice_forbid, lattice_path_score,
 )
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
@@ -38,7 +39,7 @@ from crfkit.errors import ImpossibleError
 
 def most_pairs(int64_t labels, str recursions) -> int:
     """Up to how many pairs with a weight a step is a list."""
-    return lattice.most_pairs(labels, recursions_of(recursions))
+    return forms.most_pairs(labels, forms.recursions_of(recursions))
 
 
 def scaled_by_threads(const double[::1] gradient not None, const float[::1] curvature not None, int threads) -> list[list[float]]:
@@ -51,6 +52,13 @@ def scaled_by_threads(const double[::1] gradient not None, const float[::1] curv
     return [[history.scaled[k * (size + 1) + i] for i in range(size)] for k in range(2)]
 
 
+def change_steps(int64_t labels, int64_t cells) -> tuple[int, int]:
+    """From how many labels on, and with how many cells a change, steps with rich attributes are changes of the shared one; what was set before."""
+    before = forms.labels_to_change, forms.cells_a_change
+    forms.labels_to_change, forms.cells_a_change = labels, cells
+    return before
+
+
 def step_forms(Edges edges not None, const float[::1] cells not None) -> list[tuple[str, bool]]:
     """The form of the step into each token with these weights, "list" or "matrix", and whether it is kept."""
     cdef:
@@ -58,11 +66,18 @@ def step_forms(Edges edges not None, const float[::1] cells not None) -> list[tu
         int64_t t
     edges.w = &cells[0]
     edges.load_all()
-    forms = []
+    found = []
     for t in range(edges.data.c.n_tok):
         edge = edges.of(t)
-        forms.append(("matrix" if edge.pair == NULL else "list", edge != &edges.spare))
-    return forms
+        found.append(("matrix" if edge.pair == NULL else "list", edge != &edges.spare))
+    return found
+
+
+def forms_of(Scratch scratch not None) -> list[str]:
+    """The form of each step with rich attributes of the scored sentence."""
+    cdef LatticeC* lat = &scratch.lattice.c
+    cdef int64_t k
+    return ["changes" if lat.own[k].plain != NULL else "list" if lat.own[k].pair != NULL else "matrix" for k in range(lat.n_own)]
 
 
 cdef bint copy_scores(LatticeC* lat, list rows, double* out) except -1:
@@ -126,26 +141,34 @@ cdef class OpenLattice(Lattice):
         self.use_lists(self.lists)
 
     def use_lists(self, str which):
-        """Let no step be a list of label pairs (none; rows: Viterbi chooses which to look at), or that which positions share, or
-        all; the number of pairs of the shared one. It stays so when other scores are loaded."""
+        """Let no step be a list of label pairs (none; rows: Viterbi chooses which to look at; changes: so it does, and steps are changes of the
+        one that positions share), or that one, or all; the number of its pairs. It stays so when other scores are loaded."""
         cdef:
             LatticeC* lat = &self.c
-            int64_t k, p, L = lat.L
+            int64_t k, p, cell, L = lat.L
             int64_t indices = 2 * (L + 1) + L * L
             EdgeC* edge
         self.lists = which
         lat.shared.pair, lat.shared.row_top = NULL, NULL
         K.exp_tau(lat)
-        if which == "rows":
+        if which in ("rows", "changes"):
             find_row_tops(lat)
         elif which != "none":
             self.list_pairs("sparse")
-        arena_reserve(self, &self.given_pairs, lat.n_own * L * L + 1, sizeof(PairC))
+        arena_reserve(self, &self.given_pairs, 2 * lat.n_own * L * L + 1, sizeof(PairC))
         arena_reserve(self, &self.given_index, lat.n_own * indices + 1, sizeof(int32_t))
         for k in range(lat.n_own):
             edge = lat.own + k
             edge.score = <double*>self.given.data + 2 * k * L * lat.P
-            edge.pair = NULL
+            edge.pair, edge.plain = NULL, NULL
+            if which == "changes":
+                edge.changed, edge.n = <PairC*>self.given_pairs.data + 2 * k * L * L, 0
+                for p in range(2 * L * L):      # each twice, as where two attributes have a pair
+                    cell = p % (L * L) // L * lat.P + p % L
+                    if edge.score[cell] != lat.shared.score[cell]:
+                        edge.changed[edge.n] = PairC(<int32_t>(p % (L * L) // L), <int32_t>(p % L), edge.score[cell], 0)
+                        edge.n += 1
+                edge.plain, edge.score = &lat.shared, NULL
             if which == "all":
                 K.list_pairs(edge, NULL, L * L, <PairC*>self.given_pairs.data + k * L * L,
                              <int32_t*>self.given_index.data + k * indices)

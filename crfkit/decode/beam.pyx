@@ -54,6 +54,7 @@ cdef struct StepC:              # from the paths at a position to those at the n
     const int32_t* following    # the next path of the same label, or -1; NULL: runs have one path
     const double* node
     const EdgeC* edge
+    const double* score         # [L][P] its scores, unless it is a list
     const double* total         # [P] for a list: score of the best path before with each next label that it has no pair with
     double least                # a bound: no path that stays scores less
 
@@ -176,7 +177,7 @@ cdef void go_on(const LatticeC* lat, const StepC* step, GroupC* group, double* t
     """The scores of the first path of a group with each next label, and the best of them."""
     cdef int32_t j, L = lat.L
     cdef double score = step.before[group.first].score
-    cdef const double* row = step.edge.score + <int64_t>group.label * lat.P
+    cdef const double* row = step.score + <int64_t>group.label * lat.P
     for j in range(L):
         total[j] = (score + row[j]) + step.node[j]
     group.best = 0
@@ -210,7 +211,7 @@ cdef int64_t runs_of_matrix(NBest s, const LatticeC* lat, StepC* step, GroupC* g
         found = K.at_least(lat.L, totals + g * lat.P, step.least, which)
         arena_reserve(s, &s.ways, n_runs + found, sizeof(RunC))
         for k in range(found):
-            score = step.edge.score[<int64_t>groups[g].label * lat.P + which[k]]
+            score = step.score[<int64_t>groups[g].label * lat.P + which[k]]
             start(<RunC*>s.ways.data + n_runs + k, step, groups[g].first, which[k], score, False)
         n_runs += found
     return n_runs
@@ -246,9 +247,10 @@ cdef int64_t extend(NBest s, const LatticeC* lat, int64_t t, const PartC* before
     cdef:
         GroupC* groups = <GroupC*>s.states.data
         int32_t* following = <int32_t*>s.trail.data
-        StepC step = StepC(before, n_before, following, lat.score + t * lat.P, lat.edge[t], NULL, -DBL_MAX)
+        StepC step = StepC(before, n_before, following, lat.score + t * lat.P, lat.edge[t], NULL, NULL, -DBL_MAX)
         int64_t n = gather(before, n_before, groups, <int32_t*>s.links.data, following)
     if step.edge.pair == NULL:
+        step.score = K.unfold(step.edge, False, lat.unfolded)
         n = runs_of_matrix(s, lat, &step, groups, n, width)
     else:
         n = runs_of_list(s, lat, &step, groups, n, width)
@@ -259,7 +261,7 @@ cdef int64_t begin(NBest s, const LatticeC* lat, PartC* beam, int64_t width) exc
     """The partial paths of one label, for the first token: keep the best."""
     cdef:
         PartC nothing = PartC(0, 0, 0, 0, 0)
-        StepC step = StepC(&nothing, 1, NULL, lat.score, NULL, NULL, -DBL_MAX)
+        StepC step = StepC(&nothing, 1, NULL, lat.score, NULL, NULL, NULL, -DBL_MAX)
         int64_t n = 0
         int32_t j
     arena_reserve(s, &s.ways, lat.L, sizeof(RunC))

@@ -157,7 +157,7 @@ cdef int32_t best_ways(NBest s, const LatticeC* lat, int64_t t, int64_t j, doubl
 cdef int add_state(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1 nogil:
     """Prepare cell (t, j) for its second rank: its candidate for each label before that may count."""
     cdef:
-        int64_t row = (t - 1) * lat.P, P = lat.P
+        int64_t row = (t - 1) * lat.P, P = lat.P, stride = P
         int32_t n = 0, k, few, i
         const double* before = lat.alpha + row
         int32_t* which = <int32_t*>s.which.data
@@ -179,12 +179,12 @@ cdef int add_state(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1
         n = best_ways(s, lat, t, j, floor, ways)
     else:
         few = K.at_least(lat.L, before, floor - most, which)
-        column = edge.score + j if edge != NULL and edge.score != NULL else NULL    # asking the edge each time takes a fifth longer
+        column = K.column_of(edge, <int32_t>j, lat.tops + P, &stride) if edge != NULL and edge.pair == NULL else NULL  # asking the edge each time takes a fifth longer
         for k in range(few):                    # without a branch: which candidates count is unpredictable
             i = which[k]
             score = before[i]
             if column != NULL:
-                score += column[i * P]
+                score += column[i * stride]
             elif edge != NULL:
                 score += crfkit_edge_score(edge, i, <int32_t>j)
             ways[n].score, ways[n].path = score, row + i

@@ -241,16 +241,16 @@ cdef void look_ahead(LatticeC* lat) noexcept nogil:
         if lat.edge[t + 1].pair != NULL:
             best_of_list(lat.edge[t + 1], ahead, lat.beta + t * P, <int32_t*>(ahead + P))
         else:
-            best_of_matrix(lat.edge[t + 1], ahead, lat.beta + t * P)
+            best_of_matrix(lat.L, P, K.unfold(lat.edge[t + 1], False, lat.unfolded), ahead, lat.beta + t * P)
 
 
-cdef void best_of_matrix(const EdgeC* edge, const double* ahead, double* way) noexcept nogil:
+cdef void best_of_matrix(int64_t L, int64_t P, const double* score, const double* ahead, double* way) noexcept nogil:
     """way[i] = the best over all labels j of ahead[j] and the step from i to j."""
     cdef int64_t i, j
     cdef const double* row
-    for i in range(edge.L):
-        row, way[i] = edge.score + i * edge.P, -INFINITY
-        for j in range(edge.L):
+    for i in range(L):
+        row, way[i] = score + i * P, -INFINITY
+        for j in range(L):
             if row[j] + ahead[j] > way[i]:
                 way[i] = row[j] + ahead[j]
 

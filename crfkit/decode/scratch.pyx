@@ -12,7 +12,7 @@ from crfkit.weights.layout cimport layout_fits
 from crfkit.memory cimport arena_reserve, arena_zeros, memchr, memcpy, memset
 from crfkit.features.hashing cimport strings_find
 from crfkit.features.structs cimport StringTableC
-from crfkit.loops.structs cimport EdgeC, LatticeC, SentenceC
+from crfkit.loops.structs cimport EdgeC, LatticeC, PairC, SentenceC
 
 from crfkit.errors import DataError, ModelFileError
 from crfkit.values import as_text, shown
@@ -35,6 +35,7 @@ cdef class Scratch:
         if decoder.rest != NULL:
             self.rest = lattice_of(&decoder.layout.c, decoder.rest, decoder.recursions, matrix)
             add_weights(&self.lattice.c, &self.rest.c)
+            self.lattice.matrices = self.rest.matrices = True
         if decoder.constrained:
             lattice_forbid(&self.lattice.c, decoder.may_follow)
             self.voting = Lattice(decoder.layout.c.L)       # steps have the score zero
@@ -222,12 +223,14 @@ cdef int check_scores(Scratch scratch) except -1 nogil:
     """ModelFileError unless the scores of an unverified model are numbers."""
     cdef LatticeC* lat = &scratch.lattice.c
     cdef bint good = all_numbers(lat.score, lat.T, lat)
+    cdef const PairC* pair
     cdef int32_t k, n
     for k in range(lat.n_own):
         if lat.own[k].score != NULL:
             good = good and all_numbers(lat.own[k].score, lat.L, lat)
+        pair = lat.own[k].changed if lat.own[k].plain != NULL else lat.own[k].pair
         for n in range(lat.own[k].n if lat.own[k].score == NULL else 0):
-            good = good and is_number(lat.own[k].pair[n].score, lat)
+            good = good and is_number(pair[n].score, lat)
     if not good:
         raise ModelFileError("the model is damaged: a weight is not a finite number")
 

@@ -11,15 +11,6 @@ from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
 
 cdef str IMPOSSIBLE
 
-# Which form steps have: the faster one, or always the same.
-cdef enum Recursions:
-    AUTO
-    SPARSE
-    DENSE
-
-cdef Recursions recursions_of(str name) except *
-cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=*) noexcept nogil
-
 cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale) noexcept nogil
 cdef void lattice_load_for(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale, const SentenceC* sent) noexcept nogil
 cdef void lattice_load_scores(LatticeC* lat, const LayoutC* layout, const weight_t* w) noexcept nogil
@@ -39,6 +30,7 @@ cdef class Lattice(Arena):
     cdef LatticeC c
     cdef int64_t positions              # there is room for this many
     cdef int64_t most                   # steps with rich attributes are lists of up to this many pairs
+    cdef bint matrices                  # steps with rich attributes may not be changes of the shared one
     cdef int64_t n_matrices             # this many steps with rich attributes have matrices that may stay
     cdef BufferC pairs, sums, index     # of the shared step, and its sums
     cdef BufferC places, at_places      # of the features among the shared step's pairs, if it is a matrix

@@ -1,77 +1,23 @@
 """The scratch of one thread: owns the arrays of a LatticeC and lets them grow, never shrink.
 
 The loops are in loops/simd/*.inc and are called through the table K. This module has what may fail (memory, a
-sequence without any possible path), what need not be fast, and the choice of each step's form: a matrix of all
-label pairs, or a list of those with a weight. Paths are the same with either, to the last bit.
+sequence without any possible path) and what need not be fast. Which form a step has is chosen in forms.pyx.
 """
-
-from posix.unistd cimport _SC_PAGESIZE, sysconf
 
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_mostly_unused, arena_reserve, arena_zeros, memchr, memset
+from crfkit.lattice.forms cimport AUTO, LARGEST_CELL, Recursions, changes_pay, is_listed, labels_to_change, most_pairs, places_fit, recursions_of
 from crfkit.weights.cells cimport padded, rich_features
-from crfkit.weights.layout cimport Layout
 from crfkit.loops.structs cimport EdgeC, PairC, crfkit_edge_score, crfkit_most_places, crfkit_row_top, crfkit_set_score, crfkit_sums_bytes
 from crfkit.errors import ImpossibleError
 
 cdef int64_t MOST_POSITIONS = (1 << 31) - 64
-cdef int64_t LARGEST_CELL = (1 << 31) - 1       # places in a matrix of label pairs are 32 bits where there are many of them
 
 cdef enum:
     ROWS_TO_CHOOSE = 32     # labels: with fewer, going through all rows of a matrix is faster than choosing
 
 IMPOSSIBLE = "no sequence of labels is possible under the constraints, or a weight is not finite"
-
-
-cdef Recursions recursions_of(str name) except *:
-    return {"auto": AUTO, "sparse": SPARSE, "dense": DENSE}[name]
-
-
-cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=False) noexcept nogil:
-    """Up to how many pairs with a weight a list is faster than a matrix; -1: it never is.
-
-    Measured by benchmarks/sparse_threshold.py. Up to some eighty labels a matrix fits into the L1 cache, and only very short lists are faster.
-    With more labels, lists of up to 9 % of all pairs are faster for both forward-backward and Viterbi, and of up to a quarter for forward-backward
-    alone, by the sums of a list (loops/simd/sums.inc): that is `summed`, where best paths are never searched and all steps are the shared one."""
-    if recursions == SPARSE:
-        return L * L
-    if recursions == DENSE or L < 48:
-        return -1
-    return L * L // (32 if L < 88 else 4 if summed else 11)
-
-
-def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes) -> int:
-    """Memory for so many steps with rich attributes, at most so many each, in the form that they have while all features have weights."""
-    cdef int64_t b, longest = 0, n
-    for b in range(layout.c.B):
-        longest = max(longest, layout.c.b_ptr[b + 1] - layout.c.b_ptr[b])
-    n = layout.c.n_pairs + attributes * longest
-    if n > most_pairs(layout.c.L, AUTO):
-        return steps * 2 * layout.c.L * layout.c.P * sizeof(double)
-    return steps * (n * sizeof(PairC) + (2 * layout.c.P + n + 3) * sizeof(int32_t))
-
-
-def bytes_of_tables(Layout layout not None, bint summed) -> int:
-    """Memory for the tables of all pairs of labels of one thread, with weights that change all the time (`list_features`). Of lists, only the
-    searches of best paths touch some: single scores, which steps with rich attributes need, too, and how often paths have which pairs."""
-    cdef:
-        const LayoutC* c = &layout.c
-        int64_t table = <int64_t>c.L * c.P * sizeof(double)
-        int64_t places = 0 if summed and c.B == 0 else c.n_pairs + (c.L if c.P > c.L else 0)    # of scores, and the padding of each row
-        bint counts = (c.n_pairs > 0 or c.B > 0) and not summed
-    if not is_listed(c, AUTO, summed):
-        return 5 * table
-    return min(table, places * sysconf(_SC_PAGESIZE)) + counts * table
-
-
-cdef inline bint places_fit(const LayoutC* layout) noexcept nogil:
-    return layout.n_pairs == 0 or <int64_t>layout.L * layout.P <= LARGEST_CELL
-
-
-cdef inline bint is_listed(const LayoutC* layout, Recursions form, bint summed) noexcept nogil:
-    """Whether the pairs of labels that are features are so few that the shared step is a list of them (`list_features`)."""
-    return places_fit(layout) and layout.n_pairs <= most_pairs(layout.L, form, summed and layout.B == 0)
 
 
 cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale) noexcept nogil:
@@ -251,7 +197,7 @@ cdef class Lattice:
                 lat.edge[t] = lat.own + k
                 k += 1
         lat.n_own = k
-        if lat.shared.pair != NULL or k > self.n_matrices:
+        if lat.shared.pair != NULL or lat.L >= labels_to_change or k > self.n_matrices:
             reserve_forms(self, layout, sent)
         return 0
 
@@ -279,7 +225,7 @@ cdef Lattice lattice_of(const LayoutC* layout, const weight_t* w, str recursions
 cdef int take_tables(Lattice lattice) except -1:
     """The tables of all pairs of labels, as one block. Of lists most of it is never touched."""
     cdef LatticeC* lat = &lattice.c
-    cdef int64_t matrix = <int64_t>lat.L * lat.P, n = 5 * matrix + lat.P + <int64_t>lat.L * max(lat.P, 64)
+    cdef int64_t matrix = <int64_t>lat.L * lat.P, n = 5 * matrix + 2 * lat.P + <int64_t>lat.L * max(lat.P, 64)
     try:
         lat.shared.score = <double*>(arena_mostly_unused if lat.counted else arena_zeros)(lattice, n, sizeof(double))
     except MemoryError as error:
@@ -289,7 +235,7 @@ cdef int take_tables(Lattice lattice) except -1:
     lat.outer = lat.shared.ET + matrix
     lat.pair = lat.outer + matrix
     lat.tops = lat.pair + matrix
-    lat.unfolded = lat.tops + lat.P
+    lat.unfolded = lat.tops + 2 * lat.P
 
 
 cdef void pad_scores(LatticeC* lat) noexcept nogil:
@@ -301,37 +247,44 @@ cdef void pad_scores(LatticeC* lat) noexcept nogil:
 
 
 cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* sent) except -1 nogil:
-    """Give each step with rich attributes a list, if that is short, or else a matrix. If all have matrices, these stay in place for the next
-    sequences."""
+    """Give each step with rich attributes a list, if that is short, or changes of the shared matrix, if these are few, or else a matrix. If all
+    have matrices, these stay in place for the next sequences."""
     cdef:
         LatticeC* lat = &lattice.c
         EdgeC* edge = lat.own
         double* matrix
         PairC* pair
         int32_t* index
-        int64_t size = <int64_t>lat.L * lat.P, matrices = 0, pairs = 0, longest = 0, n, t
+        int64_t size = <int64_t>lat.L * lat.P, matrices = 0, pairs = 0, longest = 0, changes = 0, rich, n, t
     lattice.n_matrices = 0
     memset(edge, 0, lat.n_own * sizeof(EdgeC))
     for t in range(1, sent.T):
         if lat.edge[t] == &lat.shared:
             continue
-        n = lat.shared.n + rich_features(layout, sent.b_id, sent.b_ptr[t], sent.b_ptr[t + 1])
+        rich = rich_features(layout, sent.b_id, sent.b_ptr[t], sent.b_ptr[t + 1])
+        n = lat.shared.n + rich
         edge.L, edge.P, edge.n = lat.L, lat.P, <int32_t>n
         if n <= lattice.most:
             pairs += n
             longest = max(longest, n)
+        elif lat.shared.pair == NULL and not lattice.matrices and changes_pay(lat.L, lat.P, rich):
+            edge.plain, edge.n = &lat.shared, <int32_t>rich
+            changes += rich
         else:
             edge.n = -1
             matrices += 1
         edge += 1
     matrix = <double*>arena_reserve(lattice, &lattice.own_matrices, 2 * matrices * size, sizeof(double))
     index = <int32_t*>arena_reserve(lattice, &lattice.own_index, (lat.n_own - matrices) * (2 * <int64_t>lat.P + 3) + pairs, sizeof(int32_t))
-    lat.merged[0] = <PairC*>arena_reserve(lattice, &lattice.own_pairs, pairs + 2 * longest + 1, sizeof(PairC))
+    lat.merged[0] = <PairC*>arena_reserve(lattice, &lattice.own_pairs, pairs + 2 * longest + changes + 1, sizeof(PairC))
     lat.merged[1] = lat.merged[0] + longest
     pair = lat.merged[1] + longest
     for n in range(lat.n_own):
         edge = lat.own + n
-        if edge.n < 0:
+        if edge.plain != NULL:
+            edge.changed = pair
+            pair += edge.n
+        elif edge.n < 0:
             edge.score, edge.E = matrix, matrix + size
             matrix += 2 * size
         else:

@@ -67,7 +67,7 @@ def check_data_dir(path: str | None) -> None:
 def lattice_bytes(corpus: Corpus) -> int:
     """The scratch of one thread for the longest sequence, with matrices or lists where rich features make edges differ, but without tables
     of all pairs of labels."""
-    from crfkit.lattice.lattice import bytes_of_steps
+    from crfkit.lattice.forms import bytes_of_steps
 
     width, longest, rich = (len(corpus.dataset.labels) + 7) // 8 * 8, corpus.dataset.longest, corpus.dataset.n_incidences[1]
     steps = bytes_of_steps(corpus.layout, min(longest, rich), -(-rich // max(corpus.dataset.n_tokens - corpus.dataset.n_sequences, 1)))
@@ -84,7 +84,7 @@ def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, 
     """Estimated peak memory of training with so many threads, and so many that tag development data: what is in use now, and
     what the trainer keeps. 0 if the system does not tell what is in use."""
     from crfkit.data.ordered import WINDOW_BYTES
-    from crfkit.lattice.lattice import bytes_of_tables
+    from crfkit.lattice.forms import bytes_of_tables
 
     in_files = corpus.dataset.folder is not None
     now, peak = in_use()

@@ -1,11 +1,11 @@
-"""The table of loops of loops/simd/crf.h for Cython. All loops are called through `K`, the table for this processor."""
+"""The table of loops of loops/simd/kernels.h for Cython. All loops are called through `K`, the table for this processor."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from .structs cimport DualC, EdgeC, LatticeC, LayoutC, PairC, SentenceC, VisitsC, WayC, weight_t
 
 
-cdef extern from "crf.h" nogil:
+cdef extern from "kernels.h" nogil:
     # Calls through the table cannot raise: without `noexcept` each would take the GIL to check.
     ctypedef struct KernelsC:
         const char* name
@@ -37,6 +37,7 @@ cdef extern from "crf.h" nogil:
         void (*clip)(int64_t, double, weight_t*, double*) noexcept nogil
         double (*viterbi)(LatticeC*, uint16_t*) noexcept nogil
         int32_t (*came_from)(const LatticeC*, int32_t, int32_t) noexcept nogil
+        const double* (*column_of)(const EdgeC*, int32_t, double*, int64_t*) noexcept nogil
         double (*second_path)(LatticeC*, const uint16_t*, uint16_t*) noexcept nogil
         int32_t (*at_least)(int32_t, const double*, double, int32_t*) noexcept nogil
         int32_t (*next_best)(int32_t, int32_t, const double*, int32_t) noexcept nogil

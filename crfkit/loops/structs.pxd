@@ -68,6 +68,8 @@ cdef extern from "crf.h" nogil:
         int32_t* column
         int32_t* room
         double* row_top
+        const EdgeC* plain
+        PairC* changed
 
     double crfkit_row_top(const EdgeC*, int32_t) noexcept
     void crfkit_set_score(EdgeC*, int32_t, int32_t, double) noexcept

@@ -148,7 +148,7 @@ def beam_of(problem, n, width, ratio=0.0):
 def test_a_beam_by_its_definition(problem, n, more, ratio):
     """Whether the exact search finds its paths or it does itself, and whatever form steps have."""
     lattice, wanted = loaded(problem), beam_of(problem, n, n + more, ratio)
-    for lists in ("none", "shared", "all"):
+    for lists in ("none", "changes", "shared", "all"):
         lattice.use_lists(lists)
         assert SEARCH.beam(lattice, n, n + more, ratio) == wanted
 

@@ -140,7 +140,8 @@ def test_the_only_way_on_is_from_an_improbable_label():
 
 @pytest.mark.parametrize("lift", [-600.0, -250.0, -49.0, 0.0, 49.0, 51.0, 200.0, 500.0])
 @pytest.mark.parametrize("forbidding", [False, True])
-def test_steps_of_their_own_far_above_and_below_the_shared_one(lift, forbidding):
+@pytest.mark.parametrize("form", ["none", "changes"])
+def test_steps_of_their_own_far_above_and_below_the_shared_one(lift, forbidding, form):
     """Some of their scores are the shared ones, others are lifted, in every step, so that products of sums grow fast."""
     rng = random.Random(7)
     for _ in range(5):
@@ -151,19 +152,23 @@ def test_steps_of_their_own_far_above_and_below_the_shared_one(lift, forbidding)
         allowed = [[int(i == j or rng.random() < 0.7) for j in range(labels)] for i in range(labels)]
         problem = Problem(nodes, tau, edges, transitions=allowed if forbidding else None)
         lattice = loaded(problem)
+        lattice.use_lists(form)
         check_expectations(lattice, problem)
         assert relative_errors(lattice, problem) < 1e-11
 
 
 @pytest.mark.parametrize("lifts", [(45.0,), (60.0,), (200.0, 220.0, 320.0)])
-def test_a_thousand_steps_of_their_own(lifts):
+@pytest.mark.parametrize("form", ["none", "changes"])
+def test_a_thousand_steps_of_their_own(lifts, form):
     """log Z is far beyond the range of a product, and so are a few sums."""
     rng = random.Random(8)
     nodes = [[rng.uniform(-1, 1), 0.0] for _ in range(1000)]
     tau = [[0.5, -0.25], [0.0, 0.125]]
     lift = [lifts[t % len(lifts)] for t in range(1000)]
     steep = {t: [[x + lift[t] for x in row] for row in tau] for t in range(1, 1000)}
-    assert loaded(Problem(nodes, tau, steep)).expect() == close(log_z_by_blocks(nodes, tau) + fsum(lift[1:]))
+    lattice = loaded(Problem(nodes, tau, steep))
+    lattice.use_lists(form)
+    assert lattice.expect() == close(log_z_by_blocks(nodes, tau) + fsum(lift[1:]))
 
 
 @pytest.mark.parametrize("spread", [0.5, 300.0])

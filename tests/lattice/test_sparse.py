@@ -31,18 +31,20 @@ def test_agrees_with_enumeration(problem, lists):
 
 
 @thorough
-@given(problems(zeros=True))
-def test_rows_that_are_not_looked_at_make_no_difference(problem):
+@given(problems(zeros=True), st.sampled_from(["rows", "changes"]))
+def test_rows_that_are_not_looked_at_make_no_difference(problem, form):
     lattice = loaded(problem)
-    lattice.use_lists("rows")
+    lattice.use_lists(form)
     if problem.possible:
+        assert lattice.viterbi() == problem.best()
+        check_expectations(lattice, problem)
         assert lattice.viterbi() == problem.best()
     else:
         with pytest.raises(TrainingError, match="no sequence of labels is possible"):
             lattice.viterbi()
 
 
-@given(problems(zeros=True, constraints=False, scores=("ties", "plain", "wide", "mixed")), st.sampled_from(["shared", "all"]))
+@given(problems(zeros=True, constraints=False, scores=("ties", "plain", "wide", "mixed")), st.sampled_from(["changes", "shared", "all"]))
 def test_cancellation_costs_no_digits(problem, lists):
     """Small marginals are as exact as those of the dense loop, which has no subtraction."""
     lattice = loaded(problem)
@@ -60,11 +62,11 @@ def test_searches_find_the_same_paths(problem, n, width):
     """Exactly, and by a beam that is too narrow: the same paths with the same bits, whatever form steps have."""
     lattice, search = loaded(problem), OpenSearch()
     found = {}
-    for which in ("none", "rows", "shared", "all"):
+    for which in ("none", "rows", "changes", "shared", "all"):
         lattice.use_lists(which)
         found[which] = [search.nbest(lattice, n), search.nbest(lattice, n, 0.1), search.beam(lattice, n, width)]
         found[which] += [lattice.path_score(path) for _, path in found[which][0]]
-    assert found["none"] == found["rows"] == found["shared"] == found["all"]
+    assert found["none"] == found["rows"] == found["changes"] == found["shared"] == found["all"]
 
 
 @pytest.mark.parametrize("weight", [-2.0, -12.0, -40.0, -600.0])

@@ -19,7 +19,7 @@ from crfkit import options
 from crfkit.constants import BLOCK_SEQUENCES, CHUNK_TOKENS
 from crfkit.data.dataset import Dataset
 from crfkit.errors import TrainingError
-from crfkit.lattice.lattice import bytes_of_tables
+from crfkit.lattice.forms import bytes_of_tables
 from crfkit.learning import memory
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.memory import check_memory, in_use, threads_with_work

@@ -37,7 +37,7 @@ for labels in (1, 7, 8, 9, 17, 33, 65):
         add(search.nbest(lattice, 4))
         add(lattice.expect())
         add([lattice.nodes(), lattice.pair_sums(), [lattice.pair(t) for t in range(1, min(length, 3))]])
-        for lists in ("rows", "shared", "all"):
+        for lists in ("rows", "changes", "shared", "all"):
             lattice.use_lists(lists)
             add([lattice.viterbi(), lattice.expect(), lattice.nodes(), lattice.pair_sums()])
 

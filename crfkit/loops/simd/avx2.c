@@ -1,5 +1,5 @@
 /* The loops for x86-64 processors with AVX2 (2013 and later). */
-#include "crf.h"
+#include "kernels.h"
 #ifdef CRFKIT_X86
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)

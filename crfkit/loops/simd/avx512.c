@@ -1,5 +1,5 @@
 /* The loops for x86-64 processors with AVX-512 (F, VL, DQ, BW). */
-#include "crf.h"
+#include "kernels.h"
 #ifdef CRFKIT_X86
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx512f,avx512vl,avx512dq,avx512bw"))), apply_to = function)

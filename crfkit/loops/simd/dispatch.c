@@ -1,5 +1,5 @@
 /* Chooses the variant of the loops: the requested one, or the best for this processor. */
-#include "crf.h"
+#include "kernels.h"
 
 #include <string.h>
 

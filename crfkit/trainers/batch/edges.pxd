@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 from crfkit.data.dataset cimport Dataset
 from crfkit.weights.layout cimport Layout
 from crfkit.memory cimport Arena, BufferC
-from crfkit.lattice.lattice cimport Recursions
+from crfkit.lattice.forms cimport Recursions
 from crfkit.loops.structs cimport EdgeC, PairC, weight_t
 
 

@@ -9,7 +9,7 @@ demand: the one of plain pairs, times the exponentials of the weights that diffe
 from crfkit.loops.numbers cimport fabs, fmax
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_reserve, arena_zeros, buffer_free, memcpy, memset
-from crfkit.lattice.lattice cimport SPARSE, most_pairs, recursions_of
+from crfkit.lattice.forms cimport SPARSE, most_pairs, recursions_of
 from crfkit.loops.structs cimport SentenceC
 from crfkit.weights.cells cimport rich_features
 

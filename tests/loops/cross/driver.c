@@ -104,6 +104,14 @@ static void run_paths(LatticeC *lat)
         for (int32_t j = 0; j < lat->L; j++)
             ADD_ONE((int32_t){K->came_from(lat, t, j)});
     say("came_from");
+    for (int32_t t = 1; t < lat->T && lat->shared.pair == NULL; t++)
+        for (int32_t j = 0; j < lat->L; j++) {
+            int64_t stride;
+            const double *score = K->column_of(lat->edge[t], j, lat->tops + lat->P, &stride);
+            for (int32_t i = 0; i < lat->L; i++)
+                add_double(score[i * stride]);
+        }
+    say("column_of");
     if (lat->shared.pair == NULL) {
         uint16_t second[LONGEST] = {0}; /* there may be none */
         add_double(K->second_path(lat, path, second));
@@ -318,6 +326,8 @@ static void run_case(const CaseC *c)
     for (int32_t k = 0; k < lat.n_own; k++)
         if (lat.own[k].score != NULL)
             ADD(lat.own[k].score, (int64_t)layout.L * layout.P);
+        else if (lat.own[k].plain != NULL)
+            ADD(lat.own[k].changed, lat.own[k].n);
         else
             ADD(lat.own[k].pair, lat.own[k].n);
     say("score");

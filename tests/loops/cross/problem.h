@@ -3,7 +3,7 @@
 #ifndef PROBLEM_H
 #define PROBLEM_H
 
-#include "crf.h"
+#include "kernels.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,7 +193,7 @@ static LatticeC make_lattice(const LayoutC *y)
         .edge = ROOM(const EdgeC *, LONGEST), .own = ROOM(EdgeC, LONGEST),
         .shared = {.L = y->L, .P = y->P, .score = ROOM(double, matrix), .E = ROOM(double, matrix), .ET = ROOM(double, matrix)},
         .outer = ROOM(double, matrix), .pair = ROOM(double, matrix), .unfolded = ROOM(double, y->L * (int64_t)(y->P > 64 ? y->P : 64)),
-        .quantum = 0x1p-33,
+        .tops = ROOM(double, 2 * y->P), .quantum = 0x1p-33,
     };
     double *quanta = doubles(y->A + y->B, 0, 0), *cold = doubles(y->n_cells, 0, 0);
     for (int32_t a = 0; a < y->A + y->B; a++)
@@ -208,7 +208,7 @@ static PairC *pairs_of(const LayoutC *y) { return ROOM(PairC, (int64_t)y->L * y-
 
 static int32_t *index_of(const LayoutC *y) { return ROOM(int32_t, 2 * y->P + 2 + (int64_t)y->L * y->P + y->b_ptr[RICH]); }
 
-/* Which steps the sentence has: lists where that into which they lead has rich attributes and the shared one is a list too. */
+/* Which steps the sentence has: where the position has rich attributes, lists if the shared one is a list too, or else by turns a matrix and changes. */
 static void make_steps(const LayoutC *y, const SentenceC *s, LatticeC *lat)
 {
     lat->n_own = 0;
@@ -221,6 +221,8 @@ static void make_steps(const LayoutC *y, const SentenceC *s, LatticeC *lat)
         *edge = (EdgeC){.L = y->L, .P = y->P};
         if (lat->shared.pair != NULL)
             edge->pair = pairs_of(y), edge->room = index_of(y);
+        else if (lat->n_own % 2)
+            edge->plain = &lat->shared, edge->changed = pairs_of(y);
         else
             edge->score = ROOM(double, (int64_t)y->L * y->P), edge->E = ROOM(double, (int64_t)y->L * y->P);
         lat->edge[t] = edge;

@@ -1,0 +1,20 @@
+"""Which form each step of a lattice has."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from crfkit.loops.structs cimport LayoutC
+
+cdef int64_t LARGEST_CELL
+cdef int64_t labels_to_change, cells_a_change
+
+# Which form steps have: the faster one, or always the same.
+cdef enum Recursions:
+    AUTO
+    SPARSE
+    DENSE
+
+cdef Recursions recursions_of(str name) except *
+cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=*) noexcept nogil
+cdef bint changes_pay(int64_t L, int64_t P, int64_t n) noexcept nogil
+cdef bint places_fit(const LayoutC* layout) noexcept nogil
+cdef bint is_listed(const LayoutC* layout, Recursions form, bint summed) noexcept nogil

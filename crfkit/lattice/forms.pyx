@@ -1,0 +1,69 @@
+"""Which form each step of a lattice has (loops/simd/crf.h): a matrix of all label pairs, changes of the one that steps share, or a list of the pairs
+with a weight; and what memory that takes. Paths are the same with any, to the last bit."""
+
+from posix.unistd cimport _SC_PAGESIZE, sysconf
+
+from crfkit.loops.structs cimport PairC
+from crfkit.weights.layout cimport Layout
+
+cdef int64_t LARGEST_CELL = (1 << 31) - 1       # places in a matrix of label pairs are 32 bits where there are many of them
+
+# From this many labels on, and with this many cells of the shared matrix a change, it is faster to change that to and fro than to copy it for a step.
+cdef int64_t labels_to_change = 41, cells_a_change = 40
+
+
+cdef Recursions recursions_of(str name) except *:
+    return {"auto": AUTO, "sparse": SPARSE, "dense": DENSE}[name]
+
+
+cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=False) noexcept nogil:
+    """Up to how many pairs with a weight a list is faster than a matrix; -1: it never is.
+
+    Measured by benchmarks/sparse_threshold.py. Up to some eighty labels a matrix fits into the L1 cache, and only very short lists are faster.
+    With more labels, lists of up to 9 % of all pairs are faster for both forward-backward and Viterbi, and of up to a quarter for forward-backward
+    alone, by the sums of a list (loops/simd/sums.inc): that is `summed`, where best paths are never searched and all steps are the shared one."""
+    if recursions == SPARSE:
+        return L * L
+    if recursions == DENSE or L < 48:
+        return -1
+    return L * L // (32 if L < 88 else 4 if summed else 11)
+
+
+def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes) -> int:
+    """Memory for so many steps with rich attributes, at most so many each, in the form that they have while all features have weights."""
+    cdef int64_t b, longest = 0, n
+    for b in range(layout.c.B):
+        longest = max(longest, layout.c.b_ptr[b + 1] - layout.c.b_ptr[b])
+    n = layout.c.n_pairs + attributes * longest
+    if n > most_pairs(layout.c.L, AUTO):
+        if changes_pay(layout.c.L, layout.c.P, attributes * longest):
+            return steps * attributes * longest * sizeof(PairC)
+        return steps * 2 * layout.c.L * layout.c.P * sizeof(double)
+    return steps * (n * sizeof(PairC) + (2 * layout.c.P + n + 3) * sizeof(int32_t))
+
+
+def bytes_of_tables(Layout layout not None, bint summed) -> int:
+    """Memory for the tables of all pairs of labels of one thread, with weights that change all the time (`list_features`). Of lists, only the
+    searches of best paths touch some: single scores, which steps with rich attributes need, too, and how often paths have which pairs."""
+    cdef:
+        const LayoutC* c = &layout.c
+        int64_t table = <int64_t>c.L * c.P * sizeof(double)
+        int64_t places = 0 if summed and c.B == 0 else c.n_pairs + (c.L if c.P > c.L else 0)    # of scores, and the padding of each row
+        bint counts = (c.n_pairs > 0 or c.B > 0) and not summed
+    if not is_listed(c, AUTO, summed):
+        return 5 * table
+    return min(table, places * sysconf(_SC_PAGESIZE)) + counts * table
+
+
+cdef bint changes_pay(int64_t L, int64_t P, int64_t n) noexcept nogil:
+    """Whether a step with so many rich features had better be changes of the shared matrix than a matrix of its own."""
+    return L >= labels_to_change and n * cells_a_change <= L * P
+
+
+cdef bint places_fit(const LayoutC* layout) noexcept nogil:
+    return layout.n_pairs == 0 or <int64_t>layout.L * layout.P <= LARGEST_CELL
+
+
+cdef bint is_listed(const LayoutC* layout, Recursions form, bint summed) noexcept nogil:
+    """Whether the pairs of labels that are features are so few that the shared step is a list of them (`list_features`)."""
+    return places_fit(layout) and layout.n_pairs <= most_pairs(layout.L, form, summed and layout.B == 0)

@@ -1,0 +1,104 @@
+"""Steps with rich attributes as changes of the matrix that all steps share: to the last bit what matrices of their own give."""
+
+from __future__ import annotations
+
+from array import array
+from random import Random
+
+import pytest
+from inputs import filled
+
+import crfkit
+from crfkit import options
+from crfkit.decode.decoder import Decoder
+from crfkit.decode.sentence import OneSentence
+from crfkit.tagging import Tagger
+from crfkit.testing import change_steps, forms_of
+
+RULES = "U0:%x[0,0]\nU1:%x[-1,0]\nB\nB0:%x[0,0]\nB1:%x[0,0]/%x[1,0]\nB2:%x[-1,0]\n"  # two attributes may have the same pair
+RNG = Random(3)
+
+
+def made(n: int) -> list[list[list[str]]]:
+    """Sentences whose labels depend on the letter, the label before, and chance."""
+    rows = []
+    for _ in range(n):
+        letters = RNG.choices("abcdefg", k=RNG.randint(1, 9))
+        rows.append([[letter, f"{letter if RNG.random() < 0.7 else 'x'}{k % 2}"] for k, letter in enumerate(letters)])
+    return rows
+
+
+TRAIN, TEXT = made(60), made(15)
+
+
+@pytest.fixture
+def both():
+    """A function that says what another one returns with matrices, and with changes."""
+    before = change_steps(1 << 40, 1)
+
+    def run(work):
+        found = []
+        for labels in (1 << 40, 1):
+            change_steps(labels, 0)
+            found.append(work())
+        return found
+
+    yield run
+    change_steps(*before)
+
+
+CHOSEN = {"passes": 3, "max_iter": 6}
+
+
+@pytest.mark.parametrize("algorithm", list(options.TRAINERS))
+@pytest.mark.parametrize("more", [{}, {"threads": 2}, {"features": "all"}])
+def test_training(both, algorithm, more):
+    given = {name: value for name, value in CHOSEN.items() if hasattr(options.TRAINERS[algorithm], name)}
+    if algorithm not in ("lbfgs", "owlqn", "sbcd") and "threads" in more:
+        pytest.skip("one thread trains")
+    matrices, changes = both(lambda: list(crfkit.learn(TRAIN, RULES, algorithm, **given, **more).features()))
+    assert matrices == changes
+    assert any(weight for *_, weight in matrices)
+
+
+@pytest.mark.parametrize(("algorithm", "given"), [("mira", {"nbest": 1}), ("mira", {"nbest": 2}), ("sapo", {"nbest": 3}), ("sapo", {"nbest": 3, "search": "beam"})])
+def test_candidates(both, algorithm, given):
+    matrices, changes = both(lambda: list(crfkit.learn(TRAIN, RULES, algorithm, passes=3, **given).features()))
+    assert matrices == changes
+
+
+def everything(tagger: Tagger) -> list[object]:
+    """What a tagger says of some sentences."""
+    said = []
+    for sentence in TEXT:
+        tokens, labels = [row[:1] for row in sentence], [row[1] for row in sentence]
+        said += [tagger.tag(tokens), tagger.tag(tokens, posterior=True), tagger.nbest(tokens, 7), tagger.score(tokens, labels), tagger.explain(tokens)]
+        said += [tagger.marginals(tokens).tolist(), tagger.edge_marginals(tokens).tolist()]
+    return said
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+def test_tagging(both, constrained):
+    model = crfkit.learn(TRAIN, RULES, max_iter=9)
+    limits = [(one, other) for one in ["<start>", *model.labels] for other in model.labels if one[0] != other[0] or one == other]
+    matrices, changes = both(lambda: everything(Tagger(model, limits if constrained else None)))
+    assert matrices == changes
+
+
+def test_weights_that_are_the_sums_of_two(both):
+    """Their steps are always matrices."""
+    model = crfkit.learn(TRAIN, RULES, max_iter=9)
+    rest = array("f", [weight / 1e7 for weight in model.weights])
+
+    def paths():
+        scratch = OneSentence(Decoder(model.index, model.layout, model.weights, model.labels, rest=rest))
+        for sentence in TEXT:
+            scratch.score_sentence(filled([[row[:1] for row in sentence]]), 0)
+            assert set(forms_of(scratch)) <= {"matrix"}
+            yield scratch.best_paths(3)
+
+    matrices, changes = both(lambda: list(paths()))
+    assert matrices == changes
+    scratch = OneSentence(Decoder(model.index, model.layout, model.weights, model.labels))
+    scratch.score_sentence(filled([[["a"], ["b"], ["c"]]]), 0)
+    assert forms_of(scratch) == ["changes", "changes"]
