@@ -6,7 +6,7 @@ import array
 import math
 from typing import TYPE_CHECKING, Any
 
-from crfkit.constants import SMALLEST_VALUE
+from crfkit.constants import LARGEST_FOR_RATES, LARGEST_VALUE, SMALLEST_VALUE
 from crfkit.errors import TrainingError
 from crfkit.values import flag
 
@@ -17,10 +17,6 @@ GROWN = 10.0  # times the least loss of a pass before, and
 ABSURD = 1000.0  # times the loss of weights of zero: beyond both, training ends
 CRUSHING = 1e30  # as --l2: it makes zeros of weights in single precision, whatever their --l1
 POOR, USELESS = 10.0, 0.98  # times the loss of weights of zero: worth a warning at the end
-LARGEST_VALUE = 1e6  # of a feature, up to which every trainer is tested
-LARGEST_FOR_RATES = 100.0  # beyond which trainers with one rate for all attributes often learn next to nothing
-UNEVEN = 0.04  # of data.evenness: below, trainers with steps as large as values mostly learn more from standardized ones
-ONE_STEP = ("perceptron", "mira", "lookahead")  # a step changes each weight by the value of its attribute: large ones drown the rest
 
 
 class Divergence:
@@ -66,17 +62,10 @@ class Divergence:
             progress.warn(f"all weights are zero: {self.of_zeros}{advice}")
 
 
-def value_warning(largest: float, algorithm: str, options: Any, evenness: float | None = None) -> str | None:
-    """A warning about data whose values reach `largest`, or None. `evenness`: that of data.evenness, if it was asked for."""
-    if evenness is not None and evenness < UNEVEN and algorithm in ONE_STEP:
-        return (
-            f"values of the features are far from 0, or of very different sizes: {algorithm} may learn little, as its steps are as large as the "
-            "values; subtract the mean of each and divide by its standard deviation, with an attribute of value 1 beside them, or use lbfgs"
-        )
+def value_warning(largest: float, algorithm: str, options: Any) -> str | None:
+    """A warning about data whose values reach `largest`, or None."""
     if largest < SMALLEST_VALUE:
         return f"values of the features reach only {largest:.3g}; below {SMALLEST_VALUE:g} trainers may learn badly or not at all: scale them up"
-    if LARGEST_FOR_RATES < largest <= LARGEST_VALUE and algorithm in ONE_STEP:
-        return f"values of the features reach {largest:.3g}; beyond {LARGEST_FOR_RATES:g} {algorithm} may learn little, as its steps are as large as the values: scale them down, or use lbfgs"
     given = [flag(name) for name in ("rate", "l1") if getattr(options, name, None)] if hasattr(options, "rate") else []
     if LARGEST_FOR_RATES < largest <= LARGEST_VALUE and given:
         return f"values of the features reach {largest:.3g}; beyond {LARGEST_FOR_RATES:g} {algorithm} may learn next to nothing with one rate for all: scale them down, leave out {' and '.join(given)}, or use lbfgs"

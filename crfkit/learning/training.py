@@ -15,7 +15,7 @@ from contextlib import closing, nullcontext
 from dataclasses import asdict, replace
 from typing import Any
 
-from crfkit.data.evenness import evenness
+from crfkit.data.tallies import Tallies
 from crfkit.errors import OptionError
 from crfkit.foreign import load
 from crfkit.model import Model, build, ready
@@ -32,7 +32,7 @@ from . import streaming
 from .checkpoint import Checkpoint
 from .corpus import Corpus, no_attribute, read_corpus
 from .development import DevSet
-from .divergence import ONE_STEP, Divergence, value_warning
+from .divergence import Divergence, value_warning
 from .fitting import chooses_penalty, fitted
 from .judging import check_files, check_stream, not_default
 from .memory import check_data_dir, check_memory, expected_memory, threads_with_work
@@ -114,18 +114,19 @@ class Training:
         counting = replace(options, warm_up=0) if self.initial is not None and hasattr(options, "warm_up") else options
         expected = place.expected_memory(corpus, counting)
         progress.summary({**corpus.summary, "memory": expected})
+        trainer, tallies = trainer_class(self.algorithm), place.tallies(corpus)
         if self._alone(corpus):
             progress.note("labels do not depend on their neighbours: the template has no line B")
         else:
-            progress.warn(place.weakness(corpus))
+            progress.warn(trainer.weakness(tallies))
         if run.partial:
             progress.note(f"{corpus.dataset.n_given:,} tokens have one label, {corpus.dataset.n_tokens - corpus.dataset.n_given:,} a choice")
         progress.warn(no_attribute(corpus, reader.template, run))
-        progress.warn(value_warning(corpus.dataset.largest_value, self.algorithm, options, place.evenness(corpus)))
+        progress.warn(trainer.weakness_of_values(tallies) or value_warning(corpus.dataset.largest_value, self.algorithm, options))
         progress.warn(_labels_warning(corpus, run))
         progress.warn(_blanks_warning(corpus.dataset.labels))
         progress.warn(_unknown_warning(corpus, run))
-        progress.warn(trainer_class(self.algorithm).slowness(corpus.dataset, options, run.features == "all"))
+        progress.warn(trainer.slowness(corpus.dataset, options, run.features == "all"))
         progress.warn(_few_steps_warning(self.algorithm, corpus.summary["sequences"], corpus.summary["tokens"]))
         check_memory(expected, options, run, lambda: place.savings(corpus, counting))
         progress.chosen(chosen, why)
@@ -246,14 +247,9 @@ class Local:
         """The data."""
         return read_corpus(reader, ambiguity=self.ambiguity)
 
-    def evenness(self, corpus: Corpus) -> float | None:
-        """That of the values, for trainers to which it matters."""
-        return evenness(corpus.dataset) if self.algorithm in ONE_STEP else None
-
-    def weakness(self, corpus: Corpus) -> str | None:
-        """Why other trainers are better for these data."""
-        warning: str | None = trainer_class(self.algorithm).weakness(corpus.dataset)
-        return warning
+    def tallies(self, corpus: Corpus) -> Tallies:
+        """What is counted in the data."""
+        return Tallies(corpus.dataset)
 
     def expected_memory(self, corpus: Corpus, options: Any) -> int:
         """Estimated peak memory of training; 0 if it is not known."""

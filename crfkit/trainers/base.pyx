@@ -119,8 +119,13 @@ cdef class Trainer:
         return None
 
     @classmethod
-    def weakness(cls, Dataset data not None) -> str | None:
-        """Why other trainers label more tokens right after learning from these data."""
+    def weakness(cls, tallies) -> str | None:
+        """Why other trainers label more tokens right after learning from data with these tallies (crfkit/data/tallies.pyx)."""
+        return None
+
+    @classmethod
+    def weakness_of_values(cls, tallies) -> str | None:
+        """The same, if it is the values of features."""
         return None
 
     def prepare(self, should_stop=None):

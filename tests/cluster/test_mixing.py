@@ -200,6 +200,50 @@ def test_what_a_trial_tells_is_said_as_on_one_machine(tmp_path, monkeypatch):
     assert said[0] == said[1] and said[0][0].startswith("the candidates of sapo (nbest=5) have at most ")
 
 
+@pytest.mark.usefixtures("_small_chunks")
+@pytest.mark.parametrize(("algorithm", "unit", "expected"), [
+    ("perceptron", 100, ["values of the features are far from 0"]), ("mira", 100, ["values of the features are far from 0"]),
+    ("perceptron", 1, []), ("mira", 1, []), ("sgd", 100, []), ("adf", 100, []),
+    ("lookahead", 1, ["labels seldom change: each follows itself 95 times in 100, on average"]),
+    ("lookahead", 100, ["labels seldom change: each follows itself 95 times in 100, on average", "values of the features are far from 0"]),
+])
+def test_what_a_trainer_learns_little_from_is_said_as_on_one_machine(tmp_path, monkeypatch, algorithm, unit, expected):
+    """Of one shard values are in one unit, and of the other in another one; labels stay the same twenty times. A worker dies in between."""
+    rng, lines = random.Random(1), []
+    for sequence in range(20):
+        scale = unit if sequence < 10 else 1
+        lines += [f"{'AB'[t // 20 % 2]}\tx:{scale * rng.choice((-1, 1))}\ty:{rng.gauss(0, 1):.6f}\n" for t in range(400)] + ["\n"]
+    (tmp_path / "train.txt").write_text("".join(lines))
+    said, dead = [], []
+
+    def dies(_, verb, __):
+        if verb == "tally" and not dead:
+            dead.append(True)
+            return "dies"
+        return None
+
+    for options in ({}, {"workers": 2, "shards": 2}):
+        made = use_local_workers(monkeypatch, dies)
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            crfkit.learn(str(tmp_path / "train.txt"), None, algorithm, format="crfsuite", passes=1, **options)
+        said.append([str(one.message) for one in heard if issubclass(one.category, errors.CrfkitWarning)])
+    assert said[0] == said[1]
+    of_data = [text for text in said[0] if text.startswith(("values", "labels"))]
+    assert all(text.startswith(start) for text, start in zip(of_data, expected, strict=True))
+    kinds = {"sgd": 0, "adf": 0, "lookahead": 2}.get(algorithm, 1)  # of tallies that are asked for
+    assert made[0].verbs.count("tally") == 2 * kinds + len(dead) and bool(dead) == bool(kinds)
+
+
+@pytest.mark.parametrize("wrong", [[0, [1], [1]], [[0], [1], [1]], [[0]], None])
+def test_tallies_that_are_none_come_from_another_worker(tmp_path, monkeypatch, wrong):
+    train = corpus(tmp_path / "train.txt", 20)
+    one, _ = with_workers(monkeypatch, train, TEMPLATE, "lookahead", 1, passes=1)
+    answers = iter([{"value": wrong}])
+    again, workers = with_workers(monkeypatch, train, TEMPLATE, "lookahead", 1, lambda _, verb, n: next(answers, None) if verb == "tally" else None, passes=1)
+    assert again == one and workers.started == 2
+
+
 @pytest.mark.parametrize("wrong", [[0.0, False, None], [math.nan, False, None], [math.inf, False, None], ["fast", False, None], [1.0, False, 1.0]])
 def test_a_rate_that_is_none_comes_from_another_worker(tmp_path, monkeypatch, wrong):
     train = corpus(tmp_path / "train.txt", 20)

@@ -22,6 +22,7 @@ from ..reader import Reader
 from .batch import BYTES_PER_ANSWER, DistributedObjective
 from .driver import DistributedCorpus
 from .mixing import Mixing
+from .tallies import SharedTallies
 
 SERVICE = "crfkit.learning.shards.service:Service"
 
@@ -42,13 +43,9 @@ class Distributed:
         self.distributed = DistributedCorpus(self.crew, reader, self.run.shards)
         return self.distributed.read(self.train)
 
-    def evenness(self, corpus: Corpus) -> float | None:
-        """Not known: no worker has all values."""
-        return None
-
-    def weakness(self, corpus: Corpus) -> str | None:
-        """Not known, for the same reason."""
-        return None
+    def tallies(self, corpus: Corpus) -> SharedTallies:
+        """What is counted in the data."""
+        return SharedTallies(self.distributed)
 
     def expected_memory(self, corpus: Corpus, options: Any) -> int:
         """Bytes that this process will take at its peak, without what workers take; 0 if that is not known."""

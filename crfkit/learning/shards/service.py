@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from crfkit.cluster.serving import Forgotten
+from crfkit.data.tallies import Tallies
 from crfkit.errors import DataError, TrainingError
 from crfkit.features.merging import tables
 from crfkit.options import TRAINERS as OPTIONS
@@ -146,6 +147,11 @@ class Service:
         if self.values:
             data.fill_in(True, False)
         return [data.checksum(), list(data.n_incidences), data.squares, data.largest_value]
+
+    def tally(self, shard: int, of: str) -> list[Any]:
+        """What is counted in a shard: values or steps, see Tallies."""
+        own = Tallies(self._held(shard))
+        return own.values().part() if of == "values" else list(own.steps())
 
     def _held(self, shard: int) -> Any:
         if shard not in self.data:

@@ -25,7 +25,6 @@ cdef class CalibratedTrainer(OnlineTrainer):
     cdef double gain_of(self, int64_t r) noexcept nogil
     cdef double share(self, const int32_t* which, int64_t n, double scale) except? -1
     cdef int measure(self) except -1
-    cdef double spread(self) except -1
     cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil
     cdef int learn(self, const SentenceC* sent, double gain, double of_pairs, double* loss) except -1 nogil
     cdef int find_rate(self) except -1

@@ -127,33 +127,6 @@ cdef class CalibratedTrainer(OnlineTrainer):
         for r in range(n):
             self.shares[r] = 1 / fmax(1, sqrt(of[r].largest * of[r].sum / max(of[r].n, 1)))
 
-    cdef double spread(self) except -1:
-        """How large the variance of an attribute's values is beside the mean of their squares, on average of all attributes of all tokens. A token
-        without the attribute has a 0, one with several of it their sum."""
-        cdef:
-            const DatasetC* c = &self.data.c
-            Arena room = Arena()
-            int64_t t, u, r, n = 0
-            double sum = 0
-            double* own = <double*>arena_zeros(room, self.layout.c.A, sizeof(double))      # values of one token; zeros between tokens
-            double* values = <double*>arena_zeros(room, self.layout.c.A, sizeof(double))
-            double* squares = <double*>arena_zeros(room, self.layout.c.A, sizeof(double))
-            int64_t* times = <int64_t*>arena_zeros(room, self.layout.c.A, sizeof(int64_t))
-        for t in range(c.n_tok):
-            for u in range(c.u_ptr[t], c.u_ptr[t + 1]):
-                own[c.u_id[u]] += c.u_val[u]
-            for u in range(c.u_ptr[t], c.u_ptr[t + 1]):
-                r = c.u_id[u]
-                values[r] += own[r]
-                squares[r] += own[r] * own[r]
-                times[r] += 1
-                own[r] = 0
-        for r in range(self.layout.c.A):
-            if squares[r] > 0:
-                sum += times[r] * (1 - values[r] * values[r] / (squares[r] * c.n_tok))
-                n += times[r]
-        return sum / n if n else 0
-
     cdef int load_values(self, const SentenceC* sent, bint gains, SentenceC* out) except -1 nogil:
         """The sequence with values times the gains of their rows, or times their scales."""
         out[0] = sent[0]

@@ -16,40 +16,13 @@ from crfkit.loops.kernels cimport K
 from crfkit.weights.cells cimport layout_cell
 from crfkit.weights.layout cimport Layout
 from crfkit.decode.lookahead cimport ChoiceC, LookaheadSearch
-from crfkit.memory cimport Arena, arena_zeros
+from crfkit.memory cimport arena_zeros
 from crfkit.loops.structs cimport LayoutC, SentenceC
 from .paths cimport AveragedTrainer, change
 
-cdef enum:
-    MOST_LABELS = 1 << 16
-
 MANY_PAIRS = 30_000_000_000     # of labels, of all tokens in all passes: to look at each takes ten seconds or more
 MANY_LABELS = 200               # from which on trainers that follow only pairs that are features are many times as fast
-
 SELDOM = 0.85                   # how often a label follows itself, on average of all labels, from which on labels seldom change
-ENOUGH = 500                    # tokens behind others that tell it
-
-
-cdef double repetition(Dataset data) except -1:
-    """How often a label follows itself, on average of all labels that others follow; 0 if there are few tokens to tell it by, or not all labels are known."""
-    cdef:
-        Arena room = Arena()
-        int64_t s, t, j, steps = 0, labels = 0
-        int64_t* followed = <int64_t*>arena_zeros(room, MOST_LABELS, sizeof(int64_t))
-        int64_t* repeated = <int64_t*>arena_zeros(room, MOST_LABELS, sizeof(int64_t))
-        double sum = 0
-    if data.possible is not None:
-        return 0
-    for s in range(data.c.n_seq):
-        for t in range(data.c.seq_ptr[s] + 1, data.c.seq_ptr[s + 1]):
-            followed[data.c.label[t - 1]] += 1
-            repeated[data.c.label[t - 1]] += data.c.label[t] == data.c.label[t - 1]
-            steps += 1
-    for j in range(MOST_LABELS):
-        if followed[j]:
-            sum += <double>repeated[j] / followed[j]
-            labels += 1
-    return sum / labels if steps >= ENOUGH else 0
 
 
 cdef class Lookahead(AveragedTrainer):
@@ -61,6 +34,7 @@ cdef class Lookahead(AveragedTrainer):
     cdef public int64_t decisions
 
     by_sequence = measured_steps = False
+    steps_like_values = True
     numbers = AveragedTrainer.numbers + ("decisions",)
 
     @classmethod
@@ -77,8 +51,8 @@ cdef class Lookahead(AveragedTrainer):
                 "with --depth 0 it does not")
 
     @classmethod
-    def weakness(cls, Dataset data not None):
-        cdef double share = repetition(data)
+    def weakness(cls, tallies):
+        share = tallies.repetition()
         if share < SELDOM:
             return None
         return (f"labels seldom change: each follows itself {100 * share:.0f} times in 100, on average; lookahead then keeps the label before too often, "

@@ -77,6 +77,7 @@ cdef class Mira(AveragedTrainer):
     cdef public int64_t quiet   # passes without such a violation
 
     numbers = AveragedTrainer.numbers + ("quiet",)
+    steps_like_values = True
 
     def __cinit__(self, Dataset data, Layout layout, options, **unused):
         self.search, self.differences = NBest(), Differences()

@@ -18,6 +18,7 @@ cdef class Perceptron(AveragedTrainer):
     cdef Paths paths
 
     measured_steps = False
+    steps_like_values = True
 
     def __init__(self, Dataset data, Layout layout, options, **unused):
         self.paths = Paths(layout)
