@@ -265,6 +265,11 @@ cdef class OpenSearch(NBest):
         return self.trail.capacity > 0
 
 
+def weights_in(Rows rows not None) -> list[float]:
+    """The weight of each sequence."""
+    return [rows.c.seq_weight[s] for s in range(rows.c.n_seq)]
+
+
 def attributes_of(Extractor extractor not None, Rows rows not None) -> list[tuple[list[int], list[int]]]:
     """The attributes of each token of a parsed block: (unigram ids, bigram ids)."""
     cdef const SentenceC* sent = &extractor.sentence

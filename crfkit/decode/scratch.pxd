@@ -35,7 +35,7 @@ cdef class Scratch(Arena):
     cdef int best(self, Rows rows, int64_t s, HowC how, uint16_t* labels) except -1 nogil
     cdef int find_path(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil
     cdef int expect(self, Rows rows, int64_t s) except -1 nogil
-    cdef int vote(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil
+    cdef int vote(self, uint16_t* labels) except -1 nogil
     cdef int decode(self, Rows rows, int64_t first, int64_t last, HowC how, uint16_t* labels) except -1 nogil
     cdef int impossible(self, Rows rows, int64_t s) except -1 with gil
     cdef list as_text(self, const uint16_t* labels, int64_t n)

@@ -123,7 +123,7 @@ cdef class Scratch:
             self.allow(rows, s)
         if how.posterior:
             self.expect(rows, s)
-            self.vote(rows, s, labels)
+            self.vote(labels)
         else:
             self.find_path(rows, s, labels)
 
@@ -147,7 +147,7 @@ cdef class Scratch:
             self.impossible(rows, s)
         K.node_marginals(&self.lattice.c)
 
-    cdef int vote(self, Rows rows, int64_t s, uint16_t* labels) except -1 nogil:
+    cdef int vote(self, uint16_t* labels) except -1 nogil:
         """After expect: the labels with the greatest sum of marginals, so that most tokens are expected to be
         right. Without constraints on transitions, that is the most probable label of each token."""
         cdef LatticeC* lat = &self.lattice.c

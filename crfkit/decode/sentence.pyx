@@ -226,7 +226,7 @@ cdef class OneSentence(Scratch):
         if posterior:
             self.expect_once()
             with nogil:
-                self.vote(self.source, self.taken, labels)
+                self.vote(labels)
         elif self.is_short(self.lattice.c.T):
             self.find_path(self.source, self.taken, labels)
         else:

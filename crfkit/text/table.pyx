@@ -127,7 +127,3 @@ cdef class Table:
         cdef int64_t s
         for s, weight in zip(range(self.c.n_seq), weights, strict=True):
             self.c.seq_weight[s] = weight
-
-    def weights(self):
-        cdef int64_t s
-        return [self.c.seq_weight[s] for s in range(self.c.n_seq)]

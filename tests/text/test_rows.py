@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crfkit.errors import DataError
-from crfkit.testing import tagged
+from crfkit.testing import tagged, weights_in
 from crfkit.text.block import Block, Columns
 from crfkit.text.items import fill_rows
 from crfkit.text.reading import Source
@@ -273,7 +273,7 @@ def test_attributes_have_values_and_escapes_and_empty_fields_are_none():
 
 def test_instance_weights():
     rows = parse(b"@weight:2.5\nA\ta\n\nB\tb\n\nC\tc\n@weight:0\nC\tc\n", "crfsuite")
-    assert rows.weights() == [2.5, 1, 0]
+    assert weights_in(rows) == [2.5, 1, 0]
     assert rows.n_tokens == 4
 
 
