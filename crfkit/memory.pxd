@@ -64,10 +64,15 @@ cdef inline void* buffer_reserve(BufferC* b, int64_t n, int64_t size) except NUL
     return b.data
 
 
-cdef inline void* arena_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) except NULL nogil:
-    """buffer_reserve for a buffer that stands in the object `arena`, at a place where it stays, and is freed with it."""
+cdef inline void arena_own(Arena arena, BufferC* b) noexcept nogil:
+    """From now on the memory of a buffer that stands in the object `arena`, at a place where it stays, is freed with it."""
     if not b.owned:
         b.owned, b.next, arena.first = True, arena.first, b
+
+
+cdef inline void* arena_reserve(Arena arena, BufferC* b, int64_t n, int64_t size) except NULL nogil:
+    """buffer_reserve for a buffer that stands in the object `arena`, at a place where it stays, and is freed with it."""
+    arena_own(arena, b)
     return buffer_reserve(b, n, size)
 
 

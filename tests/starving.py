@@ -27,6 +27,10 @@ from crfkit.compat.wapiti.layout import LinePrinter
 from crfkit.decode.printing import Printer
 from crfkit.evaluation.evaluate import Outputs
 from crfkit.features.indexing import IndexBuilder
+from crfkit.learning.parser import Trees
+from crfkit.learning.progress import Progress
+from crfkit.parser.statetables import StateTables
+from crfkit.parser.trainer import ParserTrainer
 from crfkit.template.parsing import Template
 from crfkit.text.items import fill_rows
 from crfkit.text.reading import Source
@@ -184,9 +188,21 @@ def libraries(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
     yield "tag attributes", lambda: asked(lambda tagger, items: tagger.tag(items), opened(), ITEMS, ITEMS * 40)
     yield "tag what is set", lambda: asked(set_and_tag, opened(), ITEMS, ITEMS * 40)
     yield "marginal of attributes", lambda: asked(lambda tagger, items: (tagger.set(items), tagger.marginal("B", 0))[1], opened(), ITEMS, ITEMS * 40)
+    yield "rows of a parser", lambda: partial(rows_of_states, states(str(folder / "trees")))
     yield "items", lambda: lambda: list(map(dict, pycrfsuite.ItemSequence(ITEMS * 40).items()))
     X, y = [[row[:2] for row in rows] for rows in ROWS], [[row[2] for row in rows] for rows in ROWS]
     yield "fit", lambda: partial(lambda estimator: estimator.fit(X, y).predict(X), crfkit.CRF(template=TEMPLATE, max_iter=3))
+
+
+def states(path: str) -> ParserTrainer:
+    """A trainer that has no features yet."""
+    trees = Trees(path, Template.parse(PARSING), True, Progress(quiet=True))
+    return ParserTrainer(trees.bank, StateTables(trees.template, len(trees.relations)), options.TRAINERS["lookahead"]())
+
+
+def rows_of_states(some: ParserTrainer) -> list[int]:
+    """The numbers of keys in their order, whichever have one already."""
+    return [some.row_of(k % 2, [1 + k // 2, 1]) for k in range(300)]
 
 
 def set_and_tag(tagger: Any, items: Any) -> Any:

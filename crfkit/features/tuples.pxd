@@ -7,7 +7,7 @@ of its gram: what identifies the gram is then where its entry stands, and one ca
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 
 from crfkit.loops.atomic cimport crfkit_prefetch
-from crfkit.memory cimport Arena, BufferC, arena_reserve, buffer_free, buffer_reserve, buffer_swap, empty_buffer, memset
+from crfkit.memory cimport Arena, BufferC, arena_own, buffer_free, buffer_reserve, buffer_swap, empty_buffer, memset
 from .structs cimport GramC, GramTableC
 
 
@@ -33,8 +33,8 @@ cdef inline int grams_grow(Arena arena, GramTableC* t, int64_t n) except -1 nogi
     cdef int64_t size = 16, i, old_size = <int64_t>t.mask + 1 if t.slots.data != NULL else 0
     while n * 3 > size * 2:
         size *= 2
-    arena_reserve(arena, &t.slots, 0, sizeof(GramC))    # the arena will free them
     buffer_reserve(&before, size, sizeof(GramC))
+    arena_own(arena, &t.slots)
     memset(before.data, 0, <size_t>size * sizeof(GramC))
     buffer_swap(&before, &t.slots)
     t.mask = <uint64_t>size - 1

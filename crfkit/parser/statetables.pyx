@@ -12,7 +12,9 @@ Tables grow while a parser is trained (trainer.pyx). Those of a model are mapped
 
 import array
 
-from crfkit.memory cimport arena_reserve, arena_zeros, buffer_free, buffer_swap, empty_buffer, memcpy, memset
+from crfkit.memory cimport (
+    BufferC, arena_own, arena_reserve, arena_zeros, buffer_free, buffer_reserve, buffer_swap, empty_buffer, memcpy, memset,
+)
 from .states cimport N_ROOTS, NOBODY, state_roots
 
 from crfkit.errors import ModelFileError
@@ -154,11 +156,11 @@ cdef class StateTables(Arena):
             grow_line(self, line, 2 * (line.n + 1))
         if self.n_rows >= 0x7FFFFFF0:
             raise OverflowError("more than two thousand million attributes")
+        self.row = <RowC*>arena_reserve(self, &self.row_buf, self.n_rows + 1, sizeof(RowC))
         slot = free_slot(line.slot, <const int32_t*>key, line.arity, line.n_slots)
         slot[0] = <int32_t>self.n_rows
         memcpy(slot + 1, key, line.arity * sizeof(int32_t))
         line.n += 1
-        self.row = <RowC*>arena_reserve(self, &self.row_buf, self.n_rows + 1, sizeof(RowC))
         self.row[self.n_rows] = RowC(0, 0)
         self.n_rows += 1
         return <int32_t>(self.n_rows - 1)
@@ -320,18 +322,17 @@ cdef class StateTables(Arena):
 
 cdef int grow_line(StateTables tables, LineC* line, int64_t n) except -1 nogil:
     """Make room for n entries in all."""
-    cdef BufferC before = empty_buffer()
+    cdef BufferC larger = empty_buffer()
     cdef const int32_t* entry = line.slot
-    cdef int64_t i, n_before = line.n_slots, size = max(n + n // 2 + 1, <int64_t>16)
+    cdef int64_t i, size = max(n + n // 2 + 1, <int64_t>16)
     cdef int32_t width = 1 + line.arity
-    buffer_swap(&before, &line.slots)
-    try:
-        line.slot = <int32_t*>arena_reserve(tables, &line.slots, size * width, sizeof(int32_t))
-        memset(line.slot, 0xFF, <size_t>(size * width) * sizeof(int32_t))
-        line.n_slots = size
-        for i in range(n_before):
-            if entry[0] >= 0:
-                memcpy(free_slot(line.slot, entry + 1, line.arity, size), entry, width * sizeof(int32_t))
-            entry += width
-    finally:
-        buffer_free(&before)
+    cdef int32_t* slot = <int32_t*>buffer_reserve(&larger, size * width, sizeof(int32_t))
+    memset(slot, 0xFF, <size_t>(size * width) * sizeof(int32_t))
+    for i in range(line.n_slots):
+        if entry[0] >= 0:
+            memcpy(free_slot(slot, entry + 1, line.arity, size), entry, width * sizeof(int32_t))
+        entry += width
+    arena_own(tables, &line.slots)
+    buffer_swap(&larger, &line.slots)
+    buffer_free(&larger)
+    line.slot, line.n_slots = slot, size
