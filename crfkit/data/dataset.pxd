@@ -34,6 +34,7 @@ cdef class Dataset(Arena):
     cdef bint is_given(self, int64_t t) noexcept nogil
     cdef dict views(self)
     cdef int need_labels(self, int64_t tokens) except -1
+    cdef int need_labels_below(self, int64_t n) except -1
 
 
 cdef void renumber_rows(int64_t n_tok, int64_t* ptr, int32_t* id, float* value, const int32_t* new_id) noexcept nogil

@@ -160,6 +160,16 @@ cdef class Dataset:
         if self.c.n_tok < tokens or (self.c.label == NULL and self.c.n_tok):
             raise ValueError("a data set without labels")
 
+    cdef int need_labels_below(self, int64_t n) except -1:
+        """ValueError if tokens have no labels, or one that is not among the first n."""
+        cdef int64_t t
+        cdef int32_t last = -1
+        self.need_labels(0)
+        for t in range(self.c.n_tok):
+            last = max(last, self.c.label[t])
+        if last >= n:
+            raise ValueError(f"label {last} of {n}")
+
     cdef bint is_given(self, int64_t t) noexcept nogil:
         """Whether the label of a token is given, and not only the first of several."""
         return self.possible is None or self.possible.given(t)
@@ -182,15 +192,12 @@ cdef class Dataset:
         """Give every label a new number, that of its name among the labels."""
         cdef uint16_t* label = <uint16_t*>self.label.data
         cdef int64_t t, n = len(labels)
-        self.need_labels(0)
+        self.need_labels_below(new.shape[0])
         if self.possible is not None:
             raise ValueError("labels of a data set without all of them cannot be renumbered")
         for t in range(new.shape[0]):
             if not 0 <= new[t] < n:
                 raise ValueError(f"label {new[t]} of {n}")
-        for t in range(self.c.n_tok):
-            if label[t] >= new.shape[0]:
-                raise ValueError(f"label {label[t]} of {new.shape[0]}")
         for t in range(self.c.n_tok):
             label[t] = <uint16_t>new[label[t]]
         self.labels = list(labels)
@@ -199,9 +206,8 @@ cdef class Dataset:
         """Each label so far stood for a choice between some of these labels: choices[k] has their numbers, ascending; None for all. A
         token gets the first of its choice."""
         cdef int64_t t
-        cdef const uint16_t* label = self.c.label
         cdef uint16_t[::1] set_of, set
-        self.need_labels(0)
+        self.need_labels_below(len(choices))
         if max(map(max, filter(None, choices)), default=0) >= len(labels):
             raise ValueError("a choice between labels that do not exist")
         sets = dict.fromkeys([(), *(choice for choice in choices if choice is None or len(choice) > 1)])
@@ -209,9 +215,7 @@ cdef class Dataset:
         set_of, numbers = array.array("H", [number.get(choice, 0) for choice in choices]), array.array("H", [0]) * self.c.n_tok
         set = numbers
         for t in range(self.c.n_tok):
-            if label[t] >= set_of.shape[0]:
-                raise ValueError(f"label {label[t]} of {set_of.shape[0]}")
-            set[t] = set_of[label[t]]
+            set[t] = set_of[self.c.label[t]]
         self.relabel(array.array("i", [choice[0] if choice else 0 for choice in choices]), labels)
         if len(sets) > 1:
             self.possible = Possible(numbers, list(sets), self.folder)
@@ -264,16 +268,12 @@ cdef class Dataset:
     def label_counts(self):
         """How often each label is given, each sequence counted as many times as its weight says, as an array of double."""
         cdef int64_t s, t
-        cdef double weight
-        self.need_labels(0)
         cdef double[::1] count = array.array("d", [0]) * len(self.labels)
+        self.need_labels_below(count.shape[0])
         for s in range(self.c.n_seq):
-            weight = weight_of(&self.c, s)
             for t in range(self.c.seq_ptr[s], self.c.seq_ptr[s + 1]):
-                if self.c.label[t] >= count.shape[0]:
-                    raise ValueError(f"label {self.c.label[t]} of {count.shape[0]}")
                 if self.is_given(t):
-                    count[self.c.label[t]] += weight
+                    count[self.c.label[t]] += weight_of(&self.c, s)
         return count.base
 
     def ambiguity(self):

@@ -83,8 +83,9 @@ def pairs_in(Dataset data not None, int32_t labels) -> list[tuple[int, int]]:
         int64_t s, t, i, j, n_before = 1, n = 1
         const uint16_t* before
         const uint16_t* own
-        uint8_t[::1] seen = bytearray(<int64_t>labels * labels)
-    data.need_labels(0)
+        uint8_t[::1] seen
+    data.need_labels_below(labels)
+    seen = bytearray(<int64_t>labels * labels)
     for s in range(data.c.n_seq):
         for t in range(data.c.seq_ptr[s] + 1, data.c.seq_ptr[s + 1]):
             before, own = data.c.label + t - 1, data.c.label + t

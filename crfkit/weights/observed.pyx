@@ -85,12 +85,9 @@ cdef class Observed(Arena):
         self.labels, self.bigram, self.rules, self.reaches, self.at_once = labels, bigram, rules, reaches, TOKENS_AT_ONCE
         if evidence is None:
             self.data = source
-            self.data.need_labels(0)
+            self.data.need_labels_below(labels)
             if self.data.possible is not None and reaches is not None:
                 raise ValueError("features of labels given before need all labels")
-            for n in range(self.data.c.n_tok):
-                if self.data.c.label[n] >= labels:
-                    raise ValueError(f"label {self.data.c.label[n]} of {labels}")
         self.n = len(evidence.counts) if evidence is not None else self.data.n_b if bigram else self.data.n_u
         if given.shape[0] != self.n or (reaches is not None and len(reaches) != self.n):
             raise ValueError(f"rules for {given.shape[0]} attributes, expected {self.n}")

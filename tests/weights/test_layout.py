@@ -15,7 +15,7 @@ from trainers.twins import Built, Corpus, Sample, corpora, weighted
 from crfkit.data.dataset import Dataset
 from crfkit.errors import DataError
 from crfkit.weights.evidence import Evidence
-from crfkit.weights.layout import Layout
+from crfkit.weights.layout import Layout, pairs_in
 from crfkit.weights.observed import seen_in
 from crfkit.weights.pruning import pruned
 
@@ -149,7 +149,7 @@ NUMBERING = """
 from array import array
 from crfkit.data.dataset import Dataset
 from crfkit.learning.memory import in_use
-from crfkit.weights.layout import Layout
+from crfkit.weights.layout import Layout, pairs_in
 data = Dataset(seq_ptr=array("q", [0, 2]), u_ptr=array("q", [0, 1 << 19, 1 << 20]), u_id=array("i", range(1 << 20)), label=array("H", [0, 1]), n_u=1 << 20, n_b=0, labels=["A", "B"])
 now, rules = in_use()[0], bytearray(b"\\1") * (1 << 20)
 Layout.build(data, 2, 1, rules, b"")
@@ -195,6 +195,8 @@ def test_numbers_of_another_corpus_are_refused():
         Layout.build(data, 2, 1, b"\1\1", b"")
     with pytest.raises(ValueError, match="label 1 of 1"):
         Layout.build(data, 1, 1, b"\1", b"")
+    with pytest.raises(ValueError, match="label 1 of 1"):
+        pairs_in(data, 1)
 
 
 def test_pairs_of_other_labels_are_refused():
