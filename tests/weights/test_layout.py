@@ -149,7 +149,7 @@ NUMBERING = """
 from array import array
 from crfkit.data.dataset import Dataset
 from crfkit.learning.memory import in_use
-from crfkit.weights.layout import Layout, pairs_in
+from crfkit.weights.layout import Layout
 data = Dataset(seq_ptr=array("q", [0, 2]), u_ptr=array("q", [0, 1 << 19, 1 << 20]), u_id=array("i", range(1 << 20)), label=array("H", [0, 1]), n_u=1 << 20, n_b=0, labels=["A", "B"])
 now, rules = in_use()[0], bytearray(b"\\1") * (1 << 20)
 Layout.build(data, 2, 1, rules, b"")

@@ -38,8 +38,8 @@ READ = {"tables", "u", "b", "pairs", "label_counts", "attributes", "checksum", *
 
 
 class Service:
-    """One worker. Its public methods are the steps of requests; a step whose data are missing raises Forgotten, as does one that needs what no
-    step has set: what stands here."""
+    """One worker. Its public methods are the steps of requests. Forgotten is raised by a step whose shards are not there, and by one that needs no
+    shard, but what other steps have set: what stands here."""
 
     template: Template | None
     run: Run
@@ -52,7 +52,6 @@ class Service:
     survey: Survey | None
     share: Share
     sums_of_all: Any
-    evaluated: list[list[int]]
     touched: tuple[list[int], array.array] | None
     algorithm: str
     options: Any
@@ -63,9 +62,12 @@ class Service:
         self.data: dict[int, Any] = {}
         self.chunks: dict[int, Any] = {}
         self.groups: list[list[int]] = []
+        self.evaluated: list[list[int]] = []  # groups that are part of the objective
+        self.begun = False  # whether `begin` has been called; if so, all steps since then have been requested of this worker
 
-    def __getattr__(self, name: str) -> Any:
-        raise Forgotten(f"{name}: nothing is known of it") if name in Service.__annotations__ else AttributeError(name)
+    def _check_begun(self) -> None:
+        if not self.begun:
+            raise Forgotten("nothing is known of this run")
 
     # ------------------------------------------------------------------------------------------ reading
 
@@ -80,14 +82,17 @@ class Service:
         self.run, self.direction = Run(**run), direction
         check_data_dir(self.run.data_dir)
         self.columns = files.columns_of(columns)
+        self.begun = True
 
     def count(self, stretch: list[Any], most: int) -> Any:
         """See files.count."""
+        self._check_begun()
         return files.count(Stretch(*stretch), self.run.format, self.run.label, self.run.comments, self.columns, most)
 
     def read(self, shard: int, before: int, parts: list[Any], checksum: str | None) -> dict[str, Any] | None:
         """Read a shard, which so many tokens precede; returns its tables and the observed features of its attributes, which have the numbers of
         these tables until `number`. `checksum`: of the worker that read it first; then the data must be the same, and nothing is returned."""
+        self._check_begun()
         reader = Reader([], self.template, self.run, None, self.direction)
         reader.columns = self.columns
         reader.begin()
@@ -180,6 +185,7 @@ class Service:
 
     def share_whole(self, survey: Any, sums: Any, threads: int, counts: bool) -> None:
         """Set what has to be known of all data to evaluate the objective."""
+        self._check_begun()
         self.survey = None
         if survey is not None:
             self.survey = Survey(self.layout, self.nesting)
