@@ -46,6 +46,16 @@ def _status(name: str) -> int:
     return 0
 
 
+def of_machine() -> int:
+    """Bytes of memory that this machine has, or that the group of its process may take; 0 if the system does not tell."""
+    found = []
+    with suppress(OSError, ValueError, AttributeError):
+        found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    with suppress(OSError, ValueError), open("/sys/fs/cgroup/memory.max", encoding="ascii") as most:  # "max": no limit
+        found.append(int(most.read()))
+    return min(found, default=0)
+
+
 def check_data_dir(path: str | None) -> None:
     """FileError if files cannot be made in the folder for data, if there is to be one."""
     if path is None:
@@ -105,13 +115,18 @@ def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, 
     return max(peak, now + own + (threads + taggers) * lattice_bytes(corpus) + threads * tables + taggers * of_taggers)
 
 
-def check_memory(expected: int, options: Any, run: Run, savings: Callable[[], list[str]]) -> None:
-    """TrainingError if training would take more than the limit; its message suggests what would take less, `savings` among it."""
+def check_memory(expected: int, options: Any, run: Run, savings: Callable[[], list[str]]) -> str | None:
+    """TrainingError if training would take more than the limit; without one, a warning if it would take more than this machine has, as the system
+    kills such a run. Both suggest what would take less, `savings` among it."""
     limit = size(run.max_memory)
-    if limit is None or expected <= limit:
-        return
+    most = of_machine() or expected if limit is None else limit
+    if expected <= most:
+        return None
     ways = ["use an online trainer such as sgd or perceptron"] if hasattr(options, "max_iter") else []
     ways += [*savings(), *["take --features observed"] * (run.features == "all")]
     *others, last = ways
     advice = f"{', '.join(others)}, or {last}" if others else last
-    raise TrainingError(f"training would take about {expected / 2**20:,.0f} MB of memory, more than --max-memory {run.max_memory}: {advice}")
+    would = f"training would take about {expected / 2**20:,.0f} MB of memory, more than"
+    if limit is None:
+        return f"{would} the {most / 2**20:,.0f} MB of this machine: {advice}"
+    raise TrainingError(f"{would} --max-memory {run.max_memory}: {advice}")

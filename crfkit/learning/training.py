@@ -128,7 +128,7 @@ class Training:
         progress.warn(_unknown_warning(corpus, run))
         progress.warn(trainer.slowness(corpus.dataset, options, run.features == "all"))
         progress.warn(_few_steps_warning(self.algorithm, corpus.summary["sequences"], corpus.summary["tokens"]))
-        check_memory(expected, options, run, lambda: place.savings(corpus, counting))
+        progress.warn(check_memory(expected, options, run, lambda: place.savings(corpus, counting)))
         progress.chosen(chosen, why)
         initial = None if self.initial is None else _taken_over(self.initial, corpus, progress)
         dev = None if run.dev is None else DevSet(run.dev, corpus, header, run.threads, run.comments, run.outside)

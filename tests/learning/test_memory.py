@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import tracemalloc
+import warnings
 from array import array
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,6 +23,7 @@ from crfkit.errors import TrainingError
 from crfkit.lattice.forms import bytes_of_tables
 from crfkit.learning import memory
 from crfkit.learning.corpus import read_corpus
+from crfkit.learning.learn import learn
 from crfkit.learning.memory import check_memory, in_use, threads_with_work
 from crfkit.learning.reader import Reader
 from crfkit.template.parsing import Template
@@ -259,6 +261,35 @@ def test_what_takes_just_the_limit_is_no_more_than_it(limit, most):
     check_memory(most, chosen, run, lambda: ["raise --min-freq"])
     with pytest.raises(TrainingError, match=f"more than max_memory {limit}: raise min_freq$"):
         check_memory(most + 1, chosen, run, lambda: ["raise --min-freq"])
+
+
+@pytest.mark.parametrize(("most", "limit", "warned"), [(1 << 20, None, True), (1 << 20, "50G", False), (1 << 50, None, False), (0, None, False)])
+def test_what_takes_more_than_the_machine_has_is_a_warning(monkeypatch, most, limit, warned):
+    """Before training: a machine that has no memory left ends it without a word. Whoever gives a limit has thought of that."""
+    monkeypatch.setattr(memory, "of_machine", lambda: most)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        learn([[["a", "X"], ["b", "Y"]]] * 3, "U:%x[0,0]\nB\n", "perceptron", passes=1, max_memory=limit)
+    said = [str(one.message) for one in heard if "memory" in str(one.message)]
+    assert len(said) == warned and all(text.startswith("training would take about ") for text in said)
+    assert all(text.endswith(" more than the 1 MB of this machine: raise min_freq, or keep fewer attributes with select") for text in said)
+
+
+def test_the_memory_of_the_machine(monkeypatch, tmp_path):
+    """The less of what there is and of what the group of the process may take; limits that are none, and systems that tell neither."""
+    (tmp_path / "limit").write_text(f"{3 << 20}\n")
+    (tmp_path / "none").write_text("max\n")
+    opened = {"group": "missing"}
+    pages = {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}
+    monkeypatch.setattr(memory.os, "sysconf", lambda name: pages[name] if pages else int("no such name"))
+    monkeypatch.setattr(memory, "open", lambda _, **how: open(tmp_path / opened["group"], **how), raising=False)
+    found = []
+    for opened["group"] in ("missing", "none", "limit"):
+        found.append(memory.of_machine())
+    pages = {}
+    for opened["group"] in ("limit", "none"):
+        found.append(memory.of_machine())
+    assert found == [4096000, 4096000, 3 << 20, 3 << 20, 0]
 
 
 @pytest.mark.skipif(not Path("/proc/self/comm").exists(), reason="no such file of the system's")
