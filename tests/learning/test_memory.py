@@ -281,8 +281,12 @@ def test_the_memory_of_the_machine(monkeypatch, tmp_path):
     (tmp_path / "none").write_text("max\n")
     opened = {"group": "missing"}
     pages = {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}
+
+    def of_group(_, **how):
+        return open(tmp_path / opened["group"], **how)
+
     monkeypatch.setattr(memory.os, "sysconf", lambda name: pages[name] if pages else int("no such name"))
-    monkeypatch.setattr(memory, "open", lambda _, **how: open(tmp_path / opened["group"], **how), raising=False)
+    monkeypatch.setattr(memory, "open", of_group, raising=False)
     found = []
     for opened["group"] in ("missing", "none", "limit"):
         found.append(memory.of_machine())
