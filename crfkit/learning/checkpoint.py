@@ -132,9 +132,14 @@ class Checkpoint:
             self._compare(flag(name), theirs.get(name), value)
 
     def _compare(self, name: str, saved: Any, wanted: Any) -> None:
-        if saved != wanted:
+        if saved == wanted:
+            return
+        if isinstance(wanted, bool):
+            found = f"with {name}, not without it" if saved else f"without {name}, not with it"
+        else:
             before = f"without {name}, not with" if saved is None else f"with {name} {saved}, not"
-            raise OptionError(f"{self.source}: was written {before} {'without' if wanted is None else wanted}; resume with what it was written with")
+            found = f"{before} {'without' if wanted is None else wanted}"
+        raise OptionError(f"{self.source}: was written {found}; resume with what it was written with")
 
     def identify(self, digest: str, initial: array.array | None, dev: Iterable[bytes] | None) -> None:
         """Record the data of this run; `digest` is of data and features. OptionError if the file is from a run with other data."""

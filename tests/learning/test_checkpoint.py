@@ -193,7 +193,7 @@ def test_a_run_is_resumed_only_with_the_same_options_and_data():
         ({"features": "all"}, "state: was written with features=.observed., not all"),
         ({"min_freq": 2}, "state: was written with min_freq 1, not 2"),
         ({"select": "mi:9"}, "state: was written without select, not with mi:9"),
-        ({"comments": True}, "state: was written with comments False, not True"),
+        ({"comments": True}, "state: was written without comments, not with it; resume"),
         ({"patience": 4}, "state: was written without patience, not with 4"),
         ({"outside": "NP"}, "state: was written with outside O, not NP"),
         ({"dev": small()[:6]}, "state: was written by a run with different dev data"),
@@ -205,6 +205,9 @@ def test_a_run_is_resumed_only_with_the_same_options_and_data():
     learn(small(), rules(), "sgd", **given | {"checkpoint": "patient"}, patience=4)
     with pytest.raises(OptionError, match="patient: was written with patience 4, not without; resume"):
         learn(small(), rules(), "sgd", **given | {"checkpoint": "patient"}, resume=True)
+    learn(small(), rules(), "perceptron", passes=1, checkpoint="averaged")
+    with pytest.raises(OptionError, match="averaged: was written with average, not without it; resume"):
+        learn(small(), rules(), "perceptron", passes=2, checkpoint="averaged", average=False, resume=True)
     other_data = "was written by a run with different training data, template or column of labels"
     for data, lines, algorithm, message in (
         (small(), rules(), "sapo", "was written with algorithm sgd, not sapo"),
