@@ -6,7 +6,7 @@ from .dataset cimport Dataset
 from crfkit.loops.kernels cimport K
 from crfkit.loops.numbers cimport fmax, fmin
 from crfkit.loops.structs cimport DatasetC
-from crfkit.memory cimport Arena, BufferC, array_of, arena_zeros, buffer_free, buffer_reserve, empty_buffer
+from crfkit.memory cimport Arena, arena_zeros
 from crfkit.threads cimport PyErr_CheckSignals
 
 import array
@@ -60,18 +60,19 @@ cdef class Values:
     def part(self):
         """What was counted, for `add`: the tokens, the attributes that have values, and of each the numbers of ValuesC, one after the other."""
         cdef:
-            BufferC kept = empty_buffer()
             int64_t a, k = 0
-            ValuesC* to
-        attributes = array.array("i", [a for a in range(self.n) if self.of[a].n > 0])
-        try:
-            to = <ValuesC*>buffer_reserve(&kept, len(attributes), sizeof(ValuesC))
-            for a in attributes:
-                to[k] = self.of[a]
+            int32_t[::1] attributes
+            double[::1] numbers
+        for a in range(self.n):
+            k += self.of[a].n > 0
+        attributes, numbers = array.array("i", [0]) * k, array.array("d", [0]) * (NUMBERS * k)
+        k = 0
+        for a in range(self.n):
+            if self.of[a].n > 0:
+                attributes[k] = <int32_t>a
+                (<ValuesC*>&numbers[NUMBERS * k])[0] = self.of[a]
                 k += 1
-            return [self.tokens, attributes, array_of("d", to, k * NUMBERS)]
-        finally:
-            buffer_free(&kept)
+        return [self.tokens, attributes.base, numbers.base]
 
     def add(self, int64_t tokens, const int32_t[::1] attributes not None, const double[::1] numbers not None):
         """Add what was counted in another part. ValueError, before anything is added, if that is not possible."""
