@@ -7,7 +7,7 @@ before a sentence is known.
 
 from crfkit.memory cimport memchr, memcmp
 from crfkit.text.table cimport FORM_CONLLU, FORM_CRFSUITE
-from crfkit.text.scanning cimport is_digit, mark_at
+from crfkit.text.scanning cimport BLANKS, cell_end, find, is_blank, is_digit, is_space, mark_at
 
 from crfkit.errors import DataError
 from crfkit.text.faults import COMMENTS_HINT, CONLLU_HINT
@@ -18,8 +18,7 @@ LAST = 1 << 62              # the gold_column of rows with one label, in their l
 
 cdef enum:
     CONLLU_COLUMNS = 11     # with that of the predicted labels
-    TABS_OR_BLANKS = -1
-    BLANKS = -2
+    TABS_OR_BLANKS = -2     # beside BLANKS
 
 
 cdef class Lines:
@@ -70,7 +69,7 @@ cdef class Lines:
     cdef int read(self, const char* at, const char* stop, bint between, int64_t line, CutC* cut) except -1 nogil:
         """The kind of a line, and the cells of a token. between: no token of its sentence came before."""
         # A carriage return, blanks and empty cells at the end do not count.
-        while stop > at and (is_blank((stop - 1)[0]) or (stop - 1)[0] == b"\r" or <unsigned char>(stop - 1)[0] == self.separator):
+        while stop > at and (is_blank((stop - 1)[0]) or <unsigned char>(stop - 1)[0] == self.separator):
             stop -= 1
         if stop == at:
             self.skipping = False
@@ -100,35 +99,24 @@ cdef class Lines:
 
 cdef inline void find_cells(Lines lines, const char* at, const char* stop, int64_t gold_column, CutC* cut) noexcept nogil:
     """Find the last two cells and the first, and count all. The line is not blank and does not end with a blank."""
-    cdef CellC cell = CellC(NULL, at)
-    cdef CellC gold = CellC(NULL, NULL)
+    cdef CellC cell = CellC(NULL, NULL), before = cell, gold = cell
+    cdef int64_t begin = 0, end, n = stop - at, columns = 0
     cdef int separator = lines.separator
     if separator == TABS_OR_BLANKS:
-        separator = b"\t" if memchr(at, b"\t", <size_t>(stop - at)) != NULL else BLANKS
-    cut.columns = 0
+        separator = b"\t" if find(at, b"\t", 0, n) < n else BLANKS
     while True:
-        if separator < 0:
-            while is_blank(at[0]):
-                at += 1
-        cut.before, cell.start = cell, at
-        if separator < 0:
-            while at < stop and not is_blank(at[0]):
-                at += 1
-        else:
-            while at < stop and <unsigned char>at[0] != separator:
-                at += 1
-        cell.end = at
-        if cut.columns == 0:
-            cut.first = cut.before = cell
-        if cut.columns == gold_column:
+        end = cell_end(at, &begin, n, separator)
+        before, cell = cell, CellC(at + begin, at + end)
+        if columns == 0:
+            cut.first = before = cell
+        if columns == gold_column:
             gold = cell
-        cut.columns += 1
-        if at == stop:
+        columns += 1
+        if end == n:
             break
-        at += 1
-    cut.found = cell
-    cut.gold = cut.before if gold.start == NULL else gold
-    while cut.gold.end > cut.gold.start and is_blank((cut.gold.end - 1)[0]):  # nor do they count here, where columns end at tabs
+        begin = end + 1
+    cut.columns, cut.before, cut.found, cut.gold = columns, before, cell, before if gold.start == NULL else gold
+    while cut.gold.end > cut.gold.start and is_space((cut.gold.end - 1)[0]):  # nor do they count here, where columns end at tabs
         cut.gold.end -= 1
 
 
@@ -233,10 +221,6 @@ cdef int raise_columns(Lines lines, const CutC* cut, int64_t line) except -1 wit
              else "a token, a gold and a predicted label" if lines.words else "a gold and a predicted label")
     hint = "" if lines.n_cols or lines.words or lines.alone else " (--gold takes the gold labels from another file)"
     raise DataError(f"{plural(found, 'column')}; expected at least {lines.least}{wanted}{hint}", lines.path, line)
-
-
-cdef inline bint is_blank(char c) noexcept nogil:
-    return c == b" " or c == b"\t"
 
 
 cdef bint is_decimal(const char* s, const char* stop) noexcept nogil:

@@ -18,7 +18,7 @@ from libc.stdint cimport INT32_MAX
 
 from crfkit.memory cimport memcmp, memcpy
 from .table cimport FORM_CONLLU, FORM_CRFSUITE, LABEL_NONE
-from .scanning cimport blank_line, conllu_id, find, mark_at, parse_number, utf8_fault
+from .scanning cimport BLANKS, blank_line, cell_end, conllu_id, find, mark_at, parse_number, utf8_fault
 
 from crfkit.values import plural, shown
 
@@ -30,30 +30,19 @@ from .faults import bytes_behind, columns_of, fault_of, misfit
 cdef inline int64_t split(const char* text, int64_t start, int64_t stop, int64_t room,
                           int64_t* cell_start, int32_t* cell_len, bint loose) noexcept nogil:
     """Split a line into cells and return their number; the first `room` of them are recorded. loose: at both tabs and blanks."""
-    cdef int64_t n = 0, i = start, begin
-    cdef bint tabs = find(text, b"\t", start, stop) < stop, both = tabs and loose
-    tabs = tabs and not loose
+    cdef int64_t n = 0, end
+    cdef int separator = BLANKS if loose or find(text, b"\t", start, stop) == stop else b"\t"
     while True:
-        begin = i
-        if tabs:
-            i = find(text, b"\t", i, stop)
-        else:
-            while begin < stop and (text[begin] == b" " or (both and text[begin] == b"\t")):
-                begin += 1
-            if begin == stop:
-                return n
-            i = begin
-            while i < stop and text[i] != b" ":
-                i += 1
-            if both:
-                i = find(text, b"\t", begin, i)
-        if n < room:
-            cell_start[n] = begin
-            cell_len[n] = <int32_t> (i - begin)
-        n += 1
-        if i == stop:
+        end = cell_end(text, &start, stop, separator)
+        if start == stop and separator == BLANKS:
             return n
-        i += 1
+        if n < room:
+            cell_start[n] = start
+            cell_len[n] = <int32_t> (end - start)
+        n += 1
+        if end == stop:
+            return n
+        start = end + 1
 
 
 def first_row(bytes data not None, form, int64_t skip, bint comments=False, bint loose=False):

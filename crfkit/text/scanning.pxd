@@ -9,8 +9,31 @@ cdef inline int64_t find(const char* text, char c, int64_t start, int64_t stop) 
     return at - text if at != NULL else stop
 
 
+cdef enum:
+    BLANKS = -1         # in the place of the byte between cells: any number of blanks and tabs
+
+
+cdef inline bint is_space(char c) noexcept nogil:
+    return <unsigned char>c <= b" " and (c == b" " or c == b"\t")      # most characters take one comparison
+
+
 cdef inline bint is_blank(char c) noexcept nogil:
     return c == b" " or c == b"\t" or c == b"\r"
+
+
+cdef inline int64_t cell_end(const char* text, int64_t* start, int64_t stop, int separator) noexcept nogil:
+    """Where the next cell of a line ends: at the separator, a byte, or at BLANKS, where it begins behind those before it."""
+    cdef int64_t end = start[0]
+    if separator != BLANKS:
+        while end < stop and <unsigned char>text[end] != separator:
+            end += 1
+        return end
+    while end < stop and is_space(text[end]):
+        end += 1
+    start[0] = end
+    while end < stop and not is_space(text[end]):
+        end += 1
+    return end
 
 
 cdef inline bint is_digit(char c) noexcept nogil:
