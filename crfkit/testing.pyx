@@ -1,6 +1,6 @@
 """Doors for tests: parts that no program drives from Python. Nothing else imports this."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
 from crfkit.decode.beam cimport search_beam
@@ -17,11 +17,13 @@ from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, LatticeC, PairC, SentenceC, weight_t
 from crfkit.parser.trees cimport Treebank
-from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, array_of, buffer_free, empty_buffer, memset
+from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, array_of, memset
 from crfkit.template.patterns cimport Patterns
 from crfkit.template.regex cimport Regex
 from crfkit.text.rows cimport Rows
-from crfkit.text.writing cimport Output, out_decimal, out_hexadecimal, out_integer, out_significant, write_tagged
+from crfkit.text.writing cimport (
+    Output, begin_sentence, end_sentence, out_decimal, out_hexadecimal, out_integer, out_label, out_lines, out_significant,
+)
 from crfkit.trainers.batch.blocks cimport Occurrences
 from crfkit.trainers.batch.dual cimport DualAscent
 from crfkit.trainers.batch.edges cimport Edges
@@ -333,14 +335,10 @@ def value_at(Objective objective not None, const double[::1] cells not None, dou
 def made_of(bytes cell not None, plan) -> bytes | None:
     """What a macro (crfkit.features.plan.ViewPlan) makes of a cell; None: no value, and so no feature."""
     cdef View view = View(0, plan, StringTable(), 0)
-    cdef BufferC room = empty_buffer()
+    cdef Output room = Output()
     cdef const char* value
-    cdef int64_t n
-    try:
-        n = view.transform(cell, len(cell), &room, &value)
-        return value[:n] if n >= 0 else None
-    finally:
-        buffer_free(&room)
+    cdef int64_t n = view.transform(cell, len(cell), &room.c.room, &value)
+    return value[:n] if n >= 0 else None
 
 
 def found_in(Regex regex not None, cell) -> str | bytes | None:
@@ -354,19 +352,16 @@ def found_in(Regex regex not None, cell) -> str | bytes | None:
 
 def said_by(Patterns patterns not None, Rows rows not None) -> list[list[bytes]]:
     """The strings of the patterns at each token of a sentence, the first of the rows."""
-    cdef BufferC line = empty_buffer()
+    cdef Output line = Output()
     cdef int64_t t, n, T = rows.c.seq_ptr[1]
     cdef int32_t i
     found = []
-    try:
-        for t in range(T):
-            strings = []
-            for i in range(patterns.n):
-                n = patterns.expand(i, &rows.c, 0, T, t, &line)
-                strings.append(line.data[:n])
-            found.append(strings)
-    finally:
-        buffer_free(&line)
+    for t in range(T):
+        strings = []
+        for i in range(patterns.n):
+            n = patterns.expand(i, &rows.c, 0, T, t, &line.c.room)
+            strings.append(line.c.room.data[:n])
+        found.append(strings)
     return found
 
 
@@ -375,19 +370,19 @@ def heads_in(Treebank bank not None, int64_t s) -> list[int]:
     return [bank.head[t] + 1 for t in range(bank.start[s], bank.start[s + 1])]
 
 
-def tagged(Rows rows not None, labels, separator=None) -> bytes:
-    """The rows' text with the label (bytes) of each token behind its line, after the separator (bytes; None: the line's own)."""
+def tagged(Rows rows not None, labels, bytes separator=None) -> bytes:
+    """The rows' text with the label (bytes) of each token behind its line, after the separator (None: the line's own)."""
     cdef Output out = Output()
-    given = list(labels)
-    names = list(dict.fromkeys(given))      # keeps the bytes that the pointers point into
-    ids = {own: k for k, own in enumerate(names)}
-    cdef bytes between = separator or b""
-    cdef const char* text = between
-    cdef uint16_t[::1] label = array("H", [ids[own] for own in given] or [0])
-    cdef uintptr_t[::1] name = array("L", [<uintptr_t><const char*><bytes>own for own in names] or [0])
-    cdef int32_t[::1] name_len = array("i", [len(own) for own in names] or [0])
-    write_tagged(&rows.c, &label[0], <const char**>&name[0], &name_len[0],
-                 text if separator is not None else <const char*>NULL, <int32_t>len(between), -1, &out.c)
+    cdef const char* between = <const char*>separator if separator is not None else NULL
+    cdef int64_t s, t, pos
+    cdef bytes label
+    for s in range(rows.c.n_seq):
+        pos = begin_sentence(&rows.c, s, &out.c)
+        for t in range(rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1]):
+            label = labels[t]
+            pos = out_label(&rows.c, t, pos, label, <int32_t>len(label), between, <int32_t>len(separator or b""), -1, &out.c)
+        end_sentence(&rows.c, s, pos, &out.c)
+    out_lines(&rows.c, rows.c.tail_start, rows.c.n_text, True, &out.c)
     return out.getvalue()
 
 

@@ -9,6 +9,7 @@ cells   CRF++'s: cells separated by tabs, headers `# probability` or `# rank pro
             Rockwell  NNP  B-NP/0.975037  B-ADJP/0.000122 ...       -v 1: of the label; -v 2: of all labels too
 """
 
+cimport cython
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.loops.numbers cimport exp
@@ -19,11 +20,12 @@ from .nbest cimport search_nbest
 from .rivals cimport Rivals
 from .scratch cimport HowC, Scratch
 from crfkit.text.writing cimport (
-    OutC, Output, out_bytes, out_char, out_decimal, out_empty_line, out_integer, out_line_end, out_lines, out_separator, out_token_cells,
-    write_cells, write_tagged,
+    OutC, Output, begin_sentence, end_sentence, out_bytes, out_char, out_decimal, out_empty_line, out_integer, out_label, out_line_end, out_lines,
+    out_separator, out_token_cells,
 )
 
 
+@cython.final
 cdef class Printer:
     """A layout of labelled text.
 
@@ -37,6 +39,7 @@ cdef class Printer:
 
     cdef HowC how
     cdef bint probability, cells, fill, nameless
+    cdef bint bare                  # cells and labels, and nothing else
     cdef int verbose, nbest, top
     cdef object lines
     cdef bytes separator            # None: each line's own
@@ -45,7 +48,7 @@ cdef class Printer:
 
     def __cinit__(self, *, int verbose=0, int nbest=0, bint posterior=False, bint probability=False,
                   bint partial=False, bytes separator=None, bint cells=False, bint fill=False, int explain=0, lines=None):
-        self.nameless = cells
+        self.nameless, self.bare = cells, cells and not (verbose or nbest)
         cells = cells or verbose > 0 or nbest > 0
         if cells + fill + (probability or separator is not None) > 1 or (posterior and nbest) or (
                 explain and (cells or fill or probability or posterior or lines is None)):
@@ -74,35 +77,26 @@ cdef class Printer:
     cdef int print_lines(self, Scratch x, Rows rows, Rivals rivals, OutC* out) except -1 nogil:
         cdef uint16_t* labels = x.room(rows.c.n_tok)
         cdef int64_t s, t, j, pos
-        cdef double p = 0
-        if not self.probability and rivals is None:
-            x.decode(rows, 0, rows.c.n_seq, self.how, labels)
-            return write_tagged(&rows.c, labels, x.decoder.name, x.decoder.name_len, self.between, self.between_len,
-                                rows.c.label_col if self.fill else -1, out)
+        cdef int32_t column = rows.c.label_col if self.fill else -1
+        cdef double p = 0, share
         for s in range(rows.c.n_seq):
             x.best(rows, s, self.how, labels)
             if self.probability:
                 x.expect(rows, s)
                 p = exp(x.path_score - x.lattice.c.logz)
-            else:
+            elif rivals is not None:
                 rivals.search(x, labels, self.top)
-            pos = rows.c.line_start[rows.c.seq_ptr[s]]
-            out_lines(&rows.c, rows.c.seq_start[s], pos, False, out)
+            pos = begin_sentence(&rows.c, s, out)
             for t in range(rows.c.seq_ptr[s], rows.c.seq_ptr[s + 1]):
                 j = labels[t - rows.c.seq_ptr[s]]
-                out_bytes(out, rows.c.text + pos, rows.c.line_end[t] - pos)
-                out_separator(&rows.c, t, self.between, self.between_len, out)
-                out_bytes(out, x.decoder.name[j], x.decoder.name_len[j])
-                pos = rows.c.line_end[t]
+                pos = out_label(&rows.c, t, pos, x.decoder.name[j], x.decoder.name_len[j], self.between, self.between_len, column, out)
                 if self.probability:
-                    out_separator(&rows.c, t, self.between, self.between_len, out)
-                    out_decimal(out, marginal(x, t - rows.c.seq_ptr[s], j))
-                    out_separator(&rows.c, t, self.between, self.between_len, out)
-                    out_decimal(out, p)
-                else:
+                    for share in (marginal(x, t - rows.c.seq_ptr[s], j), p):
+                        out_separator(&rows.c, t, self.between, self.between_len, out)
+                        out_decimal(out, share)
+                elif rivals is not None:
                     pos = self.print_reasons(rivals, t - rows.c.seq_ptr[s], rows, pos, out)
-            out_bytes(out, rows.c.text + pos, rows.c.seq_end[s] - pos)
-            out_empty_line(&rows.c, rows.c.seq_end[s], out)
+            end_sentence(&rows.c, s, pos, out)
         return out_lines(&rows.c, rows.c.tail_start, rows.c.n_text, True, out)
 
     cdef int64_t print_reasons(self, Rivals rivals, int64_t t, Rows rows, int64_t end, OutC* out) except -1 with gil:
@@ -119,9 +113,6 @@ cdef class Printer:
     cdef int print_cells(self, Scratch x, Rows rows, OutC* out) except -1 nogil:
         cdef uint16_t* labels = x.room(rows.c.n_tok)
         cdef int64_t s, k, own
-        if not (self.verbose or self.nbest):
-            x.decode(rows, 0, rows.c.n_seq, self.how, labels)
-            return write_cells(&rows.c, labels, x.decoder.name, x.decoder.name_len, out)
         for s in range(rows.c.n_seq):
             if self.nbest:
                 x.score(rows, s)
@@ -131,7 +122,8 @@ cdef class Printer:
                     x.impossible(rows, s)
             else:
                 x.best(rows, s, self.how, labels)
-            x.expect(rows, s)
+            if not self.bare:
+                x.expect(rows, s)
             # The names of the columns, and comments separated from the sentence by a blank line, come before its analyses; others
             # are repeated in each.
             own = max(rows.c.seq_start[s], last_blank_line(rows.c.text, rows.c.seq_start[s], rows.c.line_start[rows.c.seq_ptr[s]]))
@@ -145,6 +137,8 @@ cdef class Printer:
 
     cdef int print_others(self, Rows rows, int64_t start, int64_t stop, bint close, OutC* out) except -1 nogil:
         """Write lines that are no tokens; to programs written for CRF++ not the names of columns, which it does not have."""
+        if self.bare:
+            return 0
         if self.nameless and rows.c.form == FORM_COLUMNS:
             start = max(start, rows.c.head_end)
         return out_lines(&rows.c, start, stop, close, out)
@@ -153,12 +147,13 @@ cdef class Printer:
                         const uint16_t* labels, OutC* out) except -1 nogil:
         """One analysis of a sentence, whose own lines begin at pos; rank -1: the only one."""
         cdef int64_t t, j, label, first = rows.c.seq_ptr[s]
-        out_bytes(out, b"# ", 2)
-        if rank >= 0:
-            out_integer(out, rank)
-            out_char(out, b" ")
-        out_decimal(out, exp(score - x.lattice.c.logz))
-        out_line_end(&rows.c, first, out)
+        if not self.bare:
+            out_bytes(out, b"# ", 2)
+            if rank >= 0:
+                out_integer(out, rank)
+                out_char(out, b" ")
+            out_decimal(out, exp(score - x.lattice.c.logz))
+            out_line_end(&rows.c, first, out)
         for t in range(first, rows.c.seq_ptr[s + 1]):
             label = labels[t - first]
             self.print_others(rows, pos, rows.c.line_start[t], False, out)

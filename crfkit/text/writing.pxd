@@ -1,7 +1,7 @@
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from crfkit.memory cimport BufferC, buffer_reserve, memcpy
-from .table cimport RowsC, rows_separator
+from .table cimport RowsC, rows_cell, rows_separator
 
 
 cdef enum:
@@ -53,7 +53,24 @@ cdef int out_token_cells(const RowsC* rows, int64_t token, OutC* out) except -1 
 cdef int out_line_end(const RowsC* rows, int64_t token, OutC* out) except -1 nogil
 cdef int out_lines(const RowsC* rows, int64_t start, int64_t stop, bint close, OutC* out) except -1 nogil
 cdef int out_empty_line(const RowsC* rows, int64_t end, OutC* out) except -1 nogil
-cdef int write_tagged(const RowsC* rows, const uint16_t* labels, const char** names, const int32_t* name_len,
-                      const char* separator, int32_t separator_len, int32_t column, OutC* out) except -1 nogil
-cdef int write_cells(const RowsC* rows, const uint16_t* labels, const char** names, const int32_t* name_len,
-                     OutC* out) except -1 nogil
+
+# A sentence as in the input, with labels: begin_sentence, out_label for each token, end_sentence. What has been written of the text ends at the
+# position that each returns, and that the next one takes.
+cdef int64_t begin_sentence(const RowsC* rows, int64_t s, OutC* out) except -1 nogil
+cdef int end_sentence(const RowsC* rows, int64_t s, int64_t pos, OutC* out) except -1 nogil
+
+
+cdef inline int64_t out_label(const RowsC* rows, int64_t token, int64_t pos, const char* label, int32_t n, const char* separator,
+                              int32_t separator_len, int32_t column, OutC* out) except -1 nogil:
+    """Write the line of a token, with the separator and the label at its end, or with the label in place of the cell in this column, unless it is -1."""
+    cdef int64_t end = rows.line_end[token]
+    cdef const char* cell
+    cdef int32_t size
+    if column >= 0:
+        cell = rows_cell(rows, token, column, &size)
+        end = cell - rows.text
+    out_bytes(out, rows.text + pos, end - pos)
+    if column < 0:
+        out_separator(rows, token, separator, separator_len, out)
+    out_bytes(out, label, n)
+    return end if column < 0 else end + size

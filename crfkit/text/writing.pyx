@@ -217,39 +217,14 @@ cdef int out_empty_line(const RowsC* rows, int64_t end, OutC* out) except -1 nog
     return out_char(out, b"\n")
 
 
-cdef int write_tagged(const RowsC* rows, const uint16_t* labels, const char** names, const int32_t* name_len,
-                      const char* separator, int32_t separator_len, int32_t column, OutC* out) except -1 nogil:
-    """Write all sequences as in the input, with the separator and the name of the label at the end of each token's line, or with the name
-    in place of the cell in this column, unless it is -1; and an empty line after each sequence; then the lines behind the last one."""
-    cdef int64_t s, t, pos
-    cdef int32_t n
-    cdef const char* text = rows.text
-    cdef const char* cell
-    for s in range(rows.n_seq):
-        pos = rows.line_start[rows.seq_ptr[s]]
-        out_lines(rows, rows.seq_start[s], pos, False, out)
-        for t in range(rows.seq_ptr[s], rows.seq_ptr[s + 1]):
-            if column < 0:
-                out_bytes(out, text + pos, rows.line_end[t] - pos)
-                out_separator(rows, t, separator, separator_len, out)
-                pos = rows.line_end[t]
-            else:
-                cell = rows_cell(rows, t, column, &n)
-                out_bytes(out, text + pos, cell - text - pos)
-                pos = cell - text + n
-            out_bytes(out, names[labels[t]], name_len[labels[t]])
-        out_bytes(out, text + pos, rows.seq_end[s] - pos)
-        out_empty_line(rows, rows.seq_end[s], out)
-    return out_lines(rows, rows.tail_start, rows.n_text, True, out)
+cdef int64_t begin_sentence(const RowsC* rows, int64_t s, OutC* out) except -1 nogil:
+    """Write the lines before the first token."""
+    cdef int64_t pos = rows.line_start[rows.seq_ptr[s]]
+    out_lines(rows, rows.seq_start[s], pos, False, out)
+    return pos
 
 
-cdef int write_cells(const RowsC* rows, const uint16_t* labels, const char** names, const int32_t* name_len, OutC* out) except -1 nogil:
-    """Write all sequences in CRF++'s layout: cells and label with tabs between them, and an empty line after each sequence."""
-    cdef int64_t s, t
-    for s in range(rows.n_seq):
-        for t in range(rows.seq_ptr[s], rows.seq_ptr[s + 1]):
-            out_token_cells(rows, t, out)
-            out_char(out, b"\t")
-            out_bytes(out, names[labels[t]], name_len[labels[t]])
-            out_line_end(rows, t, out)
-        out_empty_line(rows, rows.seq_end[s], out)
+cdef int end_sentence(const RowsC* rows, int64_t s, int64_t pos, OutC* out) except -1 nogil:
+    """Write what is left of the last line, and an empty line."""
+    out_bytes(out, rows.text + pos, rows.seq_end[s] - pos)
+    return out_empty_line(rows, rows.seq_end[s], out)

@@ -184,9 +184,8 @@ def test_gold_labels():
 def test_printing_needs_tokens(options):
     printer, scratch = Printer(**options), OneSentence(decoder())
     assert printer.text(scratch, Rows()) == b""
-    if options:
-        with pytest.raises(ValueError, match="an empty sentence has no scores"):
-            printer.text(scratch, filled([[]]))
+    with pytest.raises(ValueError, match="an empty sentence has no scores"):
+        printer.text(scratch, filled([[]]))
 
 
 def test_printing_needs_lines():
