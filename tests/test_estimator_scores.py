@@ -1,19 +1,14 @@
 """Scores of crfkit.CRF, and of sklearn-crfsuite's."""
 
 import pytest
-from models import sentences
+from test_estimator import FEW, LABELS, ROWS, TEMPLATE
 
 import crfkit
-from crfkit import CRF, Template
+from crfkit import CRF
 from crfkit.compat import sklearn_crfsuite
 from crfkit.errors import OptionError
 
-TEMPLATE = Template.parse("U00:%x[0,0]\nU01:%x[-1,0]/%x[0,0]\nU02:%x[0,1]\nB\n")
-DATA = sentences("chunking", "train")[:60]
-ROWS = [[row[:-1] for row in sentence] for sentence in DATA]
-LABELS = [[row[-1] for row in sentence] for sentence in DATA]
 ITEMS = [[{"w": row[0], "pos": row[1]} for row in sentence] for sentence in ROWS]
-FEW = {"passes": 3}
 
 
 def test_score_is_the_metric():

@@ -6,12 +6,13 @@ import signal
 import stat
 import subprocess
 import sys
-import threading
 import time
+from functools import partial
 
 import pytest
 from commands import crfkit as run
 from commands import full_device, write
+from test_together import together
 
 import crfkit
 from crfkit import modelfile, replacing
@@ -109,26 +110,18 @@ def test_killed_while_writing(model):
 @pytest.mark.steady
 def test_concurrent_writers_and_readers(model):
     faults = []
-    started = threading.Barrier(4)
 
     def write_often(number):
-        started.wait()
         for _ in range(30):
             modelfile.write(model, {"model": number}, {"w": bytes([number]) * 20_000})
 
     def read_often():
-        started.wait()
         for _ in range(200):
             read = modelfile.read(model)
             if len(set(bytes(read.contents()["w"]))) > 1 and read.header["model"] != "old":
                 faults.append(read.header)
 
-    threads = [threading.Thread(target=write_often, args=(number,)) for number in range(3)]
-    threads.append(threading.Thread(target=read_often))
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    together(*(partial(write_often, number) for number in range(3)), read_often)
     assert not faults
     assert_only(model, modelfile.read(model).header["model"])
 
