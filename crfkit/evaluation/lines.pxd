@@ -20,7 +20,7 @@ cdef struct CutC:
 
 cdef class Lines:
     cdef readonly object path           # of the input, for error messages
-    cdef int separator                  # a byte or one of the codes in lines.pyx
+    cdef int separator                  # a byte, BLANKS, or TABS_OR_BLANKS
     cdef int form                       # of the lines, as text/table.pxd numbers them
     cdef int64_t gold_column            # -1: the last but one
     cdef int64_t least                  # columns that a row has

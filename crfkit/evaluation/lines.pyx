@@ -18,7 +18,7 @@ LAST = 1 << 62              # the gold_column of rows with one label, in their l
 
 cdef enum:
     CONLLU_COLUMNS = 11     # with that of the predicted labels
-    TABS_OR_BLANKS = -2     # beside BLANKS
+    TABS_OR_BLANKS = -2     # in the place of a byte, as BLANKS
 
 
 cdef class Lines:
