@@ -24,6 +24,7 @@ MAXENT = "wapiti-maxent"  # the same patterns, in a model without label pairs
 
 _NAMED = 3  # lines of which no feature is made; of more, their number
 _CELL = r"%x\[(-?[0-9]{0,2}),([0-9]{0,6})\]"  # missing digits mean zero
+_STRANGE = r"\0|%[^]%]{0,20}]?"  # what cannot be literal text
 
 
 def _crfpp_line(text: str, number: int) -> Line:
@@ -36,8 +37,8 @@ def _crfpp_line(text: str, number: int) -> Line:
         macros.append(Macro("x", found[0], _integer(found[1]), _integer(found[2])))
         at = found.end()
     literals.append(text[at:])
-    if any("%" in literal or "\0" in literal for literal in literals):
-        raise TemplateError("expected %x[row,column] at a percent sign: CRF++ has no other macro", "template", number)
+    if strange := re.search(_STRANGE, re.sub(_CELL, "", text)):
+        raise TemplateError(f"{strange[0]!r}: expected %x[row,column], without blanks or +; CRF++ has no other macro", "template", number)
     return Line(number, text, kind, tuple(as_bytes(literal) for literal in literals), tuple(macros))
 
 

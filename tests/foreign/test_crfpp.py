@@ -195,7 +195,7 @@ def test_templates_stay_crfpp_s(model):
     rows = [["the", "X"], ["12", "Y"]]
     assert theirs.score(rows, ["O", "O"]) == pytest.approx(crfkit.load(model.to_bytes()).score(rows, ["O", "O"]), abs=2)
     assert crfkit.load(theirs.model.to_bytes()).tag(rows) == theirs.tag(rows)
-    with pytest.raises(ModelFileError, match=r"its template cannot be read: template:1: expected %x\[row,column\] at a percent sign"):
+    with pytest.raises(ModelFileError, match=r"its template cannot be read: template:1: '%X\[-1,0\]': expected %x\[row,column\]"):
         foreign.load(text.replace(b"U00:%x[-1,0] @all", b"U00:%X[-1,0]"))
 
 
