@@ -106,7 +106,7 @@ class Reader:
         label = label_column(self.run.label, columns, self.run.format)
         if label is None and columns.n_cols < 2:
             raise DataError(
-                f"found {columns.n_cols} column, expected at least two, with tabs or blanks between: features, and the label last",
+                f"found {columns.n_cols} column, expected at least two, with tabs or blanks between, not commas or semicolons: features, and the label last",
                 columns.path,
                 columns.line,
             )

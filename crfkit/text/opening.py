@@ -171,7 +171,7 @@ def why_not_opened(path: str, error: OSError) -> str:
 _STARTS: dict[Compression | str, tuple[bytes, ...]] = {
     **{form: form.starts for form in COMPRESSIONS},
     "the data are compressed by zstd": (rb"\x28 \xb5 \x2f \xfd",),
-    "the data are a zip archive": (rb"P K \x03 \x04",),
+    "the data are a zip archive, as .xlsx files are": (rb"P K \x03 \x04",),
     "the data are a model or a checkpoint of crfkit": (rb"\x89 c r f k i t \n",),
     "the text is in UTF-32": (rb"\xff \xfe \x00 \x00", rb"\x00 \x00 \xfe \xff"),
     "the text is in UTF-16": (rb"\xff \xfe", rb"\xfe \xff", rb"[^\x00] \x00 [^\x00] \x00", rb"\x00 [^\x00] \x00 [^\x00]"),
@@ -204,7 +204,8 @@ def texts(file: BinaryIO, path: str, size: int, starts: bool = True) -> Iterator
         form = other_form(head)
     if form is not None:
         what = "the data are compressed twice" if isinstance(form, Compression) else form
-        raise DataError(f"{what}: expected UTF-8{', plain or compressed by gzip, bzip2 or xz' if 'data' in what else ''}", path, 1)
+        more = ", plain or compressed by gzip, bzip2 or xz" if "data" in what else f"; `iconv -f {what.split()[-1].lower()} -t utf-8` converts it"
+        raise DataError(f"{what}: expected UTF-8{more}", path, 1)
     yield head
     yield from pieces
 

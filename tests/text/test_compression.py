@@ -69,7 +69,7 @@ FORMS = {
     "the text is in UTF-16": [TEXT.decode().encode(encoding) for encoding in ("utf-16", "utf-16-le", "utf-16-be")],
     "the text is in UTF-32": [("\ufeff" + TEXT.decode()).encode(encoding) for encoding in ("utf-32-le", "utf-32-be")],
     "the data are compressed by zstd": [b"\x28\xb5\x2f\xfd" + TEXT],
-    "the data are a zip archive": [b"PK\3\4" + TEXT],
+    "the data are a zip archive, as .xlsx files are": [b"PK\3\4" + TEXT],
     "the data are a model or a checkpoint of crfkit": [MAGIC + TEXT],
     "the data are compressed twice": [outer(inner(TEXT)) for outer in COMPRESSIONS.values() for inner in COMPRESSIONS.values()],
 }
