@@ -228,6 +228,21 @@ def test_several_files():
     assert [(one["first"], one["second"]) for one in as_json["comparisons"]] == [("a.out", "b.out"), ("a.out", "a.out")]
 
 
+def test_intervals():
+    text_file("a.out", EXAMPLE)
+    text_file("b.out", EXAMPLE.replace("B-NP I-NP", "B-NP B-NP"))
+    plain = run("a.out").stdout
+    widths = json.loads(run("a.out", "--intervals", "--json").stdout)["intervals"]
+    precision, recall, f1, accuracy = (f"{100 * widths[name]:.2f}" for name in ("precision", "recall", "f1", "accuracy"))
+    last = f"95% intervals: accuracy: +/-{accuracy}%; precision: +/-{precision}%; recall: +/-{recall}%; FB1: +/-{f1}\n"
+    assert run("a.out", "--intervals").stdout == plain + last and float(f1) > 0
+    assert run("a.out", "--intervals", "--tokens").stdout == run("a.out", "--tokens").stdout + last.partition(";")[0] + "\n"
+    table = run("a.out", "b.out", "--intervals").stdout.splitlines()
+    assert [line for line in table if "+/-" not in line] == run("a.out", "b.out").stdout.splitlines()
+    assert table[3].split()[:5] == ["95%", "+/-:", precision, recall, f1] and table[-1].split()[:3] == ["95%", "+/-:", accuracy]
+    assert len({len(line) for line in table}) == 1
+
+
 def test_names_of_files_stay_on_one_line():
     for name in ("a\nb.out", "c.out"):
         text_file(name, EXAMPLE)
@@ -267,6 +282,8 @@ def test_no_tokens(text):
     (["--scheme", "iob3"], "'iob3' is not one of"),
     (["-r", "--scheme", "bio"], "--raw contradicts --scheme bio"),
     (["--compare", "x"], "--compare needs two files or more"),
+    (["--intervals", "--segments", "x"], "--intervals is for the reports on chunks and on tokens"),
+    (["--intervals", "--latex", "x"], "--intervals is for the reports on chunks and on tokens"),
     (["--seed", "1", "x"], "--seed is of use with --compare only"),
     (["--shuffles", "10", "x"], "--shuffles is of use with --compare only"),
     (["--compare", "--shuffles", "2147483648", "x", "y"], "2147483648 is larger than 2147483647"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -48,6 +49,7 @@ class SchemeName(click.Choice):
     help="With --segments: known words, one per line. The report has the recall of all other words.",
 )
 @click.option("--compare", is_flag=True, help="Test the first file against each other file for significance.")
+@click.option("--intervals", is_flag=True, help="Also print half the width of the 95 % interval of each score, as other sentences would give others.")
 @click.option("--shuffles", type=Integer(1), default=10000, show_default=True, help="With --compare: the number of shuffles.")
 @click.option("--seed", type=Integer(0, 2**63), default=1, show_default=True, help="With --compare: the seed of the shuffles.")
 @click.option(
@@ -98,7 +100,7 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
         return
     with usage_errors(ctx):
         _check_options(ctx, inputs, options)
-        how = {name: options[name] for name in ("strict", "outside", "format", "label", "delimiter", "segments", "lexicon", "comments", "gold")}
+        how = {name: options[name] for name in ("strict", "outside", "format", "label", "delimiter", "segments", "lexicon", "comments", "gold", "intervals")}
         outputs = Outputs(inputs, "none" if options["raw"] else options["scheme"], keep=options["compare"], **how)
     comparisons = [
         outputs.compare(0, other, shuffles=options["shuffles"], seed=options["seed"])
@@ -135,6 +137,7 @@ def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any
         (options["raw"] and is_given(ctx, "scheme") and options["scheme"] != "none", f"--raw contradicts --scheme {options['scheme']}"),
         (options["compare"] and len(inputs) < 2, "--compare needs two files or more"),
         *((is_given(ctx, name) and not options["compare"], f"--{name} is of use with --compare only") for name in ("seed", "shuffles")),
+        (options["intervals"] and (options["segments"] or options["latex"]), "--intervals is for the reports on chunks and on tokens"),
         (options["latex"] and (options["as_json"] or options["tokens"] or options["segments"]), "--latex is for the report on chunks alone"),
     )
 
@@ -194,5 +197,7 @@ def _as_text(all_scores: list[Scores], comparisons: list[Comparison], options: d
     if not wanted and len(all_scores) > 1:
         text = reports.side_by_side(all_scores)
     else:
-        text = _one_by_one(all_scores, lambda scores: "".join(report(scores) for report in wanted or [chunk_report]))
+        intervals = partial(reports.interval_report, of_chunks=not options["tokens"])
+        parts: list[Callable[[Scores], str]] = [*(wanted or [chunk_report]), *[intervals] * options["intervals"]]
+        text = _one_by_one(all_scores, lambda scores: "".join(report(scores) for report in parts))
     return text + "".join("\n" + reports.comparison_report(comparison) for comparison in comparisons)

@@ -30,6 +30,7 @@ from .scores import Comparison, Count, Scores
 __all__ = ["Comparison", "Count", "Outputs", "Scores", "evaluate", "read_lexicon"]
 
 SCHEME_NAMES = ("auto", *SCHEMES)
+JUDGED = ("precision", "recall", "f1", "accuracy")  # scores, in the order of significance.py
 
 
 def evaluate(
@@ -76,7 +77,7 @@ class Outputs:
     `delimiter`: a character or a regular expression. Without it columns end at tabs, or at blanks where a line has no tab.
     `segments`: count words, too; `lexicon` says which of them are known: a set of str or bytes, or a file that read_lexicon reads.
     `comments`: lines that begin with '#' and stand before a sentence are no tokens.
-    `keep`: what `compare` needs.
+    `keep`: what `compare` needs. `intervals`: estimate those of the scores.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class Outputs:
         segments: bool = False,
         lexicon: Any = None,
         keep: bool = False,
+        intervals: bool = False,
         comments: bool = False,
         gold: Any = None,
     ):
@@ -104,7 +106,7 @@ class Outputs:
         if right is not None and len(entries) > 1:
             right = list(right)
         how = {
-            "tables": tables, "strict": self.strict, "word_starts": WORD_STARTS if segments else None, "lexicon": known, "keep": keep,
+            "tables": tables, "strict": self.strict, "word_starts": WORD_STARTS if segments else None, "lexicon": known, "keep": keep or intervals,
             "raw": scheme == "none", "outside": outside.encode(errors="surrogatepass"), "separator": files.separator, "form": format, "comments": comments,
         }
         self._tallies = [self._counted(entry, files, right, gold, how) for entry in entries]
@@ -112,7 +114,7 @@ class Outputs:
             for tally in self._tallies:
                 _check_labels(tally, SEGMENT_PREFIXES, "a word segmentation")
         self.scheme = _chosen(self._tallies, scheme, self.strict)
-        self.scores = [_scores(tally, self.scheme, self.strict) for tally in self._tallies]
+        self.scores = [_scores(tally, self.scheme, self.strict, intervals) for tally in self._tallies]
         self.met = [tally.first_lines.keys() for tally in self._tallies]  # the labels of each file, also those that count as others
 
     def _counted(self, entry: Any, files: Labelled, right: Iterable[Sentence] | None, gold: Any, how: dict[str, Any]) -> Tally:
@@ -142,15 +144,14 @@ class Outputs:
         a, b = self._tallies[first], self._tallies[second]
         extreme = shuffle(a, b, _table(self.scheme, self.strict), shuffles, seed)
         x, y = self.scores[first], self.scores[second]
-        names = ("precision", "recall", "f1", "accuracy")
         return Comparison(
             first=x.path,
             second=y.path,
             sentences=x.sentences,
             shuffles=shuffles,
             seed=seed,
-            differences={name: getattr(y, name) - getattr(x, name) for name in names},
-            p={name: (n + 1) / (shuffles + 1) for name, n in zip(names, extreme, strict=True)},
+            differences={name: getattr(y, name) - getattr(x, name) for name in JUDGED},
+            p={name: (n + 1) / (shuffles + 1) for name, n in zip(JUDGED, extreme, strict=True)},
         )
 
 
@@ -238,7 +239,13 @@ def _check_labels(tally: Tally, allowed: str, what: str) -> None:
             )
 
 
-def _scores(tally: Tally, scheme: str, strict: bool) -> Scores:
+def _intervals(tally: Tally, table: bytes) -> dict[str, float]:
+    from .significance import half_widths
+
+    return dict(zip(JUDGED, half_widths(tally, table), strict=True))
+
+
+def _scores(tally: Tally, scheme: str, strict: bool, intervals: bool = False) -> Scores:
     table, first = _table(scheme, strict), next(iter(tally.counters))
     counter = tally.counters[table]
     labels = {label: Count(*counts) for label, counts in sorted(tally.label_counts().items())}
@@ -258,5 +265,6 @@ def _scores(tally: Tally, scheme: str, strict: bool) -> Scores:
         merged=Count(*tally.counters[first].totals) if table != first and not strict else None,
         words=Count(gold, found, correct) if tally.word_starts is not None else None,
         unknown_words=Count(unknown, 0, unknown_correct) if tally.lexicon is not None else None,
+        intervals=_intervals(tally, table) if intervals else None,
         path=tally.path,
     )

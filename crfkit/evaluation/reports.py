@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from crfkit.errors import one_line
 
@@ -64,13 +64,32 @@ def side_by_side(all_scores: Sequence[Scores]) -> str:
     rows = [" " * 18 + "".join(f"{name:>{width}}" for name in names)]
     rows.append(" " * 18 + "".join(f"{'prec.  recall     FB1':>{width}}" for _ in names))
 
+    def triples(numbers: Iterable[Sequence[float]]) -> str:
+        return "".join("{:>{}}".format("{:.2f}  {:6.2f}  {:6.2f}".format(*three), width) for three in numbers)
+
     def cells(counts: Sequence[Count]) -> str:
-        return "".join("{:>{}}".format("{:.2f}  {:6.2f}  {:6.2f}".format(*percent(c)), width) for c in counts)
+        return triples(map(percent, counts))
 
     rows.append(padded("overall") + ":" + cells([scores.chunks for scores in all_scores]))
+    widths = [_widths(scores) for scores in all_scores if scores.intervals is not None]
+    if widths:
+        rows.append(padded("95% +/-") + ":" + triples(of_file[:3] for of_file in widths))
     rows += [padded(name) + ":" + cells([s.types.get(name, Count()) for s in all_scores]) for name in types]
     rows.append(padded("accuracy") + ":" + "".join(f"{100 * s.accuracy:{width}.2f}" for s in all_scores))
+    if widths:
+        rows.append(padded("95% +/-") + ":" + "".join(f"{accuracy:{width}.2f}" for *_, accuracy in widths))
     return "\n".join(rows) + "\n"
+
+
+def interval_report(scores: Scores, of_chunks: bool) -> str:
+    """By how much chance may have moved the accuracy, and with `of_chunks` the other scores."""
+    precision, recall, f1, accuracy = _widths(scores)
+    more = f"; precision: +/-{precision:.2f}%; recall: +/-{recall:.2f}%; FB1: +/-{f1:.2f}" if of_chunks else ""
+    return f"95% intervals: accuracy: +/-{accuracy:.2f}%{more}\n"
+
+
+def _widths(scores: Scores) -> list[float]:
+    return [100 * (scores.intervals or {})[name] for name in ("precision", "recall", "f1", "accuracy")]
 
 
 def comparison_report(comparison: Comparison) -> str:

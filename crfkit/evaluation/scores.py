@@ -61,6 +61,8 @@ class Scores:
     """Word counts, if the labels were read as a segmentation."""
     unknown_words: Count | None = None
     """Gold words that are not in the lexicon (`gold`), and those of them that were segmented correctly (`correct`)."""
+    intervals: dict[str, float] | None = None
+    """Half the widths of the 95 % intervals of precision, recall, f1 and accuracy, if they were asked for."""
     path: str | None = field(default=None, compare=False)
 
     @property
@@ -123,6 +125,8 @@ class Scores:
             result["words"] = self.words.as_dict()
         if self.unknown_words is not None:
             result["unknown_words"] = {name: getattr(self.unknown_words, name) for name in ("gold", "correct", "recall")}
+        if self.intervals is not None:
+            result["intervals"] = dict(self.intervals)
         return result
 
     def __str__(self) -> str:

@@ -1,7 +1,8 @@
-"""Is a difference significant? Against all exchanges, and the dice once more."""
+"""Intervals, against derivatives by finite differences. Is a difference significant? Against all exchanges, and the dice once more."""
 
 import random
 from itertools import product
+from statistics import NormalDist
 
 import pytest
 from evaluation.test_evaluate import outputs
@@ -44,6 +45,48 @@ def test_significance_is_that_of_all_exchanges(first, second):
     assert comparison.differences["f1"] == pytest.approx(scores(second)[2] - scores(first)[2])
     assert files.compare(0, 1, shuffles=100, seed=3) == files.compare(0, 1, shuffles=100, seed=3)
     assert files.compare(0, 0, shuffles=1).p["f1"] == 1
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_intervals_follow_from_the_weight_of_each_sentence(strict):
+    """By the infinitesimal jackknife: the derivatives of a score by the weights of sentences, which are counted one by one."""
+    source = random.Random(5)
+    gold, found = ([[source.choice(["O", "B-A", "I-A", "B-B"]) for _ in range(1 + n % 7)] for n in range(40)] for _ in range(2))
+    found = [[g if source.random() < 0.6 else f for g, f in zip(*pair, strict=True)] for pair in zip(gold, found, strict=True)]
+    alone = [evaluate([g], [f], "bio", strict) for g, f in zip(gold, found, strict=True)]
+
+    def scores(weights):
+        n_gold, n_found, correct, tokens, right = (
+            sum(w * count(one) for w, one in zip(weights, alone, strict=True))
+            for count in (lambda s: s.chunks.gold, lambda s: s.chunks.found, lambda s: s.chunks.correct, lambda s: s.tokens, lambda s: s.correct_tokens)
+        )
+        precision, recall = correct / n_found, correct / n_gold
+        return {"precision": precision, "recall": recall, "f1": 2 * precision * recall / (precision + recall), "accuracy": right / tokens}
+
+    variances = dict.fromkeys(scores([1] * 40), 0.0)
+    for n in range(40):
+        more, less = ([1 + (k == n) * step for k in range(40)] for step in (1e-4, -1e-4))
+        for name, high in scores(more).items():
+            variances[name] += ((high - scores(less)[name]) / 2e-4) ** 2 * 40 / 39
+    text = "\n".join("".join(f"w {g} {f}\n" for g, f in zip(*pair, strict=True)) for pair in zip(gold, found, strict=True))
+    [result] = outputs(text, scheme="bio", strict=strict, intervals=True).scores
+    assert result.intervals == pytest.approx({name: NormalDist().inv_cdf(0.975) * variance**0.5 for name, variance in variances.items()}, rel=1e-6)
+    assert min(result.intervals.values()) > 0.01
+
+
+def test_intervals_of_sentences_of_one_token_are_those_of_draws():
+    """80 of 100 are right: the deviation of a mean of draws."""
+    [result] = outputs("w A A\n\n" * 80 + "w A B\n\n" * 20, intervals=True).scores
+    assert result.intervals["accuracy"] == pytest.approx(1.96 * (0.8 * 0.2 / 99) ** 0.5, rel=1e-4)
+
+
+def test_intervals_where_there_is_no_chance():
+    [result] = outputs("w O O\n\n" * 9, intervals=True).scores
+    assert result.intervals == dict.fromkeys(("precision", "recall", "f1", "accuracy"), 0.0) == result.as_dict()["intervals"]
+    assert "intervals" not in outputs("w O O\n\n" * 9).scores[0].as_dict()
+    for text in ("", "w O B-A\n"):
+        with pytest.raises(DataError, match="an interval needs two sentences or more"):
+            outputs(text, intervals=True)
 
 
 def test_what_no_shuffle_reaches_is_one_in_all_of_them():
