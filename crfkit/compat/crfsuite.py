@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from crfkit.cli.common import HELP_FLAGS, ErrorsAsLines, standard_output
+from crfkit.cli.common import HELP_FLAGS, ErrorsAsLines, note, standard_output
 from crfkit.decode.scratch import gold_labels
 from crfkit.errors import DataError, FileError, OptionError, UnsupportedError, refuse
 from crfkit.replacing import check_writable, refuse_overwriting, write_all
@@ -188,7 +188,11 @@ def _read_groups(trainer: Any, data: tuple[str, ...], split: int, say: Callable[
 
 
 def _parsed(name: str, allow_empty: bool = False) -> Iterator[Rows]:
-    return (rows for rows, _ in parsed_blocks(Source([name], "crfsuite", allow_empty=allow_empty, loose=True), "crfsuite", None))
+    source = Source([name], "crfsuite", allow_empty=allow_empty, loose=True)
+    for rows, _ in parsed_blocks(source, "crfsuite", None):
+        yield rows
+    if source.marks.unnamed is not None:
+        note(f"warning: {named(path_of(name))}: {source.marks.unnamed}")
 
 
 @cli.command(context_settings=HELP_FLAGS)

@@ -260,6 +260,18 @@ def test_a_model_with_a_template_is_refused():
     assert "model: has a template: label columns with `crfkit tag`" in run("tag", "-m", "model", "train", code=1).stderr
 
 
+@pytest.mark.parametrize("separator", [" ", "\t"])
+def test_blanks_between_attributes_are_warned_of(separator):
+    """Like CRFsuite, learn takes such a line for a label."""
+    text = "A w=1\nB w=2\n\nB w=2\n".replace(" ", separator)
+    write(some=text, half="A\nB\tb\n\n")
+    warning = "crfkit: warning: {}: no line has an attribute: expected a label, a tab, and attributes with tabs between\n"
+    expected = warning if separator == " " else ""
+    assert run("learn", "-p", "max_iterations=1", "some", "half").stderr == expected.format("some")
+    run("learn", "-p", "max_iterations=1", "-m", "model", "train")
+    assert run("tag", "-m", "model", "-", stdin=text.encode()).stderr == expected.format("<stdin>")
+
+
 def test_columns_are_no_attributes():
     """A model of attributes takes a line without a tab for a label alone."""
     Path("train").write_text("A\ta\nB\tb\n\n" * 3)
