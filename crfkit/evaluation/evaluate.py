@@ -40,11 +40,13 @@ def evaluate(
     strict: bool = False,
     *,
     outside: str = "O",
+    intervals: bool = False,
 ) -> Scores:
     """Score sentences of predicted labels against sentences of gold labels.
 
     scheme is one of auto, bio, iob1, ioe1, ioe2, iobes, bilou, none, or another name of one of them, such as IOB2. With strict,
     only well-formed chunks count, and a label outside the scheme is an error. outside is the label of tokens in no chunk.
+    With intervals, Scores.intervals has half the width of the 95 % interval of each score.
     """
     scheme, strict, tables = _asked(scheme, strict)
     if not isinstance(outside, str):
@@ -52,7 +54,8 @@ def evaluate(
     for name, given in (("gold", gold), ("predicted", predicted)):
         if not isinstance(given, str) and not lists(given):
             raise DataError(f"{name}: found {shown(given)}, expected a list of lists of labels")
-    tally = Tally(tables, strict, raw=scheme == "none", outside=outside.encode(errors="surrogatepass"))
+    intervals = Expected(bool).take("intervals", intervals)
+    tally = Tally(tables, strict, keep=intervals, raw=scheme == "none", outside=outside.encode(errors="surrogatepass"))
     end: Any = object()
     for n, (sentence, guess) in enumerate(zip_longest(gold, predicted, fillvalue=end)):
         if sentence is end or guess is end:
@@ -63,7 +66,7 @@ def evaluate(
         tally.add(sentence, guess)
     tally.finish()
     chosen = _chosen([tally], scheme, strict)
-    return _scores(tally, chosen, strict)
+    return _scores(tally, chosen, strict, intervals)
 
 
 class Outputs:

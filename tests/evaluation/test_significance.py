@@ -8,7 +8,7 @@ import pytest
 from evaluation.test_evaluate import outputs
 from xoshiro import Random
 
-from crfkit.errors import DataError
+from crfkit.errors import DataError, OptionError
 from crfkit.evaluation import significance
 from crfkit.evaluation.evaluate import evaluate
 from crfkit.evaluation.significance import _random
@@ -72,6 +72,7 @@ def test_intervals_follow_from_the_weight_of_each_sentence(strict):
     [result] = outputs(text, scheme="bio", strict=strict, intervals=True).scores
     assert result.intervals == pytest.approx({name: NormalDist().inv_cdf(0.975) * variance**0.5 for name, variance in variances.items()}, rel=1e-6)
     assert min(result.intervals.values()) > 0.01
+    assert evaluate(gold, found, "bio", strict, intervals=True).intervals == result.intervals and evaluate(gold, found).intervals is None
 
 
 def test_intervals_of_sentences_of_one_token_are_those_of_draws():
@@ -87,6 +88,10 @@ def test_intervals_where_there_is_no_chance():
     for text in ("", "w O B-A\n"):
         with pytest.raises(DataError, match="an interval needs two sentences or more"):
             outputs(text, intervals=True)
+    with pytest.raises(DataError, match="^an interval needs two sentences or more$"):
+        evaluate([["O"]], [["O"]], intervals=True)
+    with pytest.raises(OptionError, match="intervals: expected true or false, found 0.95"):
+        evaluate([["O"]], [["O"]], intervals=0.95)
 
 
 def test_what_no_shuffle_reaches_is_one_in_all_of_them():
