@@ -88,9 +88,9 @@ def test_intervals_where_there_is_no_chance():
     for text in ("", "w O B-A\n"):
         with pytest.raises(DataError, match="an interval needs two sentences or more"):
             outputs(text, intervals=True)
-    with pytest.raises(DataError, match="^an interval needs two sentences or more$"):
+    with pytest.raises(DataError, match=r"^an interval needs two sentences or more$"):
         evaluate([["O"]], [["O"]], intervals=True)
-    with pytest.raises(OptionError, match="intervals: expected true or false, found 0.95"):
+    with pytest.raises(OptionError, match=r"intervals: expected true or false, found 0\.95"):
         evaluate([["O"]], [["O"]], intervals=0.95)
 
 
