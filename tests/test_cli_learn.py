@@ -65,6 +65,15 @@ def test_a_handful_of_long_sequences(algorithm, sequences, told, tmp_path):
     assert said.count(f"{algorithm} makes one step for each sequence, and there are {sequences} of 1,000 tokens") == told
 
 
+@pytest.mark.parametrize(("algorithm", "before", "after"), [("lbfgs", "", ""), ("sgd", "sgd makes one step for each sequence, and ", ", or use lbfgs")])
+def test_no_empty_line_ends_a_sentence(algorithm, before, after, train):
+    limit = ("-a", algorithm, "--max-iter" if algorithm == "lbfgs" else "--passes", 1)
+    for tokens, told in ((998, 1), (498, 0)):
+        train.write_text("a x X\nb y Y\n" * (tokens // 2))
+        said = f"warning: {before}all {tokens} tokens are one sequence: put an empty line after each sentence{after}"
+        assert learn(*limit).stderr.count(said) == told
+
+
 def test_a_bar_when_asked_for(train):
     assert "pass/s" in learn("--max-iter", 3, "--progress", "always").stderr
     assert "pass    1" in learn("--max-iter", 3, "--progress", "never").stderr

@@ -206,13 +206,14 @@ def _unknown_warning(corpus: Corpus, run: Run) -> str | None:
 
 
 def _few_steps_warning(algorithm: str, sequences: int, tokens: int) -> str | None:
-    """A warning if a trainer that makes a step for each sequence makes few (docs/defaults.md, "A few long texts")."""
-    if tokens < sequences * max(_LONG, _LONGER * sequences) or not trainer_class(algorithm).by_sequence:
+    """A warning if a trainer that makes a step for each sequence makes few (docs/defaults.md, "A few long texts"), or if all
+    is one sequence."""
+    by_sequence = trainer_class(algorithm).by_sequence
+    if tokens < sequences * max(_LONG, _LONGER * sequences) or not (by_sequence or sequences == 1):
         return None
-    return (
-        f"{algorithm} makes one step for each sequence, and there are {sequences} of {tokens // sequences:,} tokens: "
-        "put an empty line after each sentence, or use lbfgs or lookahead, which learn more from so few"
-    )
+    there = f"there are {sequences} of {tokens // sequences:,} tokens" if sequences > 1 else f"all {tokens:,} tokens are one sequence"
+    steps, otherwise = (f"{algorithm} makes one step for each sequence, and ", ", or use lbfgs or lookahead, which learn more from so few") if by_sequence else ("", "")
+    return f"{steps}{there}: put an empty line after each sentence{otherwise}"
 
 
 def _template(template: Any, form: str) -> Template | None:
