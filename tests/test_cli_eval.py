@@ -261,7 +261,7 @@ def test_names_of_files_stay_on_one_line():
     ("# 0.9\na O/0.9 B/0.1\n", "in:2: the last two columns are labels with probabilities, as `-v 2` writes them; "
      "expected a gold and a predicted label (`-v 0` or `-v 1`)"),
     ("a O O 0.912345 0.800000\n", "in:1: the last two columns are probabilities, as `--probability` adds them; "
-     "expected a gold and a predicted label"),
+     "expected a gold and a predicted label (`-v 0` or `-v 1`)"),
     (gzip.compress(b"a O O\n" * 1000, mtime=0)[:-9], "in: the gzip file ends too early"),
 ])
 def test_errors_are_one_line_and_exit_1(text, message):

@@ -134,7 +134,7 @@ cdef int check_cells(Lines lines, CutC* cut, int64_t line) except -1 nogil:
             lines.mark = b":"
         if is_probability(cut.found.start, cut.found.end) and (lines.gold_column >= 0 or is_probability(cut.gold.start, cut.gold.end)):
             raise DataError("the last two columns are probabilities, as `--probability` adds them; expected a gold "
-                            "and a predicted label", lines.path, line)
+                            "and a predicted label (`-v 0` or `-v 1`)", lines.path, line)
     if cut.gold.start == cut.gold.end or cut.found.start == cut.found.end:
         raise DataError(f"the {'gold' if cut.gold.start == cut.gold.end else 'predicted'} label is empty", lines.path, line)
     if lines.mark:
