@@ -11,7 +11,7 @@ observed one included, with a difference at least as large.
 
 from __future__ import annotations
 
-from math import sqrt
+from math import fsum, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +37,8 @@ def half_widths(tally: Tally, table: bytes) -> list[float]:
     for part, whole in ((correct, found), (correct, gold), (2 * correct, gold + found), (right, tokens)):
         total = int(whole.sum())
         departures = part - whole * (int(part.sum()) / max(1, total))
-        widths.append(_DEVIATIONS * sqrt(float(departures @ departures) * len(part) / (len(part) - 1)) / max(1, total))
+        squares = fsum((departures * departures).tolist())  # the same on every machine
+        widths.append(_DEVIATIONS * sqrt(squares * len(part) / (len(part) - 1)) / max(1, total))
     return widths
 
 
