@@ -127,7 +127,7 @@ class Training:
         progress.warn(_blanks_warning(corpus.dataset.labels))
         progress.warn(_unknown_warning(corpus, run))
         progress.warn(trainer.slowness(corpus.dataset, options, run.features == "all"))
-        progress.warn(_few_steps_warning(self.algorithm, corpus.summary["sequences"], corpus.summary["tokens"]))
+        progress.warn(_few_steps_warning(self.algorithm, corpus.summary["sequences"], corpus.summary["tokens"], run.format))
         progress.warn(check_memory(expected, options, run, lambda: place.savings(corpus, counting)))
         progress.chosen(chosen, why)
         initial = None if self.initial is None else _taken_over(self.initial, corpus, progress)
@@ -205,11 +205,11 @@ def _unknown_warning(corpus: Corpus, run: Run) -> str | None:
     return "many tokens have the label '?', which is learned like any other: with --partial it means that the label is unknown"
 
 
-def _few_steps_warning(algorithm: str, sequences: int, tokens: int) -> str | None:
-    """A warning if a trainer that makes a step for each sequence makes few (docs/defaults.md, "A few long texts"), or if all
-    is one sequence."""
+def _few_steps_warning(algorithm: str, sequences: int, tokens: int, form: str) -> str | None:
+    """A warning if a trainer that makes a step for each sequence makes few (docs/defaults.md, "A few long texts"), or if a
+    text is one sequence; attributes may be those of a recording."""
     by_sequence = trainer_class(algorithm).by_sequence
-    if tokens < sequences * max(_LONG, _LONGER * sequences) or not (by_sequence or sequences == 1):
+    if tokens < sequences * max(_LONG, _LONGER * sequences) or not (by_sequence or sequences == 1 and form != "crfsuite"):
         return None
     there = f"there are {sequences} of {tokens // sequences:,} tokens" if sequences > 1 else f"all {tokens:,} tokens are one sequence"
     steps, otherwise = (f"{algorithm} makes one step for each sequence, and ", ", or use lbfgs or lookahead, which learn more from so few") if by_sequence else ("", "")
