@@ -209,7 +209,7 @@ def _few_steps_warning(algorithm: str, sequences: int, tokens: int, form: str) -
     """A warning if a trainer that makes a step for each sequence makes few (docs/defaults.md, "A few long texts"), or if a
     text is one sequence; attributes may be those of a recording."""
     by_sequence = trainer_class(algorithm).by_sequence
-    if tokens < sequences * max(_LONG, _LONGER * sequences) or not (by_sequence or sequences == 1 and form != "crfsuite"):
+    if tokens < sequences * max(_LONG, _LONGER * sequences) or not (by_sequence or (sequences == 1 and form != "crfsuite")):
         return None
     there = f"there are {sequences} of {tokens // sequences:,} tokens" if sequences > 1 else f"all {tokens:,} tokens are one sequence"
     steps, otherwise = (f"{algorithm} makes one step for each sequence, and ", ", or use lbfgs or lookahead, which learn more from so few") if by_sequence else ("", "")
