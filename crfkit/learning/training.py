@@ -76,8 +76,8 @@ class Training:
             return None if init is None else parser_of(init)
         for name in not_default(options, "labels", "oracle") if self.algorithm == "lookahead" else ():
             raise OptionError(f"{name} is for parsers: for templates with P lines")
-        found = getattr(init, "model", init)  # of a tagger
-        return found if found is None or isinstance(found, Model) else load(found)
+        found = init if isinstance(init, Model) else getattr(init, "model", None)  # of a tagger
+        return found if init is None or isinstance(found, Model) else load(init)
 
     def models(self) -> Generator[Any, None, None]:
         """The models, as they are trained: one, or one for each value of l1 on the path. Closing it ends the run."""

@@ -17,7 +17,7 @@ from liars import Sips
 from workers import corpus, use_local_workers
 
 from crfkit import CRF, errors, learn, learn_path, load, options
-from crfkit.errors import CrfkitWarning, FileError, Interrupted, OptionError, in_python
+from crfkit.errors import CrfkitWarning, FileError, Interrupted, ModelFileError, OptionError, in_python
 from crfkit.learning import training
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
@@ -154,6 +154,10 @@ def test_a_tagger_to_start_from():
     model = short()
     assert short(init=Tagger(model), passes=1).to_bytes() == short(init=model, passes=1).to_bytes()
     assert short(init=load(model.to_bytes()), passes=1).to_bytes() == short(init=model, passes=1).to_bytes()
+    in_training = Tagger.of_parts(model.header, model.index, model.layout, model.weights)
+    for other in (in_training, type("Other", (), {"model": 3})()):  # which have no model
+        with pytest.raises(ModelFileError, match=f"found {type(other).__name__}, expected the path of a model, an open file or its bytes"):
+            short(init=other)
 
 
 @pytest.mark.parametrize(("given", "message"), [
