@@ -21,8 +21,9 @@ import click
 from crfkit.decode.sentence import OneSentence
 from crfkit.errors import CrfkitError
 from crfkit.header import template_of
-from crfkit.values import as_text
+from crfkit.values import shown
 
+from .crfpp.arguments import real, text_of, whole, within
 from .crfpp.crf_test import crf_test, scaled, tagger_of
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def crfpp_test(argv: Iterable[str | bytes]) -> int:
 
 
 def _run(command: click.Command, argv: Iterable[str | bytes]) -> int:
-    program, *words = map(_text, argv)
+    program, *words = [text_of(word, "argv") for word in argv] or ["CRFPP"]
     code = 0
     try:
         command.main(words, program)
@@ -64,16 +65,12 @@ def _run(command: click.Command, argv: Iterable[str | bytes]) -> int:
 def _given(arg: str | bytes) -> dict[str, Any]:
     """Parse a string of crf_test's options; RuntimeError says what is wrong."""
     try:
-        with crf_test.make_context("CRFPP", _words(_text(arg))) as context:
+        with crf_test.make_context("CRFPP", _words(text_of(arg, "arg"))) as context:
             return context.params
     except click.ClickException as error:
         raise RuntimeError(error.format_message()) from None
     except click.exceptions.Exit:
         raise RuntimeError("--help and --version are for crfkit-crf-test") from None
-
-
-def _text(given: str | bytes) -> str:
-    return as_text(given) if isinstance(given, bytes) else given
 
 
 class Model:
@@ -121,6 +118,8 @@ class Tagger:
 
     def set_model(self, model: Model) -> bool:
         """Switch to another model; the sentence is cleared."""
+        if not isinstance(model, Model):
+            raise TypeError(f"model: expected a Model, found {shown(model)}")
         self._model, self._factor_in_use = model._tagger, self._cost_factor
         self._sentence: OneSentence | None = None
         header, used = self._model.header, self._model.decoding.columns
@@ -130,7 +129,7 @@ class Tagger:
 
     def set_vlevel(self, vlevel: int) -> None:
         """What `parse` of a text prints. 0: labels; 1: also their probabilities; 2: the probabilities of all labels."""
-        self._vlevel = vlevel
+        self._vlevel = whole(vlevel, "vlevel")
 
     def vlevel(self) -> int:
         """See set_vlevel."""
@@ -138,7 +137,7 @@ class Tagger:
 
     def set_nbest(self, nbest: int) -> None:
         """How many label sequences `parse` of a text prints. It does not limit `next`."""
-        self._nbest = nbest
+        self._nbest = whole(nbest, "nbest")
 
     def nbest(self) -> int:
         """See set_nbest."""
@@ -146,9 +145,10 @@ class Tagger:
 
     def set_cost_factor(self, cost_factor: float) -> None:
         """Multiply all costs by a positive factor, from the next `parse` on."""
-        if not 0 < cost_factor < float("inf"):
+        factor = real(cost_factor, "cost_factor")
+        if not 0 < factor < float("inf"):
             raise ValueError(f"cost_factor: expected a finite number above 0, found {cost_factor}")
-        self._cost_factor = float(cost_factor)
+        self._cost_factor = factor
 
     def cost_factor(self) -> float:
         """See set_cost_factor."""
@@ -157,22 +157,23 @@ class Tagger:
     def set_penalty(self, i: int, j: int, penalty: float) -> None:
         """Add to the cost of label j at token i, from the next `parse` on; -inf forbids the label. `clear` keeps penalties, as in CRF++."""
         self._model.need_probabilities("set_penalty")
-        if not penalty < float("inf"):
+        more = real(penalty, "penalty")
+        if not more < float("inf"):
             raise ValueError(f"penalty: expected a number or -inf, found {penalty}")
-        self._penalties[_within(i, self.size()), _within(j, self.ysize())] = float(penalty)
+        self._penalties[self._token(i), self._label(j)] = more
 
     def penalty(self, i: int, j: int) -> float:
         """See set_penalty; 0 where none is set."""
         if (i, j) not in self._penalties:  # one that is kept may be of a longer sentence, or of a label that another model has
-            _within(i, self.size())
-            _within(j, self.ysize())
+            self._token(i)
+            self._label(j)
         return self._penalties.get((i, j), 0.0)
 
     # The sentence
 
     def add(self, line: str | bytes) -> bool:
         """Add a token: its columns, separated by blanks or tabs. False if there are too few; `what` has the message."""
-        text = _text(line)
+        text = text_of(line, "line")
         cells = _cells(str.rstrip(text, "\r\n")) or _cells(text)  # a line end alone is a token: programs add the characters of a text
         if len(cells) < self._xsize:
             self._what = f"x is small: size={len(cells)} xsize={self._xsize}"
@@ -210,8 +211,8 @@ class Tagger:
 
     def x(self, i: int, j: int) -> str:
         """Column j of token i."""
-        row = self._rows[_within(i, self.size())]
-        return row[_within(j, len(row))]
+        row = self._rows[self._token(i)]
+        return row[within(j, len(row), "column")]
 
     def what(self) -> str:
         """The error message for the last token or sentence that was refused."""
@@ -223,7 +224,7 @@ class Tagger:
         """Label the sentence. True on success; otherwise False, and `what` has the message. Given a text of lines, label its first sentence
         and return it in the layout of crf_test; None on failure."""
         if text is not None:
-            return self._of_text(_text(text))
+            return self._of_text(text_of(text, "text"))
         self._forget()
         try:
             self._look()
@@ -316,15 +317,15 @@ class Tagger:
 
     def y2(self, i: int) -> str:
         """The label of token i."""
-        return self._result[_within(i, len(self._result))]
+        return self._result[self._token(i)]
 
     def yname(self, j: int) -> str:
         """Label j of the model."""
-        return self._labels[_within(j, self.ysize())]
+        return self._labels[self._label(j)]
 
     def answer(self, i: int) -> int:
         """Always 0, as in CRF++, which knows gold labels only in training."""
-        _within(i, self.size())
+        self._token(i)
         return 0
 
     # Pickles and copies
@@ -343,7 +344,7 @@ class Tagger:
         with sentence:
             if i is None:
                 return exp(sentence.score_of([self._numbers[label] for label in self._result]) - sentence.log_z())
-            return sentence.marginal(_within(i, self.size()), self.y(i) if j is None else _within(j, self.ysize()))
+            return sentence.marginal(self._token(i), self.y(i) if j is None else self._label(j))
 
     def Z(self) -> float:
         """The logarithm of the partition function."""
@@ -363,30 +364,30 @@ class Tagger:
 
     def alpha(self, i: int, j: int) -> float:
         """The forward score of label j at token i: a log sum over paths."""
-        return float(self._lattice().alpha[_within(i, self.size()), _within(j, self.ysize())])
+        return float(self._lattice().alpha[self._token(i), self._label(j)])
 
     def beta(self, i: int, j: int) -> float:
         """The backward score of label j at token i: a log sum over paths."""
-        return float(self._lattice().beta[_within(i, self.size()), _within(j, self.ysize())])
+        return float(self._lattice().beta[self._token(i), self._label(j)])
 
     def best_cost(self, i: int, j: int) -> float:
         """The cost of the best path to label j at token i."""
-        return float(self._lattice().best[_within(i, self.size()), _within(j, self.ysize())])
+        return float(self._lattice().best[self._token(i), self._label(j)])
 
     def emission_cost(self, i: int, j: int) -> float:
         """The cost of label j at token i."""
-        return float(self._lattice().emission[_within(i, self.size()), _within(j, self.ysize())])
+        return float(self._lattice().emission[self._token(i), self._label(j)])
 
     def next_transition_cost(self, i: int, j: int, k: int) -> float:
         """The cost of the transition from label j at token i to label k at the next token."""
-        return float(self._lattice().steps[_within(i, self.size() - 1), _within(j, self.ysize()), _within(k, self.ysize())])
+        return float(self._lattice().steps[within(i, self.size() - 1, "step behind token"), self._label(j), self._label(k)])
 
     def prev_transition_cost(self, i: int, j: int, k: int) -> float:
         """The cost of the transition from label k at the token before to label j at token i."""
-        return self.next_transition_cost(i - 1, k, j)
+        return self.next_transition_cost(whole(i, "token") - 1, k, j)
 
+    def _token(self, i: int) -> int:
+        return within(i, len(self._result), "token")
 
-def _within(number: int, size: int) -> int:
-    if not 0 <= number < size:
-        raise IndexError(f"{number} of {size}")
-    return number
+    def _label(self, j: int) -> int:
+        return within(j, len(self._labels), "label")

@@ -233,7 +233,7 @@ def test_dsize_counts_weights_of_zero_as_well(model, tmp_path):
 def test_what_is_not_there_is_an_index_error(model, method, arguments):
     tagger = tagger_of(model, SENTENCES[0])
     tagger.parse()
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match=r"^there is no (token|column|label|step behind token) -?\d+: there are \d, counted from 0$"):
         getattr(tagger, method)(*arguments)
 
 
