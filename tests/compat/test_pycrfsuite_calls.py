@@ -39,6 +39,16 @@ def test_names_of_models_may_be_bytes(library, model):
 
 
 @BOTH
+def test_descriptors_of_others_are_no_names_of_dumps(library, model, tmp_path):
+    tagger = opened(library, model)
+    with open(tmp_path / "other", "wb") as other:
+        for name in (other.fileno(), True):
+            with pytest.raises(TypeError, match=f"not {type(name).__name__}$"):
+                tagger.dump(name)
+        assert os.fstat(other.fileno()).st_size == 0
+
+
+@BOTH
 def test_a_model_stays_open_when_another_cannot_be_opened(library, model):
     tagger = opened(library, model)
     for refused in (__file__, model + ".not", os.path.dirname(model)):

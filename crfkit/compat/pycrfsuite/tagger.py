@@ -209,7 +209,7 @@ class Tagger:
         from crfkit.cli.common import standard_output
 
         pieces = _dumped(self._file())
-        with standard_output() if filename is None else open(filename, "wb") as stream:
+        with standard_output() if filename is None else open(os.fspath(filename), "wb") as stream:  # not the file of a descriptor
             write_texts(stream, pieces)
 
     def info(self) -> ParsedDump:
