@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from crfkit.errors import FileError, OptionError, TemplateError, unreadable
 from crfkit.text.compression import Compression
 from crfkit.text.opening import other_form, why_not_opened
-from crfkit.values import as_text, named, plural, shown
+from crfkit.values import as_text, named, plain, plural, shown
 
 from .macros import PLACE, Line, Macro
 from .regex_syntax import compile_pattern
@@ -134,8 +134,7 @@ class Template:
             if line.strip(" \t") and not line.startswith("#"):
                 lines.append(_LineParser(line, number, path, known).parse())
         if not lines:
-            what = "has only comments" if text.strip() else "is empty"
-            raise TemplateError(f"the template {what}; it needs a line that starts with U, B or P", _name(path))
+            raise TemplateError(f"the template {'has only comments' if text.strip() else 'is empty'}; it needs a line that starts with U, B or P", _name(path))
         template = cls(tuple(lines), text, path)
         other = next((line for line in lines if (line.kinds == "P") != template.parses), None)
         if other is not None:
@@ -166,9 +165,9 @@ class Template:
 
     def resolve(self, columns: Mapping[str, int]) -> Template:
         """This template with column names replaced by their numbers."""
-        if not self.column_names:
-            return self
-        return replace(self, lines=tuple(self._resolve_line(line, columns) for line in self.lines))
+        if not isinstance(columns, Mapping) or not all(isinstance(plain(column), int) and column >= 0 for column in columns.values()):
+            raise OptionError(f"columns: found {shown(columns)}, expected a mapping from names to numbers, the first of which is 0")
+        return replace(self, lines=tuple(self._resolve_line(line, columns) for line in self.lines)) if self.column_names else self
 
     def _resolve_line(self, line: Line, columns: Mapping[str, int]) -> Line:
         def number(macro: Macro, name: str | None, column: int) -> int:
