@@ -4,6 +4,7 @@ import re
 import threading
 from fractions import Fraction
 
+import numpy
 import pycrfsuite
 import pytest
 from compat.kept import appended
@@ -351,3 +352,13 @@ def test_more_labels_than_there_are_numbers(tmp_path, held):
     with pytest.raises(ValueError, match="65537 labels; at most 65535 are supported"):
         trainer.train(tmp_path / "model", 1)
     assert not (tmp_path / "model").exists()
+
+
+@BOTH
+def test_labels_may_be_of_subclasses_of_str_and_bytes(library, tmp_path):
+    class Other(bytes):
+        pass
+
+    for labels in ([Other(b"A"), Other(b"B")], numpy.array([b"A", b"B"]), numpy.array(["A", "B"])):
+        trained(library, tmp_path / "m", data=[(TWO[0][0], labels)])
+        assert opened(library, tmp_path / "m").labels() == ["A", "B"]
