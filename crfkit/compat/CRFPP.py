@@ -160,13 +160,12 @@ class Tagger:
         more = real(penalty, "penalty")
         if not more < float("inf"):
             raise ValueError(f"penalty: expected a number or -inf, found {penalty}")
-        self._penalties[self._token(i), self._label(j)] = more
+        self._penalties[self._place(i, j)] = more
 
     def penalty(self, i: int, j: int) -> float:
         """See set_penalty; 0 where none is set."""
         if (i, j) not in self._penalties:  # one that is kept may be of a longer sentence, or of a label that another model has
-            self._token(i)
-            self._label(j)
+            self._place(i, j)
         return self._penalties.get((i, j), 0.0)
 
     # The sentence
@@ -211,7 +210,7 @@ class Tagger:
 
     def x(self, i: int, j: int) -> str:
         """Column j of token i."""
-        row = self._rows[self._token(i)]
+        row = self._rows[within(i, len(self._result), "token")]
         return row[within(j, len(row), "column")]
 
     def what(self) -> str:
@@ -317,15 +316,15 @@ class Tagger:
 
     def y2(self, i: int) -> str:
         """The label of token i."""
-        return self._result[self._token(i)]
+        return self._result[within(i, len(self._result), "token")]
 
     def yname(self, j: int) -> str:
         """Label j of the model."""
-        return self._labels[self._label(j)]
+        return self._labels[within(j, len(self._labels), "label")]
 
     def answer(self, i: int) -> int:
         """Always 0, as in CRF++, which knows gold labels only in training."""
-        self._token(i)
+        within(i, len(self._result), "token")
         return 0
 
     # Pickles and copies
@@ -344,7 +343,7 @@ class Tagger:
         with sentence:
             if i is None:
                 return exp(sentence.score_of([self._numbers[label] for label in self._result]) - sentence.log_z())
-            return sentence.marginal(self._token(i), self.y(i) if j is None else self._label(j))
+            return sentence.marginal(within(i, len(self._result), "token"), self.y(i) if j is None else within(j, len(self._labels), "label"))
 
     def Z(self) -> float:
         """The logarithm of the partition function."""
@@ -364,30 +363,29 @@ class Tagger:
 
     def alpha(self, i: int, j: int) -> float:
         """The forward score of label j at token i: a log sum over paths."""
-        return float(self._lattice().alpha[self._token(i), self._label(j)])
+        return float(self._lattice().alpha[self._place(i, j)])
 
     def beta(self, i: int, j: int) -> float:
         """The backward score of label j at token i: a log sum over paths."""
-        return float(self._lattice().beta[self._token(i), self._label(j)])
+        return float(self._lattice().beta[self._place(i, j)])
 
     def best_cost(self, i: int, j: int) -> float:
         """The cost of the best path to label j at token i."""
-        return float(self._lattice().best[self._token(i), self._label(j)])
+        return float(self._lattice().best[self._place(i, j)])
 
     def emission_cost(self, i: int, j: int) -> float:
         """The cost of label j at token i."""
-        return float(self._lattice().emission[self._token(i), self._label(j)])
+        return float(self._lattice().emission[self._place(i, j)])
 
     def next_transition_cost(self, i: int, j: int, k: int) -> float:
         """The cost of the transition from label j at token i to label k at the next token."""
-        return float(self._lattice().steps[within(i, self.size() - 1, "step behind token"), self._label(j), self._label(k)])
+        step = within(i, self.size() - 1, "step behind token")
+        return float(self._lattice().steps[step, within(j, self.ysize(), "label"), within(k, self.ysize(), "label")])
 
     def prev_transition_cost(self, i: int, j: int, k: int) -> float:
         """The cost of the transition from label k at the token before to label j at token i."""
         return self.next_transition_cost(whole(i, "token") - 1, k, j)
 
-    def _token(self, i: int) -> int:
-        return within(i, len(self._result), "token")
-
-    def _label(self, j: int) -> int:
-        return within(j, len(self._labels), "label")
+    def _place(self, i: int, j: int) -> tuple[int, int]:
+        """A token and a label, which are there."""
+        return within(i, len(self._result), "token"), within(j, len(self._labels), "label")

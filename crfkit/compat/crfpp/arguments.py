@@ -25,7 +25,7 @@ def whole(given: Any, name: str) -> int:
 
 def within(given: Any, size: int, what: str) -> int:
     """The number of a token, a column or a label, of which there are so many; an IndexError for another one."""
-    number = whole(given, what)
+    number = given if type(given) is int else whole(given, what)  # as most are: programs ask for each token
     if not 0 <= number < size:
         raise IndexError(f"there is no {what} {shown(number)}: there are {max(size, 0)}, counted from 0")
     return number
