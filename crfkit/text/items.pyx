@@ -183,7 +183,7 @@ cdef bytes label_of(label, const PlaceC* place, bint free):
     if not isinstance(label, (str, bytes)):
         raise fault(place, shown(label), "a label: a str or bytes")
     try:
-        text = str.encode(label) if isinstance(label, str) else bytes(label)    # of subclasses, too, such as those of NumPy
+        text = label.encode() if isinstance(label, str) else bytes(label)   # of subclasses, too, such as those of NumPy
     except UnicodeEncodeError:
         text = bytes_behind(label, free, place.sentence, place.token)
     if len(text) > INT32_MAX:
