@@ -1,7 +1,7 @@
 """`crfkit convert`: what a format cannot hold is an error that names the file once, and nothing is written."""
 
 import pytest
-from commands import crfkit, error, write
+from commands import crfkit, error, python, write
 
 ROWS = "".join(f"{word}\t{label}\n" for word, label in ("aX", "bY", "cX", "aX")) + "\n"
 ITEMS = "X\ta\nY\tb\nX\tc:2\n\n"
@@ -21,6 +21,15 @@ def models():
 def test_templates_are_kept(to):
     crfkit("convert", "--to", to, "plain", "other")
     assert crfkit("tag", "other", "rows").stdout == crfkit("tag", "plain", "rows").stdout
+
+
+def test_names_are_translated_and_weights_changed_without_what_takes_long_to_import():
+    code = "import sys; from crfkit.{0} import {1}; {1}(sys.argv[1:], standalone_mode=False); print('numpy' in sys.modules)"
+    assert python(code.format("cli", "cli"), "convert", "--to", "wapiti", "plain", "other").stdout == "False\n"
+    changed = crfkit("dump", "other").stdout.splitlines()[0].rpartition("\t")[0] + "\t2.00000\n"
+    write(patch=changed)
+    assert python(code.format("compat.wapiti.commands", "cli"), "update", "-c", "-m", "other", "patch", "changed").stdout == "False\n"
+    assert changed in crfkit("dump", "changed").stdout
 
 
 @pytest.mark.parametrize(("arguments", "model", "reason"), [

@@ -61,21 +61,11 @@ class FeatureRows:
         span = slice(self.ptr[number], self.ptr[number + 1])
         return list(zip(self.previous[span] or repeat(0), self.label[span], self.weight[span], strict=False))
 
-    def renamed(self, names: StringTable, numbers: Any) -> FeatureRows:
+    def renamed(self, names: StringTable, numbers: Iterable[int]) -> FeatureRows:
         """Each of these names with the features of the attribute that has this number, or none if that is -1. Weights of zero are left out."""
-        import numpy
+        from .placed import rows_of
 
-        numbers, ptr, weight = numpy.asarray(numbers, numpy.intp), numpy.asarray(self.ptr, numpy.intp), numpy.asarray(self.weight)
-        places = numpy.flatnonzero(numbers >= 0)
-        begins, sizes = ptr[numbers[places]], numpy.diff(ptr)[numbers[places]]
-        owner = numpy.repeat(places, sizes)
-        at = numpy.arange(len(owner)) + numpy.repeat(begins - numpy.cumsum(sizes) + sizes, sizes)
-        kept = weight[at] != 0
-        at, ends = at[kept], numpy.cumsum(numpy.bincount(owner[kept], minlength=len(numbers)))
-        previous = numpy.asarray(self.previous)[at] if len(self.previous) == len(weight) else ()
-        values = ("q", numpy.append(0, ends)), ("H", numpy.asarray(self.label)[at]), ("d", weight[at]), ("H", previous)
-        made: list[Any] = [array.array(code, numpy.asarray(given, code).tobytes()) for code, given in values]
-        return FeatureRows(names, *made)
+        return FeatureRows(names, *rows_of(array.array("i", numbers), self.ptr, self.label, self.weight, self.previous))
 
     def without_zeros(self) -> FeatureRows:
         """The rows without weights of zero, and without names that have no others."""

@@ -1,4 +1,4 @@
-"""Loops over names and weights for CRF++ and Wapiti, whose model files number the weights.
+"""Loops over names and weights for CRF++ and Wapiti, whose model files number the weights; and the rows of any model in another order.
 
 A feature of CRF++, or an observation of Wapiti, has a place: the number of its first weight. It has one weight for each
 label, or one for each pair of labels, ordered by (previous label, label).
@@ -89,6 +89,32 @@ def rows_at(StringTable names not None, const int64_t[::1] places not None, cons
             label.data.as_ushorts[at], weight.data.as_doubles[at] = <uint16_t>number, weights[k]
             k += 1
     return names.select(chosen), ptr, label, weight, previous
+
+
+def rows_of(const int32_t[::1] numbers not None, const int64_t[::1] ptr not None, const uint16_t[::1] label not None, const double[::1] weight not None,
+            const uint16_t[::1] previous not None):
+    """The rows of these numbers, empty ones for -1, without weights of zero: (start of each row, labels, weights, previous labels, if there are any)."""
+    cdef:
+        int64_t i, at, n = numbers.shape[0], total = 0
+        bint pairs = previous.shape[0] == weight.shape[0]
+        array_t begins = clone(NUMBERS, n + 1, zero=True), labels, weights, before
+    for i in range(n):
+        if numbers[i] >= 0:
+            for at in range(ptr[numbers[i]], ptr[numbers[i] + 1]):
+                total += weight[at] != 0
+        begins.data.as_longlongs[i + 1] = total
+    labels, weights, before = clone(LABELS, total, zero=False), clone(WEIGHTS, total, zero=False), clone(LABELS, total if pairs else 0, zero=False)
+    total = 0
+    for i in range(n):
+        if numbers[i] < 0:
+            continue
+        for at in range(ptr[numbers[i]], ptr[numbers[i] + 1]):
+            if weight[at] != 0:
+                labels.data.as_ushorts[total], weights.data.as_doubles[total] = label[at], weight[at]
+                if pairs:
+                    before.data.as_ushorts[total] = previous[at]
+                total += 1
+    return begins, labels, weights, before
 
 
 cdef int64_t first_from(const int64_t[::1] numbers, int64_t least) noexcept nogil:
