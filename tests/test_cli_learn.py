@@ -270,6 +270,12 @@ def test_numbers_in_config_files_are_decimal(train, number):
     assert (in_force["min_freq"], in_force["passes"], in_force["l2"]) == (10, 8, 10.0)
 
 
+@pytest.mark.parametrize(("word", "value"), [("true", True), ("yes", True), ('"true"', True), ("'false'", False)])
+def test_what_is_true_in_config_files(train, word, value):
+    (train.parent / "config").write_text(f"comments: {word}\n")
+    assert yaml.safe_load(crfkit("learn", "--config", "config", "--print-config").stdout)["comments"] is value
+
+
 def test_config_files_that_cannot_be_read(train):
     assert "absent: cannot be read: No such file" in error("learn", "--config", "absent", "template", "train", "model")
     assert error("learn", "--config", "-", "template", "train", "model").endswith(" (- is standard input only where data are read)")
