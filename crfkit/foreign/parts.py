@@ -61,29 +61,30 @@ class FeatureRows:
         span = slice(self.ptr[number], self.ptr[number + 1])
         return list(zip(self.previous[span] or repeat(0), self.label[span], self.weight[span], strict=False))
 
-    def renamed(self, names: StringTable, numbers: Iterable[int]) -> FeatureRows:
-        """Each of these names with the features of the attribute that has this number, or none if that is -1. Weights of zero are left out."""
+    def renamed(self, names: StringTable, numbers: Any) -> FeatureRows:
+        """Each of these names with the features of the attribute that has this number ("i"), or none if that is -1. Weights of zero are left out."""
         from .placed import rows_of
 
-        return FeatureRows(names, *rows_of(array.array("i", numbers), self.ptr, self.label, self.weight, self.previous))
+        return FeatureRows(names, *rows_of(numbers, self.ptr, self.label, self.weight, self.previous))
 
     def without_zeros(self) -> FeatureRows:
         """The rows without weights of zero, and without names that have no others."""
         import numpy
 
-        made = self if all(self.weight) else self.renamed(self.names, range(len(self.names)))
-        chosen = numpy.flatnonzero(numpy.diff(made.ptr))
+        made = self if all(self.weight) else self.renamed(self.names, array.array("i", range(len(self.names))))
+        ptr = numpy.asarray(made.ptr)
+        chosen = numpy.flatnonzero(numpy.diff(ptr))
         if len(chosen) == len(made.names):
             return made
-        return replace(made, names=made.names.select(chosen.astype("i")), ptr=array.array("q", numpy.unique(made.ptr).tobytes()))
+        return replace(made, names=made.names.select(chosen.astype("i")), ptr=array.array("q", numpy.append(0, ptr[chosen + 1]).tobytes()))
 
     def changed(self, changes: Mapping[bytes, Mapping[tuple[int, int], float]]) -> FeatureRows:
         """The same with other weights of (previous, label) for some names. New names are the last, and weights of zero are left out."""
-        made, numbers = self.copy(), list(range(len(self.names)))
+        made, numbers = self.copy(), array.array("i", range(len(self.names)))
         for name, cells in changes.items():
             number = made.names.intern_bytes(name)
             before = self.features(number) if number < len(self.names) else ()
-            numbers[number : number + 1] = [len(made.ptr) - 1]  # the rows are put behind all others, and brought in order at the end
+            numbers[number : number + 1] = array.array("i", [len(made.ptr) - 1])  # the rows are put behind all others, and brought in order at the end
             made._add((*place, weight) for place, weight in sorted({**{(previous, label): weight for previous, label, weight in before}, **cells}.items()))
         return made.renamed(made.names, numbers)
 

@@ -67,7 +67,7 @@ def features_of(sequences: Sequences, holdout: int, values: dict[str, Any]) -> F
         data = sequences.copied(data)
         for some in (data, held):
             some.renumber(*new)
-        numbers = numpy.where(numbers < 0, -1, numpy.array([*new[0], -1])[numbers])
+        numbers = numpy.where(numbers < 0, -1, numpy.array([*new[0], -1], "i")[numbers])
     return Features(data, held, layout, names, numbers, sequences.first_order(groups, holdout))
 
 
