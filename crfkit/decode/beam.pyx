@@ -22,7 +22,7 @@ from crfkit.loops.numbers cimport INFINITY, fabs
 from crfkit.loops.kernels cimport K
 from crfkit.loops.structs cimport EdgeC, crfkit_edge_score, crfkit_find_pair
 from crfkit.memory cimport arena_reserve, memset
-from .nbest cimport add_path, is_too_bad, search_nbest
+from .nbest cimport add_path, is_too_bad, most_into, search_nbest
 
 cdef enum:
     DEEPEST = 200               # positions that a count goes back at most
@@ -285,13 +285,12 @@ cdef int64_t count(NBest s, const LatticeC* lat, int64_t t, int64_t j, double lo
     if depth == DEEPEST:
         return most + 1
     before, edge, best = lat.alpha + (t - 1) * lat.P, lat.edge[t], lat.beta[t * lat.P + j]
-    most_gained = INFINITY
     if edge.pair != NULL:
         most_gained = 0
         for i in range(edge.column_ptr[j], edge.column_ptr[j + 1]):
             most_gained = max(most_gained, edge.pair[edge.column[i]].score)
-    elif s.bounded and edge == &lat.shared:
-        most_gained = (<double*>s.rows.data)[j]
+    else:
+        most_gained = most_into(s, lat, edge, j)
     least = best - loss - most_gained
     for i in range(lat.L):
         if before[i] >= least:

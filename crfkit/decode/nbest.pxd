@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.memory cimport Arena, BufferC
-from crfkit.loops.structs cimport LatticeC
+from crfkit.loops.structs cimport EdgeC, LatticeC
 
 
 cdef class NBest(Arena):
@@ -18,6 +18,7 @@ cdef class NBest(Arena):
     cdef int32_t wanted                 # so many paths
 
 
+cdef double most_into(NBest s, const LatticeC* lat, const EdgeC* edge, int64_t j) noexcept nogil
 cdef int search_best(NBest s, LatticeC* lat) except -1 nogil
 cdef int search_nbest(NBest s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil
 cdef int search_further(NBest s, LatticeC* lat, int n, double ratio, double unit) except -1 nogil

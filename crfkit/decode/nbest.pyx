@@ -154,6 +154,19 @@ cdef int32_t best_ways(NBest s, const LatticeC* lat, int64_t t, int64_t j, doubl
     return n
 
 
+cdef double most_into(NBest s, const LatticeC* lat, const EdgeC* edge, int64_t j) noexcept nogil:
+    """A bound on what a step other than a list scores into label j."""
+    cdef double most
+    cdef int64_t k
+    if not s.bounded or edge != &lat.shared and edge.plain == NULL:
+        return INFINITY
+    most = (<double*>s.rows.data)[j]
+    for k in range(edge.n if edge.plain != NULL else 0):
+        if edge.changed[k].to == j and edge.changed[k].score > most:
+            most = edge.changed[k].score
+    return most
+
+
 cdef int add_state(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1 nogil:
     """Prepare cell (t, j) for its second rank: its candidate for each label before that may count."""
     cdef:
@@ -164,7 +177,7 @@ cdef int add_state(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1
         const EdgeC* edge = lat.edge[t] if t < lat.T else NULL      # no step leads to the end
         double best = lat.beta[t * P + j] if t < lat.T else s.scores[0]
         double floor = best - s.slack, score
-        double most = 0 if t == lat.T else (<double*>s.rows.data)[j] if s.bounded and edge == &lat.shared else INFINITY
+        double most = 0 if t == lat.T else most_into(s, lat, edge, j)
         const double* column
         CandidateC* ways
         RanksC* state
