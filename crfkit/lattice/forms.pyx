@@ -11,6 +11,10 @@ cdef int64_t LARGEST_CELL = (1 << 31) - 1       # places in a matrix of label pa
 # From this many labels on, and with this many cells of the shared matrix a change, it is faster to change that to and fro than to copy it for a step.
 cdef int64_t labels_to_change = 41, cells_a_change = 40
 
+cdef enum:
+    MANY_BYTES = 1 << 26        # of the matrices of one sequence, which no cache holds then
+    LEAST_CELLS = 6             # and this many cells a change: changes take a quarter of the memory, or less, and no more time
+
 
 cdef Recursions recursions_of(str name) except *:
     return {"auto": AUTO, "sparse": SPARSE, "dense": DENSE}[name]
@@ -36,9 +40,9 @@ def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes) ->
         longest = max(longest, layout.c.b_ptr[b + 1] - layout.c.b_ptr[b])
     n = layout.c.n_pairs + attributes * longest
     if n > most_pairs(layout.c.L, AUTO):
-        if changes_pay(layout.c.L, layout.c.P, attributes * longest):
+        if changes_pay(layout.c.L, layout.c.P, attributes * longest, steps):
             return steps * attributes * longest * sizeof(PairC)
-        return steps * 2 * layout.c.L * layout.c.P * sizeof(double)
+        return bytes_of_matrices(layout.c.L, layout.c.P, steps)
     return steps * (n * sizeof(PairC) + (2 * layout.c.P + n + 3) * sizeof(int32_t))
 
 
@@ -55,8 +59,14 @@ def bytes_of_tables(Layout layout not None, bint summed) -> int:
     return min(table, places * sysconf(_SC_PAGESIZE)) + counts * table
 
 
-cdef bint changes_pay(int64_t L, int64_t P, int64_t n) noexcept nogil:
-    """Whether a step with so many rich features had better be changes of the shared matrix than a matrix of its own."""
+cdef int64_t bytes_of_matrices(int64_t L, int64_t P, int64_t steps) noexcept nogil:
+    return steps * 2 * L * P * <int64_t>sizeof(double)
+
+
+cdef bint changes_pay(int64_t L, int64_t P, int64_t n, int64_t steps) noexcept nogil:
+    """Whether a step with so many rich features, one of so many, had better be changes of the shared matrix than a matrix of its own."""
+    if bytes_of_matrices(L, P, steps) > MANY_BYTES and n * LEAST_CELLS <= L * P:
+        return True
     return L >= labels_to_change and n * cells_a_change <= L * P
 
 

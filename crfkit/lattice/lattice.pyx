@@ -267,7 +267,7 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
         if n <= lattice.most:
             pairs += n
             longest = max(longest, n)
-        elif lat.shared.pair == NULL and not lattice.matrices and changes_pay(lat.L, lat.P, rich):
+        elif lat.shared.pair == NULL and not lattice.matrices and changes_pay(lat.L, lat.P, rich, lat.n_own):
             edge.plain, edge.n = &lat.shared, <int32_t>rich
             changes += rich
         else:

@@ -100,3 +100,13 @@ def test_weights_that_are_the_sums_of_two(both):
     scratch = OneSentence(Decoder(model.index, model.layout, model.weights, model.labels))
     scratch.score_sentence(filled([[["a"], ["b"], ["c"]]]), 0)
     assert forms_of(scratch) == ["changes", "changes"]
+
+
+def test_long_sequences():
+    """A matrix for each step of a hundred thousand would take a gigabyte; few labels alone are no reason for changes."""
+    names = [f"L{j:02}" for j in range(24)]
+    model = crfkit.learn([[["a", name], ["b", name]] for name in names], RULES, "perceptron", passes=2)
+    scratch = OneSentence(Decoder(model.index, model.layout, model.weights, model.labels))
+    for length, form in ((50, "matrix"), (16000, "changes")):
+        scratch.score_sentence(filled([[["c"], ["b"]] * (length // 2)]), 0)
+        assert set(forms_of(scratch)) == {form}
