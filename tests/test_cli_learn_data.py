@@ -144,6 +144,7 @@ BAD_DATA = [
     (b"# columns = word pos\na\tb\tO\nc\td\t\n", "train:3: column 3 is empty: expected a label"),
     (b"word\nword\n", "train:1: found 1 column, expected at least two, with tabs or blanks between, not commas"),
     (b"\xff\xfea\0", "train:1: the text is in UTF-16: expected UTF-8; `iconv -f utf-16 -t utf-8` converts it"),
+    ("a X\n".encode("utf-16-be"), "train:1: the text is in UTF-16BE: expected UTF-8; `iconv -f utf-16be -t utf-8` converts it"),
     ("a X\n".encode("utf-32"), "train:1: the text is in UTF-32: expected UTF-8; `iconv -f utf-32 -t utf-8` converts it"),
     (b"PK\x03\x04", "train:1: the data are a zip archive, as .xlsx files are: expected UTF-8, plain or"),
     (b"\x28\xb5\x2f\xfd\0\0", "train:1: the data are compressed by zstd: expected UTF-8, plain or compressed by gzip, bzip2 or xz"),

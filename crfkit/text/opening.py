@@ -174,7 +174,9 @@ _STARTS: dict[Compression | str, tuple[bytes, ...]] = {
     "the data are a zip archive, as .xlsx files are": (rb"P K \x03 \x04",),
     "the data are a model or a checkpoint of crfkit": (rb"\x89 c r f k i t \n",),
     "the text is in UTF-32": (rb"\xff \xfe \x00 \x00", rb"\x00 \x00 \xfe \xff"),
-    "the text is in UTF-16": (rb"\xff \xfe", rb"\xfe \xff", rb"[^\x00] \x00 [^\x00] \x00", rb"\x00 [^\x00] \x00 [^\x00]"),
+    "the text is in UTF-16": (rb"\xff \xfe", rb"\xfe \xff"),
+    "the text is in UTF-16LE": (rb"[^\x00] \x00 [^\x00] \x00",),  # without a mark, which iconv needs to tell the order of bytes
+    "the text is in UTF-16BE": (rb"\x00 [^\x00] \x00 [^\x00]",),
 }
 _OTHER_FORMS = {tuple(pattern.split(b" ")): form for form, patterns in _STARTS.items() for pattern in patterns}
 _LONGEST_START = max(map(len, _OTHER_FORMS))

@@ -66,7 +66,9 @@ def test_pythons_that_lack_a_compression(monkeypatch, name, module):
 
 
 FORMS = {
-    "the text is in UTF-16": [TEXT.decode().encode(encoding) for encoding in ("utf-16", "utf-16-le", "utf-16-be")],
+    "the text is in UTF-16": [TEXT.decode().encode("utf-16"), ("\ufeff" + TEXT.decode()).encode("utf-16-be")],
+    "the text is in UTF-16LE": [TEXT.decode().encode("utf-16-le")],
+    "the text is in UTF-16BE": [TEXT.decode().encode("utf-16-be")],
     "the text is in UTF-32": [("\ufeff" + TEXT.decode()).encode(encoding) for encoding in ("utf-32-le", "utf-32-be")],
     "the data are compressed by zstd": [b"\x28\xb5\x2f\xfd" + TEXT],
     "the data are a zip archive, as .xlsx files are": [b"PK\3\4" + TEXT],
