@@ -23,7 +23,7 @@ from crfkit.errors import CrfkitError
 from crfkit.header import template_of
 from crfkit.values import shown
 
-from .crfpp.arguments import real, text_of, whole, within
+from .crfpp.arguments import real, text_of, unsigned, whole, within
 from .crfpp.crf_test import crf_test, scaled, tagger_of
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Tagger:
 
     def set_vlevel(self, vlevel: int) -> None:
         """What `parse` of a text prints. 0: labels; 1: also their probabilities; 2: the probabilities of all labels."""
-        self._vlevel = whole(vlevel, "vlevel")
+        self._vlevel = unsigned(vlevel, "vlevel")
 
     def vlevel(self) -> int:
         """See set_vlevel."""
@@ -137,7 +137,7 @@ class Tagger:
 
     def set_nbest(self, nbest: int) -> None:
         """How many label sequences `parse` of a text prints. It does not limit `next`."""
-        self._nbest = whole(nbest, "nbest")
+        self._nbest = unsigned(nbest, "nbest")
 
     def nbest(self) -> int:
         """See set_nbest."""
@@ -164,9 +164,10 @@ class Tagger:
 
     def penalty(self, i: int, j: int) -> float:
         """See set_penalty; 0 where none is set."""
-        if (i, j) not in self._penalties:  # one that is kept may be of a longer sentence, or of a label that another model has
-            self._place(i, j)
-        return self._penalties.get((i, j), 0.0)
+        place = whole(i, "token"), whole(j, "label")
+        if place not in self._penalties:  # one that is kept may be of a longer sentence, or of a label that another model has
+            self._place(*place)
+        return self._penalties.get(place, 0.0)
 
     # The sentence
 

@@ -1,7 +1,8 @@
-"""The arguments of CRFPP's calls. What is none is a TypeError, as from SWIG, at once and with the name of the argument."""
+"""The arguments of CRFPP's calls. One of another type is a TypeError, as from SWIG, at once and with its name."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from operator import index
 from typing import Any
 
@@ -23,6 +24,14 @@ def whole(given: Any, name: str) -> int:
         raise TypeError(f"{name}: expected a whole number, found {shown(given)}") from None
 
 
+def unsigned(given: Any, name: str) -> int:
+    """A whole number that is not negative."""
+    number = whole(given, name)
+    if number < 0:
+        raise OverflowError(f"{name}: expected a number of 0 or more, found {shown(given)}")  # as from SWIG
+    return number
+
+
 def within(given: Any, size: int, what: str) -> int:
     """The number of a token, a column or a label, of which there are so many; an IndexError for another one."""
     number = given if type(given) is int else whole(given, what)  # as most are: programs ask for each token
@@ -33,7 +42,7 @@ def within(given: Any, size: int, what: str) -> int:
 
 def real(given: Any, name: str) -> float:
     """A number in double precision."""
-    try:
-        return float(given)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{name}: expected a number, found {shown(given)}") from None
+    if not isinstance(given, (str, bytes, bytearray)):  # which float reads
+        with suppress(TypeError, ValueError, OverflowError):
+            return float(given)
+    raise TypeError(f"{name}: expected a number, found {shown(given)}")
