@@ -14,10 +14,12 @@ cdef enum:
 
 
 cdef inline bint is_space(char c) noexcept nogil:
-    return <unsigned char>c <= b" " and (c == b" " or c == b"\t")      # most characters take one comparison
+    """A blank or a tab: most characters take one comparison."""
+    return <unsigned char>c <= b" " and (c == b" " or c == b"\t")
 
 
 cdef inline bint is_blank(char c) noexcept nogil:
+    """The same, or the carriage return of a line end."""
     return c == b" " or c == b"\t" or c == b"\r"
 
 
