@@ -212,8 +212,12 @@ def _few_steps_warning(algorithm: str, sequences: int, tokens: int, form: str) -
     if tokens < sequences * max(_LONG, _LONGER * sequences) or not (by_sequence or (sequences == 1 and form != "crfsuite")):
         return None
     there = f"there are {sequences} of {tokens // sequences:,} tokens" if sequences > 1 else f"all {tokens:,} tokens are one sequence"
-    steps, otherwise = (f"{algorithm} makes one step for each sequence, and ", ", or use lbfgs or lookahead, which learn more from so few") if by_sequence else ("", "")
-    return f"{steps}{there}: put an empty line after each sentence{otherwise}"
+    if not by_sequence:
+        return f"{there}: if it has several sentences, put an empty line after each"
+    return (
+        f"{algorithm} makes one step for each sequence, and {there}: "
+        "put an empty line after each sentence, or use lbfgs or lookahead, which learn more from so few"
+    )
 
 
 def _template(template: Any, form: str) -> Template | None:
