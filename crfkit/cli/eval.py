@@ -49,7 +49,7 @@ class SchemeName(click.Choice):
     help="With --segments: known words, one per line. The report has the recall of all other words.",
 )
 @click.option("--compare", is_flag=True, help="Test the first file against each other file for significance.")
-@click.option("--intervals", is_flag=True, help="Also print half the width of the 95 % interval of each score, as other sentences would give others.")
+@click.option("--intervals", is_flag=True, help="Also print how sure accuracy, precision, recall and FB1 are: half the width of their 95 % intervals.")
 @click.option("--shuffles", type=Integer(1), default=10000, show_default=True, help="With --compare: the number of shuffles.")
 @click.option("--seed", type=Integer(0, 2**63), default=1, show_default=True, help="With --compare: the seed of the shuffles.")
 @click.option(

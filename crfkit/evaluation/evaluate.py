@@ -46,7 +46,7 @@ def evaluate(
 
     scheme is one of auto, bio, iob1, ioe1, ioe2, iobes, bilou, none, or another name of one of them, such as IOB2. With strict,
     only well-formed chunks count, and a label outside the scheme is an error. outside is the label of tokens in no chunk.
-    With intervals, Scores.intervals has half the width of the 95 % interval of each score.
+    With intervals, Scores.intervals has half the width of the 95 % interval of precision, recall, f1 and accuracy.
     """
     scheme, strict, tables = _asked(scheme, strict)
     if not isinstance(outside, str):

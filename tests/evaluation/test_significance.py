@@ -75,6 +75,22 @@ def test_intervals_follow_from_the_weight_of_each_sentence(strict):
     assert evaluate(gold, found, "bio", strict, intervals=True).intervals == result.intervals and evaluate(gold, found).intervals is None
 
 
+def test_intervals_hold_the_scores_of_all_sentences():
+    """95 times in 100, as promised, in draws of sentences whose difficulty differs."""
+    source = random.Random(3)
+    rights = [source.betavariate(4, 1) for _ in range(20_000)]
+    gold = [[source.choice(["O", "B-A"]) for _ in range(source.randint(3, 20))] for _ in rights]
+    found = [[g if source.random() < right else source.choice(["O", "B-A"]) for g in of_one] for of_one, right in zip(gold, rights, strict=True)]
+    true = evaluate(gold, found, "bio")
+    held = dict.fromkeys(("precision", "recall", "f1", "accuracy"), 0)
+    for _ in range(500):
+        drawn = source.choices(range(len(gold)), k=100)
+        some = evaluate([gold[k] for k in drawn], [found[k] for k in drawn], "bio", intervals=True)
+        for name in held:
+            held[name] += abs(getattr(some, name) - getattr(true, name)) <= some.intervals[name]
+    assert all(0.92 * 500 <= times <= 0.98 * 500 for times in held.values())
+
+
 def test_intervals_of_sentences_of_one_token_are_those_of_draws():
     """80 of 100 are right: the deviation of a mean of draws."""
     [result] = outputs("w A A\n\n" * 80 + "w A B\n\n" * 20, intervals=True).scores
