@@ -165,7 +165,7 @@ class Template:
 
     def resolve(self, columns: Mapping[str, int]) -> Template:
         """This template with column names replaced by their numbers."""
-        if not isinstance(columns, Mapping) or not all(isinstance(plain(column), int) and column >= 0 for column in columns.values()):
+        if not isinstance(columns, Mapping) or not all(type(plain(column)) is int and column >= 0 for column in columns.values()):
             raise OptionError(f"columns: found {shown(columns)}, expected a mapping from names to numbers, the first of which is 0")
         return replace(self, lines=tuple(self._resolve_line(line, columns) for line in self.lines)) if self.column_names else self
 

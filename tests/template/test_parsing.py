@@ -219,7 +219,7 @@ def test_columns_by_name():
     resolved.check(3)
 
 
-@pytest.mark.parametrize("columns", [3, "word", [("word", 0)], {"word": "0"}, {"other": None, "word": 0}, {"word": -1}, {"word": 1.5}])
+@pytest.mark.parametrize("columns", [3, "word", [("word", 0)], {"word": "0"}, {"other": None, "word": 0}, {"word": -1}, {"word": 1.5}, {"word": False}])
 def test_names_of_columns_stand_for_numbers(columns):
     with pytest.raises(OptionError, match=f"^columns: found {re.escape(repr(columns))}, expected a mapping from names to numbers, the first of which is 0$"):
         Template.parse("U:%x[0,word]", columns=columns)
