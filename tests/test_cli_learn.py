@@ -270,7 +270,7 @@ def test_numbers_in_config_files_are_decimal(train, number):
     assert (in_force["min_freq"], in_force["passes"], in_force["l2"]) == (10, 8, 10.0)
 
 
-@pytest.mark.parametrize(("word", "value"), [("true", True), ("yes", True), ('"true"', True), ("'false'", False)])
+@pytest.mark.parametrize(("word", "value"), [("true", True), ("yes", True), ('"true"', True), ("'False'", False)])
 def test_what_is_true_in_config_files(train, word, value):
     (train.parent / "config").write_text(f"comments: {word}\n")
     assert yaml.safe_load(crfkit("learn", "--config", "config", "--print-config").stdout)["comments"] is value

@@ -135,7 +135,7 @@ def _judged(name: str, value: Any, option: declarations.Declared | None) -> Any:
         with suppress(ValueError):  # for YAML 1e-3 and 08 are texts, as "3" is, for people numbers
             value = expected.kind(value)
     if expected.kind is bool and isinstance(value, str):  # for YAML, "true" is a text, too
-        value = {"true": True, "false": False}.get(value, value)
+        value = {"true": True, "false": False}.get(value.lower(), value)
     if expected.kind in (object, str, os.PathLike) and (not isinstance(value, str) or "\0" in value) and expected.parse is None:
         raise OptionError(f"{name}: expected a text, found {shown(value)}")
     if expected.kind in (object, os.PathLike) and expected.parse is None:
