@@ -25,12 +25,11 @@ from .aligning import Sentence, aligned
 from .counting import Tally
 from .files import Labelled
 from .schemes import SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect, scheme_called
-from .scores import Comparison, Count, Scores
+from .scores import JUDGED, Comparison, Count, Scores
 
 __all__ = ["Comparison", "Count", "Outputs", "Scores", "evaluate", "read_lexicon"]
 
 SCHEME_NAMES = ("auto", *SCHEMES)
-JUDGED = ("precision", "recall", "f1", "accuracy")  # scores, in the order of significance.py
 
 
 def evaluate(

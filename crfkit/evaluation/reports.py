@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from crfkit.errors import one_line
 
-from .scores import Comparison, Count, Scores, listed, padded, percent, row, share, summary
+from .scores import JUDGED, Comparison, Count, Scores, listed, padded, percent, row, share, summary
 
 CONFUSIONS_SHOWN = 20
 
@@ -89,7 +89,7 @@ def interval_report(scores: Scores, of_chunks: bool) -> str:
 
 
 def _widths(scores: Scores) -> list[float]:
-    return [100 * (scores.intervals or {})[name] for name in ("precision", "recall", "f1", "accuracy")]
+    return [100 * (scores.intervals or {})[name] for name in JUDGED]
 
 
 def comparison_report(comparison: Comparison) -> str:

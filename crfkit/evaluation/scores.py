@@ -7,6 +7,8 @@ from typing import Any
 
 from .schemes import beginnings
 
+JUDGED = ("precision", "recall", "f1", "accuracy")  # those with intervals and significance, in the order of significance.py
+
 
 @dataclass(frozen=True)
 class Count:
