@@ -235,7 +235,7 @@ def test_what_a_trainer_learns_little_from_is_said_as_on_one_machine(tmp_path, m
     assert made[0].verbs.count("tally") == 2 * kinds + len(dead) and bool(dead) == bool(kinds)
 
 
-@pytest.mark.parametrize("wrong", [[0, [1], [1]], [[0], [1], [1]], [[0]], None])
+@pytest.mark.parametrize("wrong", [[0.0], array.array("d", [0.0] * 5), array.array("q", [0] * 10), None])
 def test_tallies_that_are_none_come_from_another_worker(tmp_path, monkeypatch, wrong):
     train = corpus(tmp_path / "train.txt", 20)
     one, _ = with_workers(monkeypatch, train, TEMPLATE, "lookahead", 1, passes=1)

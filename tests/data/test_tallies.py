@@ -10,7 +10,7 @@ from statistics import fmean, pstdev, pvariance
 import pytest
 
 from crfkit.data.dataset import Dataset
-from crfkit.data.tallies import Tallies, Values
+from crfkit.data.tallies import NOTHING, Tallies, add_tally, values_in
 
 
 def dataset_of(tokens, names=None):
@@ -62,26 +62,18 @@ def test_parts_of_data_add_up(seed):
     parts = [[*part, [("step", float(number))]] for number, part in enumerate([drawn(seed), drawn(seed + 1), [], drawn(seed + 2)])]
     tokens = [token for part in parts for token in part]
     names = dict.fromkeys(name for items in tokens for name, _ in items)
-    values = Values(len(names))
+    total = NOTHING * len(names)
     for part in parts:
-        own = Values(len(names))
-        own.count(dataset_of(part, names))
-        values.add(*own.part())
-    assert values.evenness() == pytest.approx(expected(tokens), rel=1e-4)
+        add_tally(total, values_in(dataset_of(part, names)))
+    assert Tallies(dataset_of(tokens, names), lambda _: total).evenness() == pytest.approx(expected(tokens), rel=1e-4)
 
 
-@pytest.mark.parametrize("wrong", [
-    [-1, "i", "d"], [1, "ii", "d" * 5], [1, "i", "d" * 4], [1, "i" * 4, "d" * 20], [0, "i", "d" * 5], [1, "i", "n" + "d" * 4], [1, "i", "0" + "d" * 4],
-    [1, "-", "d" * 5],
-])
-def test_of_a_part_that_is_not_possible_nothing_is_added(wrong):
-    numbers = {"d": 1.0, "n": float("nan"), "0": 0.0}
-    tokens, attributes, found = wrong
-    values, possible = Values(3), array("d", [2, 1, 1, 0.5, 0.5])
-    values.add(2, array("i", [1]), possible)
-    with pytest.raises(ValueError):
-        values.add(tokens, array("i", [-1 if c == "-" else k for k, c in enumerate(attributes)]), array("d", [numbers[c] for c in found]))
-    assert values.part() == [2, array("i", [1]), possible]
+@pytest.mark.parametrize("wrong", [NOTHING, NOTHING * 3, NOTHING[1:] * 2, array("d"), array("f", [1.0]) * 10, None])
+def test_only_tallies_of_as_many_are_added(wrong):
+    total = NOTHING * 2
+    with pytest.raises((TypeError, ValueError)):
+        add_tally(total, wrong)
+    assert total == NOTHING * 2
 
 
 @pytest.mark.steady
@@ -89,11 +81,10 @@ def test_signals_are_heard_while_values_are_counted():
     """A timer sends a signal every two milliseconds. If counting did not check for signals, only one would be handled."""
     n, heard = 1_000_000, []
     data = Dataset(u_ptr=range(0, 4 * n + 1, 4), u_id=[0, 1, 2, 3] * n, u_val=[1.0, 2.0, 3.0, 4.0] * n, label=[0] * n, seq_ptr=[0, n], n_u=4)
-    values = Values(4)
     before = signal.signal(signal.SIGALRM, lambda *_: heard.append(True))
     signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
     try:
-        values.count(data)
+        values_in(data)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -21,6 +21,7 @@ from xxhash import xxh3_128
 
 from crfkit.cluster.crew import Crew
 from crfkit.constants import CHUNK_TOKENS
+from crfkit.data.tallies import NOTHING, add_tally, values_in
 from crfkit.errors import CrfkitError, DataError, TrainingError
 from crfkit.features.indexing import RULES
 from crfkit.features.merging import add_tables
@@ -116,6 +117,15 @@ class DistributedCorpus:
         self.crew.run(
             jobs, lambda memory, own: [*self.catching_up(memory, own if bound else ()), [verb, arguments(memory, own)]], accept, grouped, bound
         )
+
+    def tally(self, count: Callable[..., Any]) -> array.array:
+        """What this function of crfkit/data/tallies.pyx counts in all shards. How sums are rounded decides nothing."""
+        values = count is values_in
+        found = NOTHING * (self.layout.n_attributes[0] if values else len(self.data.labels))
+        self.ask(
+            range(len(self.shards)), "tally", lambda _, own: {"shard": own[0], "values": values}, lambda _, more: add_tally(found, more)
+        )
+        return found
 
     # ------------------------------------------------------------------------------------------ reading
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from crfkit.cluster.crew import Crew, connected, threads_each
 from crfkit.data.dataset import Dataset
+from crfkit.data.tallies import Tallies
 from crfkit.errors import OptionError
 from crfkit.options import Run
 from crfkit.parallel import available_cpus
@@ -22,7 +23,6 @@ from ..reader import Reader
 from .batch import BYTES_PER_ANSWER, DistributedObjective
 from .driver import DistributedCorpus
 from .mixing import Mixing
-from .tallies import SharedTallies
 
 SERVICE = "crfkit.learning.shards.service:Service"
 
@@ -43,9 +43,9 @@ class Distributed:
         self.distributed = DistributedCorpus(self.crew, reader, self.run.shards)
         return self.distributed.read(self.train)
 
-    def tallies(self, corpus: Corpus) -> SharedTallies:
+    def tallies(self, corpus: Corpus) -> Tallies:
         """What is counted in the data."""
-        return SharedTallies(self.distributed)
+        return Tallies(corpus.dataset, self.distributed.tally)
 
     def expected_memory(self, corpus: Corpus, options: Any) -> int:
         """Bytes that this process will take at its peak, without what workers take; 0 if that is not known."""

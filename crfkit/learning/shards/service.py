@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from crfkit.cluster.serving import Forgotten
-from crfkit.data.tallies import Tallies
+from crfkit.data.tallies import repeats_in, values_in
 from crfkit.errors import DataError, TrainingError
 from crfkit.features.merging import tables
 from crfkit.options import TRAINERS as OPTIONS
@@ -153,10 +153,9 @@ class Service:
             data.fill_in(True, False)
         return [data.checksum(), list(data.n_incidences), data.squares, data.largest_value]
 
-    def tally(self, shard: int, of: str) -> list[Any]:
-        """What is counted in a shard: values or steps, see Tallies."""
-        own = Tallies(self._held(shard))
-        return own.values().part() if of == "values" else list(own.steps())
+    def tally(self, shard: int, values: bool) -> array.array:
+        """The tally of the values in a shard, or else of repeated labels."""
+        return (values_in if values else repeats_in)(self._held(shard))
 
     def _held(self, shard: int) -> Any:
         if shard not in self.data:

@@ -25,7 +25,6 @@ within a window rates do not change. A row's scale belongs to the latest step th
 from libc.stdint cimport int32_t, int64_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.data.tallies cimport Values
 from crfkit.loops.numbers cimport fabs
 from crfkit.loops.kernels cimport K
 from crfkit.lattice.lattice cimport lattice_load_for
@@ -40,6 +39,7 @@ from .calibrated cimport CalibratedTrainer
 
 import array
 
+from crfkit.data.tallies import spread, values_in
 from crfkit.errors import ImpossibleError
 
 cdef enum:
@@ -122,10 +122,7 @@ cdef class Adf(CalibratedTrainer):
         """The sequences of a window, where a tenth of the data is too short: with so many passes there would be so many windows that rates fall to
         nothing while weights still change. 0: it is not. Of values far from 0, a rate that is too high for what they have in common must fall soon."""
         cdef int64_t window = LEAST_WINDOW
-        cdef Values values = Values(self.layout.c.A)
-        if self.data.largest_value > 1:
-            values.count(self.data)
-        if self.data.largest_value <= 1 or values.spread() >= FAR:
+        if self.data.largest_value <= 1 or spread(values_in(self.data), self.data.c.n_tok) >= FAR:
             window = max(window, <int64_t>(passes * self.data.c.n_seq / min(MOST_WINDOWS, WINDOWS_OF_DENSE / self.density())))
         return window if window * WINDOWS_A_PASS > self.data.c.n_seq else 0
 
