@@ -40,7 +40,7 @@ def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes) ->
         longest = max(longest, layout.c.b_ptr[b + 1] - layout.c.b_ptr[b])
     n = layout.c.n_pairs + attributes * longest
     if n > most_pairs(layout.c.L, AUTO):
-        if changes_pay(layout.c.L, layout.c.P, attributes * longest, steps):
+        if not is_listed(&layout.c, AUTO, False) and changes_pay(layout.c.L, layout.c.P, attributes * longest, steps):
             return steps * attributes * longest * sizeof(PairC)
         return bytes_of_matrices(layout.c.L, layout.c.P, steps)
     return steps * (n * sizeof(PairC) + (2 * layout.c.P + n + 3) * sizeof(int32_t))

@@ -255,7 +255,7 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
         double* matrix
         PairC* pair
         int32_t* index
-        int64_t size = <int64_t>lat.L * lat.P, matrices = 0, pairs = 0, longest = 0, changes = 0, rich, n, t
+        int64_t size = <int64_t>lat.L * lat.P, matrices = 0, lists = 0, pairs = 0, longest = 0, changes = 0, rich, n, t
     lattice.n_matrices = 0
     memset(edge, 0, lat.n_own * sizeof(EdgeC))
     for t in range(1, sent.T):
@@ -265,6 +265,7 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
         n = lat.shared.n + rich
         edge.L, edge.P, edge.n = lat.L, lat.P, <int32_t>n
         if n <= lattice.most:
+            lists += 1
             pairs += n
             longest = max(longest, n)
         elif lat.shared.pair == NULL and not lattice.matrices and changes_pay(lat.L, lat.P, rich, lat.n_own):
@@ -275,7 +276,7 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
             matrices += 1
         edge += 1
     matrix = <double*>arena_reserve(lattice, &lattice.own_matrices, 2 * matrices * size, sizeof(double))
-    index = <int32_t*>arena_reserve(lattice, &lattice.own_index, (lat.n_own - matrices) * (2 * <int64_t>lat.P + 3) + pairs, sizeof(int32_t))
+    index = <int32_t*>arena_reserve(lattice, &lattice.own_index, lists * (2 * <int64_t>lat.P + 3) + pairs, sizeof(int32_t))
     lat.merged[0] = <PairC*>arena_reserve(lattice, &lattice.own_pairs, pairs + 2 * longest + changes + 1, sizeof(PairC))
     lat.merged[1] = lat.merged[0] + longest
     pair = lat.merged[1] + longest

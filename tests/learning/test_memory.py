@@ -20,7 +20,7 @@ from crfkit import options
 from crfkit.constants import BLOCK_SEQUENCES, CHUNK_TOKENS
 from crfkit.data.dataset import Dataset
 from crfkit.errors import TrainingError
-from crfkit.lattice.forms import bytes_of_tables
+from crfkit.lattice.forms import bytes_of_steps, bytes_of_tables
 from crfkit.learning import memory
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.learn import learn
@@ -137,6 +137,15 @@ def test_the_estimate_with_thousands_of_labels(algorithm, labels, template, tmp_
     write(train=text, template=template)
     chosen = {"rate": 0.1} if hasattr(options.TRAINERS[algorithm], "rate") else {}
     assert near(*estimate_and_peak(tmp_path / "train", tmp_path / "template", algorithm, threads=1, **chosen, **limit(algorithm, 2)))
+
+
+@pytest.mark.parametrize(("pairs", "expected"), [(10_000, 100 * 24), (850, 2 * 100 * 104 * 8), (700, 800 * 24 + (2 * 104 + 800 + 3) * 4)])
+def test_what_a_step_with_features_takes(pairs, expected):
+    """Changes of a shared matrix, but never of a shared list: where the step would be too long a list, it is a matrix."""
+    labels = 100
+    layout = Layout(labels, True, 0, array("q", [0]), array("H"), array("q", [0, labels]), array("H", range(labels)), array("H", range(labels)))
+    layout.tell_absent(bytes(j < labels and i * labels + j < pairs for i in range(labels) for j in range(104)))
+    assert bytes_of_steps(layout, 7, 1) == 7 * expected
 
 
 @pytest.mark.parametrize("labels", [46_336, 46_344])
