@@ -15,7 +15,7 @@ from .decoder cimport Decoder
 from .nbest cimport search_nbest
 from .rivals cimport Rivals
 from .scratch cimport Scratch, names_of, reverse
-from crfkit.loops.structs cimport LatticeC, crfkit_edge_score
+from crfkit.loops.structs cimport LatticeC
 from crfkit.threads cimport PyErr_CheckSignals
 
 cdef enum:
@@ -201,7 +201,8 @@ cdef class OneSentence(Scratch):
     def fill_scores(self, double[:, ::1] labels not None, double[:, :, ::1] steps not None):
         """The scores [T][L] of labels, and those [T-1][L][L] of steps from one label to the next: without `level`."""
         cdef LatticeC* lat = &self.lattice.c
-        cdef int32_t t, i, j
+        cdef const double* score
+        cdef int32_t t, i
         if self.decoder.depth >= 0 or labels.shape[0] != lat.T or labels.shape[1] != lat.L:
             raise ValueError("an array of another shape, or a model whose labels depend on earlier ones")
         if steps.shape[0] != max(lat.T - 1, 0) or steps.shape[1] != lat.L or steps.shape[2] != lat.L:
@@ -209,9 +210,9 @@ cdef class OneSentence(Scratch):
         for t in range(lat.T):
             memcpy(&labels[t, 0], lat.score + <int64_t>t * lat.P, lat.L * sizeof(double))
         for t in range(1, lat.T):
+            score = K.unfold(lat.edge[t], False, lat.unfolded)
             for i in range(lat.L):
-                for j in range(lat.L):
-                    steps[t - 1, i, j] = crfkit_edge_score(lat.edge[t], i, j)
+                memcpy(&steps[t - 1, i, 0], score + <int64_t>i * lat.P, lat.L * sizeof(double))
 
     @property
     def length(self):
@@ -340,6 +341,9 @@ cdef class OneSentence(Scratch):
     def fill_edges(self, double[:, :, ::1] out not None):
         """Marginals [T-1][L][L] of neighbouring labels."""
         cdef LatticeC* lat = &self.lattice.c
+        cdef const double* step
+        cdef const double* right
+        cdef double before
         cdef int32_t t, i, j
         if out.shape[0] != max(lat.T - 1, 0) or out.shape[1] != lat.L or out.shape[2] != lat.L:
             raise ValueError("an array of another shape")
@@ -349,7 +353,10 @@ cdef class OneSentence(Scratch):
         self.expect_once()
         with nogil:
             for t in range(1, lat.T):
+                step, right = K.unfold(lat.edge[t], not lat.log_domain, lat.unfolded), lat.right + <int64_t>t * lat.P
                 for i in range(lat.L):
+                    before = lat.alpha[<int64_t>(t - 1) * lat.P + i]
                     for j in range(lat.L):
-                        cell[0] = K.pair_marginal(lat, t, i, j)
+                        cell[0] = K.exp(before + step[j] + right[j] - lat.logz) if lat.log_domain else before * step[j] * right[j]
                         cell += 1
+                    step += lat.P

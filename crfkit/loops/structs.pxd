@@ -80,6 +80,7 @@ cdef extern from "crf.h" nogil:
         int32_t L, P, T
         int32_t n_own
         int32_t forbidden
+        int32_t log_domain
         int32_t counted
         int32_t n_places
         const int32_t* place

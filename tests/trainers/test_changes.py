@@ -83,6 +83,19 @@ def test_tagging(both, constrained):
     assert matrices == changes
 
 
+def test_scores_that_lie_far_apart(both):
+    """Sums are then those of logarithms."""
+    model = crfkit.learn(TRAIN, RULES, max_iter=9)
+    steep = crfkit.Model(model.header, {**model.sections, "weights": array("f", [3000 * weight for weight in model.weights])})
+
+    def work():
+        trained = [crfkit.learn(TRAIN, RULES, algorithm, init=steep, **given) for algorithm, given in (("lbfgs", {"max_iter": 3}), ("sgd", {"passes": 2, "rate": 0.01}))]
+        return everything(Tagger(steep)), [list(model.features()) for model in trained]
+
+    matrices, changes = both(work)
+    assert matrices == changes
+
+
 def test_weights_that_are_the_sums_of_two(both):
     """Their steps are always matrices."""
     model = crfkit.learn(TRAIN, RULES, max_iter=9)
