@@ -119,9 +119,11 @@ cdef int32_t neighbour(Rivals self, int direction, int64_t t, int32_t j) noexcep
         const LatticeC* lat = self.lat
         int64_t row = (t + direction) * lat.P
         int32_t k, found = (<int32_t*>self.best.data)[t + direction]
-        double most = way_score(lat, direction, t, j, found), score
+        const EdgeC* edge = lat.edge[t if direction < 0 else t + 1]
+        const double* whole = K.unfold(edge, False, lat.unfolded) if edge.plain != NULL else NULL  # else each label would search the changes
+        double most = way_score(lat, whole, direction, t, j, found), score
     for k in range(lat.L):
-        score = way_score(lat, direction, t, j, k)
+        score = way_score(lat, whole, direction, t, j, k)
         if score > most:
             most, found = score, k
     return found
@@ -220,12 +222,12 @@ cdef inline int64_t end_of(Rivals self, int64_t side, int64_t t) noexcept nogil:
     return (<SideC*>self.sides.data)[side].end if side else t
 
 
-cdef inline double way_score(const LatticeC* lat, int direction, int64_t t, int32_t j, int32_t k) noexcept nogil:
-    """The best score of the way from label j at position t to one side, with label k next."""
+cdef inline double way_score(const LatticeC* lat, const double* whole, int direction, int64_t t, int32_t j, int32_t k) noexcept nogil:
+    """The best score of the way from label j at position t to one side, with label k next. `whole`: the scores of that step as a matrix, or NULL."""
     cdef int64_t cell = (t + direction) * lat.P + k
     if direction < 0:
-        return lat.alpha[cell] + crfkit_edge_score(lat.edge[t], k, j)
-    return crfkit_edge_score(lat.edge[t + 1], j, k) + (lat.score[cell] + lat.beta[cell])
+        return lat.alpha[cell] + (whole[<int64_t>k * lat.P + j] if whole != NULL else crfkit_edge_score(lat.edge[t], k, j))
+    return (whole[<int64_t>j * lat.P + k] if whole != NULL else crfkit_edge_score(lat.edge[t + 1], j, k)) + (lat.score[cell] + lat.beta[cell])
 
 
 cdef void look_ahead(LatticeC* lat) noexcept nogil:
