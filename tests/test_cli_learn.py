@@ -72,6 +72,8 @@ def test_no_empty_line_ends_a_sentence(algorithm, before, after, train):
         train.write_text("a x X\nb y Y\n" * (tokens // 2))
         said = f"warning: {before}all {tokens} tokens are one sequence: {after}"
         assert learn(*limit).stderr.count(said) == told
+    train.write_text("\n".join(["a x X\nb y Y\n" * 2000] * 2))
+    assert ("put an empty line after each sentence" in learn(*limit).stderr) == bool(before)
     train.write_text("X\ta\nY\tb\n" * 500)
     assert ("one sequence" in crfkit("learn", *limit, "--format", "crfsuite", train, "model").stderr) == bool(before)
 

@@ -18,6 +18,7 @@ def model(tmp_path_factory):
     ("yname", (None,), "label: expected a whole number, found None"), ("alpha", (0, 1.0), "label: expected a whole number, found 1"),
     ("prev_transition_cost", ("1", 0, 0), "token: expected a whole number, found '1'"), ("set_penalty", (0.5, 0, 1.0), "token: expected a whole number, found 0.5"),
     ("set_penalty", (0, 0, "0.5"), "penalty: expected a number, found '0.5'"), ("penalty", (None, 0), "token: expected a whole number, found None"), ("set_cost_factor", (None,), "cost_factor: expected a number, found None"),
+    ("set_penalty", (0, 0, 10**400), "penalty: expected a number, found a whole number of 1,329 bits"),
     ("set_vlevel", ("1",), "vlevel: expected a whole number, found '1'"), ("set_nbest", (2.5,), "nbest: expected a whole number, found 2.5"),
     ("add", (3,), "line: expected str or bytes, found 3"), ("parse", (3,), "text: expected str or bytes, found 3"), ("set_model", (3,), "model: expected a Model, found 3"),
 ])

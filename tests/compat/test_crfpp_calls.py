@@ -237,6 +237,14 @@ def test_what_is_not_there_is_an_index_error(model, method, arguments):
         getattr(tagger, method)(*arguments)
 
 
+def test_nothing_is_there_before_the_first_parse(model):
+    tagger = CRFPP.Tagger(f"-m {model}")
+    with pytest.raises(IndexError, match="^there is no token 0: there are 0, counted from 0$"):
+        tagger.y(0)
+    with pytest.raises(IndexError, match="^there is no step behind token 0: there are 0, counted from 0$"):
+        tagger.next_transition_cost(0, 0, 0)
+
+
 def test_options_are_those_of_crf_test(model, tmp_path):
     tagger = CRFPP.Tagger(f"--nbest=3 -v2 -m {model}")
     assert (tagger.nbest(), tagger.vlevel(), tagger.cost_factor()) == (3, 2, 1.0)

@@ -95,7 +95,7 @@ def test_observations_with_weights(parts):
 @given(MODELS, st.data())
 def test_changes(parts, data):
     """Some weights are changed, then observations without any are left out."""
-    assume(parts.pairs is not None or parts.bigrams.names.find(b"b") < 0)
+    assume(parts.bigrams.names.find(b"b") < 0 and (parts.pairs is None or any(parts.pairs)))  # as models are read
     known = {cell[:4]: cell[4] for cell in cells(parts)}
     possible = [cell for cell in known if cell[0] in parts.places and (cell[1] or parts.unigrams.names.find(cell[0]) >= 0)]
     changed = data.draw(st.dictionaries(st.sampled_from(possible), WEIGHTS, max_size=9)) if possible else {}

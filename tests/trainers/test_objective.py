@@ -246,13 +246,15 @@ def test_every_variant_of_the_loops_gives_the_same_bits(on_one_thread, variant):
 
 @given(st.integers(2, 40), st.data())
 def test_sums_are_exact_however_often_an_attribute_repeats(copies, data):
-    """The bound that the rounding of gradient terms relies on: each token has the same attribute many times."""
+    """The bound that the rounding of gradient terms relies on: each token has the same attribute many times. Chunks, whose sums are the terms of
+    label pairs, are single sequences."""
     samples = [Sample([0, 1], [[(0, 1.0)] * copies] * 2, [[], []], 3.0), Sample([1], [[(0, 2.75)] * copies], [[]])]
     built = Built(Corpus(samples * data.draw(st.integers(1, 20)), 2, 1))
     backwards = Built(Corpus(built.corpus.samples[::-1], 2, 1))
     weights = weighted(data.draw, built.corpus.features())
+    chunks = array.array("q", range(len(built.corpus.samples) + 1))
     first, second = (
-        b.to_weights(value_at(Objective(b.dataset, b.layout, 0.0, 1), b.to_cells(weights, "d"))[1]) for b in (built, backwards)
+        b.to_weights(value_at(Objective(b.dataset, b.layout, 0.0, 1, chunks=chunks), b.to_cells(weights, "d"))[1]) for b in (built, backwards)
     )
     assert first == second
 

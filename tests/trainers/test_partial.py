@@ -210,7 +210,8 @@ def test_attributes_of_tokens_that_may_have_any_label(rule):
 
 @given(st.integers(1, 60), seeded())
 def test_sums_are_exact_in_any_order(sequences, rng):
-    """Gradient terms are rounded so that their sums are: one attribute of all tokens, whose terms all have one sign."""
+    """Gradient terms are rounded so that their sums are: one attribute of all tokens, whose terms all have one sign. Those of label pairs are the
+    sums of chunks, which here are single sequences."""
     samples = [Sample([0] * 3, [[(0, 1.0)]] * 3, [[]] * 3, weight=rng.choice([1.0, 3.0, 1 / 3])) for _ in range(sequences)]
     built = Built(Corpus(samples, 3, 1, u_all={0}))
     weights = {feature: rng.gauss(0, 3) for feature in sorted(built.corpus.features(), key=str)}
@@ -218,7 +219,7 @@ def test_sums_are_exact_in_any_order(sequences, rng):
     for order in (samples, samples[::-1]):
         own = Built(Corpus(order, 3, 1, u_all={0}))
         data = opened(own, [[None, (0, 2), (0,)] for _ in order])
-        found.append(list(value_at(Objective(data.dataset, own.layout, 0.0, 1), built.to_cells(weights, "d"))[1]))
+        found.append(list(value_at(Objective(data.dataset, own.layout, 0.0, 1, chunks=array.array("q", range(sequences + 1))), built.to_cells(weights, "d"))[1]))
     assert found[0] == found[1]
 
 
