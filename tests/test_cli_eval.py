@@ -229,11 +229,12 @@ def test_several_files():
 
 
 def test_intervals():
-    text_file("a.out", EXAMPLE)
+    text_file("a.out", EXAMPLE + "\nIt PRP B-NP O\nsaid VBD B-VP B-VP\nso RB O B-ADVP\n! . O B-NP\n")
     text_file("b.out", EXAMPLE.replace("B-NP I-NP", "B-NP B-NP"))
     plain = run("a.out").stdout
     widths = json.loads(run("a.out", "--intervals", "--json").stdout)["intervals"]
     precision, recall, f1, accuracy = (f"{100 * widths[name]:.2f}" for name in ("precision", "recall", "f1", "accuracy"))
+    assert len({precision, recall, f1, accuracy}) == 4
     last = f"95% intervals: accuracy: +/-{accuracy}%; precision: +/-{precision}%; recall: +/-{recall}%; FB1: +/-{f1}\n"
     assert run("a.out", "--intervals").stdout == plain + last and float(f1) > 0
     assert run("a.out", "--intervals", "--tokens").stdout == run("a.out", "--tokens").stdout + last.partition(";")[0] + "\n"

@@ -195,8 +195,9 @@ def test_templates_stay_crfpp_s(model):
     rows = [["the", "X"], ["12", "Y"]]
     assert theirs.score(rows, ["O", "O"]) == pytest.approx(crfkit.load(model.to_bytes()).score(rows, ["O", "O"]), abs=2)
     assert crfkit.load(theirs.model.to_bytes()).tag(rows) == theirs.tag(rows)
-    with pytest.raises(ModelFileError, match=r"its template cannot be read: template:1: '%X\[-1,0\]': expected %x\[row,column\]"):
-        foreign.load(text.replace(b"U00:%x[-1,0] @all", b"U00:%X[-1,0]"))
+    for wrong, found in ((b"%X[-1,0]", r"%X\[-1,0\]"), (b"\0%x[-1,0]", r"\\x00")):
+        with pytest.raises(ModelFileError, match=rf"its template cannot be read: template:1: '{found}': expected %x\[row,column\]"):
+            foreign.load(text.replace(b"%x[-1,0] @all", wrong))
 
 
 @pytest.mark.parametrize("line", ["U:%X[0,0]", "U:%p[0,0,2]", "*:%x[0,0]", "U:100%%%x[0,0]", "U:%x[9,0]", "U:%x[-9,0]", "u:%x[0,0]"])

@@ -81,6 +81,18 @@ def test_writing_what_was_read_gives_the_same_bytes():
         assert crfsuite.write(foreign.read(model)) == model
 
 
+def test_attributes_without_weights_are_left_out():
+    """Wherever they are, and whether they have none or only zeros."""
+    given = [(b"z", []), (b"a", [(0, 0, 1.5), (0, 1, 0.0)]), (b"b", [(0, 1, 0.0)]), (b"c", []), (b"d", [(0, 0, -2.0), (0, 1, 3.0)]), (b"e", [])]
+    for left in (given, [(name, [one for one in row if one[2]]) for name, row in given]):
+        rows = FeatureRows.empty()
+        for name, row in left:
+            rows.append(name, row)
+        again = crfsuite.read(crfsuite.write(Parts("crfsuite", ["A", "B"], rows, FeatureRows.empty(), None))).unigrams
+        found = [(name, again.features(number)) for number, name in enumerate(again.names)]
+        assert found == [(b"a", [(0, 0, 1.5)]), (b"d", [(0, 0, -2.0), (0, 1, 3.0)])]
+
+
 def test_a_file_is_written_in_memory_for_two_of_them():
     """While a model is made that is as large as the data, it is the most memory that a training run takes."""
     rows = FeatureRows.empty()

@@ -69,6 +69,17 @@ def test_searches_find_the_same_paths(problem, n, width):
     assert found["none"] == found["rows"] == found["changes"] == found["shared"] == found["all"]
 
 
+@pytest.mark.parametrize("form", ["rows", "changes"])
+def test_a_pair_of_one_step_makes_its_row_promising(form):
+    """Elsewhere, nothing after the label before is worth as much as what its node lacks."""
+    plain = [[0.0] * 9 for _ in range(9)]
+    step = [[20.0 * (i == 7 and j == 3) for j in range(9)] for i in range(9)]
+    problem = Problem([[5.0] + [0.0] * 8, [0.0] * 9], plain, {1: step})
+    lattice = loaded(problem)
+    lattice.use_lists(form)
+    assert lattice.viterbi() == problem.best() == (20.0, [7, 3])
+
+
 @pytest.mark.parametrize("weight", [-2.0, -12.0, -40.0, -600.0])
 @pytest.mark.parametrize("labels", [6, 20])
 def test_a_label_that_nearly_nothing_leads_to(labels, weight):

@@ -7,13 +7,15 @@ from random import Random
 
 import pytest
 from inputs import filled
+from trainers.twins import Built, Corpus, Sample
 
 import crfkit
 from crfkit import options
 from crfkit.decode.decoder import Decoder
 from crfkit.decode.sentence import OneSentence
 from crfkit.tagging import Tagger
-from crfkit.testing import change_steps, forms_of
+from crfkit.testing import change_steps, forms_of, value_at
+from crfkit.trainers.batch.objective import Objective
 
 RULES = "U0:%x[0,0]\nU1:%x[-1,0]\nB\nB0:%x[0,0]\nB1:%x[0,0]/%x[1,0]\nB2:%x[-1,0]\n"  # two attributes may have the same pair
 RNG = Random(3)
@@ -57,6 +59,20 @@ def test_training(both, algorithm, more):
     matrices, changes = both(lambda: list(crfkit.learn(TRAIN, RULES, algorithm, **given, **more).features()))
     assert matrices == changes
     assert any(weight for *_, weight in matrices)
+
+
+@pytest.mark.parametrize("spread", [1.0, 400.0])
+def test_gradients(both, spread):
+    """Of weights so far apart, too, that potentials are out of range, and the sums are those of logarithms."""
+    rng, samples = Random(4), []
+    for length in range(1, 30):
+        tokens = range(length)
+        rich = [[(rng.randrange(4), 1.0), (rng.randrange(4), 1.0)] for _ in tokens]
+        samples.append(Sample([rng.randrange(3) for _ in tokens], [[(rng.randrange(2), 1.0)] for _ in tokens], rich))
+    built = Built(Corpus(samples, 3, 2, 4))
+    weights = built.to_cells({feature: rng.gauss(0, spread) for feature in sorted(built.corpus.features())}, "d")
+    matrices, changes = both(lambda: value_at(Objective(built.dataset, built.layout, 0.0, 1), weights))
+    assert matrices == changes
 
 
 @pytest.mark.parametrize(("algorithm", "given"), [("mira", {"nbest": 1}), ("mira", {"nbest": 2}), ("sapo", {"nbest": 3}), ("sapo", {"nbest": 3, "search": "beam"})])
