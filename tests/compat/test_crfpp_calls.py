@@ -239,9 +239,9 @@ def test_what_is_not_there_is_an_index_error(model, method, arguments):
 
 def test_nothing_is_there_before_the_first_parse(model):
     tagger = CRFPP.Tagger(f"-m {model}")
-    with pytest.raises(IndexError, match="^there is no token 0: there are 0, counted from 0$"):
+    with pytest.raises(IndexError, match=r"^there is no token 0: there are 0, counted from 0$"):
         tagger.y(0)
-    with pytest.raises(IndexError, match="^there is no step behind token 0: there are 0, counted from 0$"):
+    with pytest.raises(IndexError, match=r"^there is no step behind token 0: there are 0, counted from 0$"):
         tagger.next_transition_cost(0, 0, 0)
 
 

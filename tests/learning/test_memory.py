@@ -155,6 +155,13 @@ def test_no_tables_where_no_pair_is_a_feature(labels):
     assert bytes_of_tables(layout, True) == 0
 
 
+@pytest.mark.parametrize(("labels", "bytes_a_step"), [(40, 2 * 40 * 40 * 8), (48, 2 * 3 * 24)])
+def test_steps_with_few_features_take_a_few_places_with_many_labels(labels, bytes_a_step):
+    """Scores and potentials of all pairs of labels, or for each of the features of two attributes a pair, its score and its potential."""
+    layout = Layout(labels, True, 0, array("q", [0]), array("H"), array("q", [0, 3]), array("H", [0, 0, 1]), array("H", [0, 1, 0]))
+    assert bytes_of_steps(layout, 10, 2) == 10 * bytes_a_step
+
+
 @pytest.mark.parametrize("value", [1.0, 0.5])
 def test_lbfgs_takes_what_owlqn_takes_but_its_pseudo_gradient(value):
     data = Dataset([0, 2], [0, 1, 2], [0, 1], [value, value], label=[0, 1], labels=["X", "Y"], n_u=2)

@@ -13,6 +13,8 @@ import crfkit
 from crfkit import options
 from crfkit.decode.decoder import Decoder
 from crfkit.decode.sentence import OneSentence
+from crfkit.errors import ModelFileError
+from crfkit.model import Model
 from crfkit.tagging import Tagger
 from crfkit.testing import change_steps, forms_of, value_at
 from crfkit.trainers.batch.objective import Objective
@@ -102,7 +104,7 @@ def test_tagging(both, constrained):
 def test_scores_that_lie_far_apart(both):
     """Sums are then those of logarithms."""
     model = crfkit.learn(TRAIN, RULES, max_iter=9)
-    steep = crfkit.Model(model.header, {**model.sections, "weights": array("f", [3000 * weight for weight in model.weights])})
+    steep = Model(model.header, {**model.sections, "weights": array("f", [3000 * weight for weight in model.weights])})
 
     def work():
         trained = [crfkit.learn(TRAIN, RULES, algorithm, init=steep, **given) for algorithm, given in (("lbfgs", {"max_iter": 3}), ("sgd", {"passes": 2, "rate": 0.01}))]
@@ -110,6 +112,18 @@ def test_scores_that_lie_far_apart(both):
 
     matrices, changes = both(work)
     assert matrices == changes
+
+
+def test_weights_that_are_no_numbers_are_found(both):
+    """When they are used: that of the last feature is one of a rich attribute."""
+    trained = crfkit.learn(TRAIN, RULES, max_iter=9)
+    sections = dict(trained.sections, weights=array("f", [*trained.weights[:-1], float("nan")]))
+
+    def label_all():
+        with pytest.raises(ModelFileError, match="a weight is not a finite number"):
+            Tagger(Model(trained.header, sections, verify=False)).tag_many([[row[:1] for row in sentence] for sentence in TRAIN])
+
+    both(label_all)
 
 
 def test_weights_that_are_the_sums_of_two(both):
@@ -139,3 +153,22 @@ def test_long_sequences():
     for length, form in ((50, "matrix"), (16000, "changes")):
         scratch.score_sentence(filled([[["c"], ["b"]] * (length // 2)]), 0)
         assert set(forms_of(scratch)) == {form}
+
+
+@pytest.mark.usefixtures("both")
+def test_matrices_of_a_sentence_are_none_of_the_next():
+    """That has fewer features at a step."""
+    model = crfkit.learn(TRAIN, RULES, max_iter=9)
+    decoder = Decoder(model.index, model.layout, model.weights, model.labels)
+
+    def forms(scratch: OneSentence, sentence: list[list[str]]) -> list[str]:
+        scratch.score_sentence(filled([sentence]), 0)
+        return forms_of(scratch)
+
+    cells, found = 0, {}
+    while not {"matrix", "changes"} <= found.keys():
+        cells += 1
+        change_steps(1, cells)
+        found = {form: [[x], [y]] for x in "abcdefg" for y in "abcdefg" for form in forms(OneSentence(decoder), [[x], [y]])}
+    scratch = OneSentence(decoder)
+    assert [forms(scratch, found[form]) for form in ("matrix", "changes")] == [["matrix"], ["changes"]]
