@@ -8,9 +8,10 @@ from math import exp, log
 from statistics import fmean, pstdev, pvariance
 
 import pytest
+from trainers.choices import with_choices
 
 from crfkit.data.dataset import Dataset
-from crfkit.data.tallies import NOTHING, Tallies, add_tally, values_in
+from crfkit.data.tallies import NOTHING, Tallies, add_tally, repeats_in, values_in
 
 
 def dataset_of(tokens, names=None):
@@ -68,6 +69,11 @@ def test_parts_of_data_add_up(seed):
     assert Tallies(dataset_of(tokens, names), lambda _: total).evenness() == pytest.approx(expected(tokens), rel=1e-4)
 
 
+def test_numbers_of_other_labels_are_refused():
+    with pytest.raises(ValueError, match="label 1 of 1"):
+        repeats_in(Dataset(u_ptr=[0, 0, 0], label=[0, 1], labels="A", seq_ptr=[0, 2]))
+
+
 @pytest.mark.parametrize("wrong", [NOTHING, NOTHING * 3, NOTHING[1:] * 2, array("d"), array("f", [1.0]) * 10, None])
 def test_only_tallies_of_as_many_are_added(wrong):
     total = NOTHING * 2
@@ -113,6 +119,11 @@ def test_how_often_labels_follow_themselves(seed):
 def test_few_tokens_tell_nothing_of_labels():
     one, less = (Dataset(u_ptr=[0] * (n + 1), label=[0] * n, labels="A", seq_ptr=[0, n]) for n in (501, 500))
     assert Tallies(one).repetition() == 1 and Tallies(less).repetition() == 0
+
+
+def test_labels_that_are_not_all_given_do_not_follow_themselves():
+    data = with_choices(Dataset(u_ptr=[0] * 601, label=[0] * 600, labels="A", seq_ptr=[0, 600]), [[(0,), None] * 300], 2)
+    assert Tallies(data).repetition() == 0
 
 
 def test_what_is_even():
