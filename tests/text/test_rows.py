@@ -5,7 +5,7 @@ import io
 import re
 
 import pytest
-from hypothesis import example, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from crfkit.errors import DataError
@@ -344,6 +344,7 @@ def test_numbers_are_read_as_python_reads_them(text):
 
 @given(columns_texts | texts(PIECES), st.lists(st.sampled_from([b"B-NP", b"O"]), min_size=60, max_size=60))
 def test_text_is_written_back_with_labels(data, labels):
+    assume(b"\n" in data or b"\r" not in data)  # such a file is refused
     data = b"".join(block.data for block in Source(io.BytesIO(data), allow_empty=True))
     if isinstance(slow_parse(data), list):
         rows = parse(data)
