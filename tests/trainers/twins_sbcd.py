@@ -103,6 +103,7 @@ class Sbcd:
     def awake(self) -> set[Feature]:
         """The features that have weights, or want some."""
         gradient = objective(self.weights, self.corpus, 0.0)[1]
+        self.certain &= all(w or abs(abs(gradient[k]) - self.l1) > 1e-9 for k, w in self.weights.items())
         return {k for k, w in self.weights.items() if w or abs(gradient[k]) > self.l1}
 
     def run_pass(self) -> float:
