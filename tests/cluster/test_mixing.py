@@ -235,21 +235,18 @@ def test_what_a_trainer_learns_little_from_is_said_as_on_one_machine(tmp_path, m
     assert made[0].verbs.count("tally") == 2 * kinds + len(dead) and bool(dead) == bool(kinds)
 
 
-@pytest.mark.parametrize("wrong", [[0.0], array.array("d", [0.0] * 5), array.array("q", [0] * 10), None])
-def test_tallies_that_are_none_come_from_another_worker(tmp_path, monkeypatch, wrong):
-    train = corpus(tmp_path / "train.txt", 20)
-    one, _ = with_workers(monkeypatch, train, TEMPLATE, "lookahead", 1, passes=1)
-    answers = iter([{"value": wrong}])
-    again, workers = with_workers(monkeypatch, train, TEMPLATE, "lookahead", 1, lambda _, verb, n: next(answers, None) if verb == "tally" else None, passes=1)
-    assert again == one and workers.started == 2
+TALLIES = [[0.0], array.array("d", [0.0] * 5), array.array("q", [0] * 10), None]
+RATES = [[0.0, False, None], [math.nan, False, None], [math.inf, False, None], ["fast", False, None], [1.0, False, 1.0]]
 
 
-@pytest.mark.parametrize("wrong", [[0.0, False, None], [math.nan, False, None], [math.inf, False, None], ["fast", False, None], [1.0, False, 1.0]])
-def test_a_rate_that_is_none_comes_from_another_worker(tmp_path, monkeypatch, wrong):
+@pytest.mark.parametrize(
+    ("algorithm", "asked", "wrong"), [*(("lookahead", "tally", value) for value in TALLIES), *(("sgd", "find_rate", value) for value in RATES)]
+)
+def test_what_is_no_answer_is_asked_of_another_worker(tmp_path, monkeypatch, algorithm, asked, wrong):
     train = corpus(tmp_path / "train.txt", 20)
-    one, _ = with_workers(monkeypatch, train, TEMPLATE, "sgd", 1, passes=1)
+    one, _ = with_workers(monkeypatch, train, TEMPLATE, algorithm, 1, passes=1)
     answers = iter([{"value": wrong}])
-    again, workers = with_workers(monkeypatch, train, TEMPLATE, "sgd", 1, lambda _, verb, n: next(answers, None) if verb == "find_rate" else None, passes=1)
+    again, workers = with_workers(monkeypatch, train, TEMPLATE, algorithm, 1, lambda _, verb, n: next(answers, None) if verb == asked else None, passes=1)
     assert again == one and workers.started == 2
 
 
