@@ -277,7 +277,7 @@ cdef int64_t count(NBest s, const LatticeC* lat, int64_t t, int64_t j, double lo
         double* alone = <double*>s.alone.data + t * lat.P + j
         const double* before
         const EdgeC* edge
-        double best, least, way, most_gained
+        double best, least, way
         int64_t n = 0
         int32_t i
     if t == 0 or loss <= alone[0]:
@@ -285,13 +285,7 @@ cdef int64_t count(NBest s, const LatticeC* lat, int64_t t, int64_t j, double lo
     if depth == DEEPEST:
         return most + 1
     before, edge, best = lat.alpha + (t - 1) * lat.P, lat.edge[t], lat.beta[t * lat.P + j]
-    if edge.pair != NULL:
-        most_gained = 0
-        for i in range(edge.column_ptr[j], edge.column_ptr[j + 1]):
-            most_gained = max(most_gained, edge.pair[edge.column[i]].score)
-    else:
-        most_gained = most_into(s, lat, edge, j)
-    least = best - loss - most_gained
+    least = best - loss - most_into(s, lat, edge, j)
     for i in range(lat.L):
         if before[i] >= least:
             way = before[i] + crfkit_edge_score(edge, i, <int32_t>j)

@@ -251,7 +251,7 @@ typedef struct {
                          * only listed pairs are counted, those of these, as in `counts` */
     double *pair;       /* [L][P] sum of all other pair marginals; where only listed pairs are counted, [n] of these */
     double *unfolded;   /* [L][max(P, 64)] scratch: a list as a matrix, steps in columns */
-    double *tops;       /* [2][P] room for the shared step's row_top, and for that of changes */
+    double *tops;       /* [2][P] room for the shared step's row_top, and for a column of a step */
     double logz;
     double quantum;     /* expectations are rounded to multiples of this: their sums are exact in any order */
     const double *quanta; /* [A] the same for each unigram attribute, and */
