@@ -58,7 +58,7 @@ BASE = ["-O1", "-fno-tree-vectorize"] if GCC and sysconfig.get_platform().endswi
 # What only calls others needs nothing, in half of the time of -O1.
 LEVELS = (
     ("-O0", (SHARED, "crfkit.compat.wapiti.layout", "crfkit.decode.decoder", "crfkit.features.packing",
-             "crfkit.parser.trees", "crfkit.testing",
+             "crfkit.parser.trees", "crfkit.testing", "crfkit.testing_lattices",
              "crfkit.threads", "crfkit.trainers.batch.lbfgs", "crfkit.trainers.batch.objective", "crfkit.trainers.batch.owlqn",
              "crfkit.trainers.batch.quasinewton", "crfkit.trainers.batch.sharded")),
     ("-Og", ("crfkit.data.dataset", "crfkit.data.selection", "crfkit.decode.sentence", "crfkit.features.merging", "crfkit.template.regex",

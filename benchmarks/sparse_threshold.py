@@ -15,7 +15,8 @@ import random
 from common import seconds
 
 from crfkit.loops.kernels import variant
-from crfkit.testing import OpenLattice, most_pairs
+from crfkit.testing import most_pairs
+from crfkit.testing_lattices import OpenLattice
 
 LENGTH = 2000  # long enough that the calls from Python do not count
 SHARES = [0.005, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.2]

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from reference import Problem
 
-from crfkit.testing import OpenLattice
+from crfkit.testing_lattices import OpenLattice
 
 MOST_PATHS = 1100
 CLOSE = 1e-9

@@ -156,18 +156,19 @@ cdef int32_t best_ways(NBest s, const LatticeC* lat, int64_t t, int64_t j, doubl
 
 cdef double most_into(NBest s, const LatticeC* lat, const EdgeC* edge, int64_t j) noexcept nogil:
     """A bound on what a step scores into label j."""
-    cdef double most = 0
+    cdef double most
     cdef int64_t k
-    if edge.pair != NULL:
-        for k in range(edge.column_ptr[j], edge.column_ptr[j + 1]):
-            most = max(most, edge.pair[edge.column[k]].score)
+    if edge.plain != NULL:
+        most = most_into(s, lat, edge.plain, j)
+        for k in range(edge.n):
+            if edge.changed[k].to == j and edge.changed[k].score > most:
+                most = edge.changed[k].score
         return most
-    if not s.bounded or edge != &lat.shared and edge.plain == NULL:
-        return INFINITY
-    most = (<double*>s.rows.data)[j]
-    for k in range(edge.n if edge.plain != NULL else 0):
-        if edge.changed[k].to == j and edge.changed[k].score > most:
-            most = edge.changed[k].score
+    if edge.pair == NULL:
+        return (<double*>s.rows.data)[j] if s.bounded and edge == &lat.shared else INFINITY
+    most = 0
+    for k in range(edge.column_ptr[j], edge.column_ptr[j + 1]):
+        most = max(most, edge.pair[edge.column[k]].score)
     return most
 
 

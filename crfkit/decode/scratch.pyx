@@ -12,7 +12,7 @@ from crfkit.weights.layout cimport layout_fits
 from crfkit.memory cimport arena_reserve, arena_zeros, memchr, memcpy, memset
 from crfkit.features.hashing cimport strings_find
 from crfkit.features.structs cimport StringTableC
-from crfkit.loops.structs cimport EdgeC, LatticeC, PairC, SentenceC
+from crfkit.loops.structs cimport EdgeC, LatticeC, SentenceC
 
 from crfkit.errors import DataError, ModelFileError
 from crfkit.values import as_text, shown
@@ -223,14 +223,14 @@ cdef int check_scores(Scratch scratch) except -1 nogil:
     """ModelFileError unless the scores of an unverified model are numbers."""
     cdef LatticeC* lat = &scratch.lattice.c
     cdef bint good = all_numbers(lat.score, lat.T, lat)
-    cdef const PairC* pair
+    cdef const EdgeC* edge
     cdef int32_t k, n
     for k in range(lat.n_own):
-        if lat.own[k].score != NULL:
-            good = good and all_numbers(lat.own[k].score, lat.L, lat)
-        pair = lat.own[k].changed if lat.own[k].plain != NULL else lat.own[k].pair
-        for n in range(lat.own[k].n if lat.own[k].score == NULL else 0):
-            good = good and is_number(pair[n].score, lat)
+        edge = lat.own + k
+        if edge.score != NULL:
+            good = good and all_numbers(edge.score, lat.L, lat)
+        for n in range(edge.n if edge.score == NULL else 0):
+            good = good and is_number(edge.changed[n].score if edge.plain != NULL else edge.pair[n].score, lat)
     if not good:
         raise ModelFileError("the model is damaged: a weight is not a finite number")
 

@@ -1,9 +1,9 @@
-"""Which form each step of a lattice has (loops/simd/crf.h): a matrix of all label pairs, changes of the one that steps share, or a list of the pairs
-with a weight; and what memory that takes. Paths are the same with any, to the last bit."""
+"""Which form each step of a lattice has (loops/simd/crf.h): a matrix of all label pairs, a list of the pairs with a weight, or changes of the one
+that steps share; and what memory that takes. Paths are the same with any, to the last bit."""
 
 from posix.unistd cimport _SC_PAGESIZE, sysconf
 
-from crfkit.loops.structs cimport PairC
+from crfkit.loops.structs cimport ChangeC, PairC
 from crfkit.weights.layout cimport Layout
 
 cdef int64_t LARGEST_CELL = (1 << 31) - 1       # places in a matrix of label pairs are 32 bits where there are many of them
@@ -39,9 +39,9 @@ def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes) ->
     for b in range(layout.c.B):
         longest = max(longest, layout.c.b_ptr[b + 1] - layout.c.b_ptr[b])
     n = layout.c.n_pairs + attributes * longest
+    if pairs_known(&layout.c) if is_listed(&layout.c, AUTO, False) else changes_pay(layout.c.L, layout.c.P, attributes * longest, steps):
+        return steps * attributes * longest * sizeof(ChangeC)
     if n > most_pairs(layout.c.L, AUTO):
-        if not is_listed(&layout.c, AUTO, False) and changes_pay(layout.c.L, layout.c.P, attributes * longest, steps):
-            return steps * attributes * longest * sizeof(PairC)
         return bytes_of_matrices(layout.c.L, layout.c.P, steps)
     return steps * (n * sizeof(PairC) + (2 * layout.c.P + n + 3) * sizeof(int32_t))
 
@@ -68,6 +68,17 @@ cdef bint changes_pay(int64_t L, int64_t P, int64_t n, int64_t steps) noexcept n
     if bytes_of_matrices(L, P, steps) > MANY_BYTES and n * LEAST_CELLS <= L * P:
         return True
     return L >= labels_to_change and n * cells_a_change <= L * P
+
+
+cdef bint pairs_known(const LayoutC* layout) noexcept nogil:
+    """Whether the pairs of all rich features are features, too: then all are on the list of these."""
+    cdef int64_t f
+    if not layout.has_tau:
+        return False
+    for f in range(layout.b_ptr[layout.B]):
+        if not layout.tau_mask[<int64_t>layout.b_prev[f] * layout.P + layout.b_label[f]]:
+            return False
+    return True
 
 
 cdef bint places_fit(const LayoutC* layout) noexcept nogil:

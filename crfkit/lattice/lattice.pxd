@@ -31,15 +31,17 @@ cdef class Lattice(Arena):
     cdef int64_t positions              # there is room for this many
     cdef int64_t most                   # steps with rich attributes are lists of up to this many pairs
     cdef bint matrices                  # steps with rich attributes may not be changes of the shared one
+    cdef bint known                     # the shared list has the pairs of all rich features
     cdef int64_t n_matrices             # this many steps with rich attributes have matrices that may stay
     cdef BufferC pairs, sums, index     # of the shared step, and its sums
     cdef BufferC places, at_places      # of the features among the shared step's pairs, if it is a matrix
     cdef BufferC counts                 # of these features, if it is a list
     cdef BufferC rows
-    cdef BufferC steps, own_matrices, own_pairs, own_index
+    cdef BufferC steps, own_matrices, own_pairs, own_index, own_changes
     cdef int reserve(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil
     cdef int reserve_shared(self, int32_t T) except -1 nogil
     cdef int list_pairs(self, str recursions) except -1
     cdef int list_features(self, const LayoutC* layout, str recursions, bint summed) except -1
 
+cdef int list_masked(Lattice lattice, const uint8_t* mask, int64_t n) except -1
 cdef Lattice lattice_of(const LayoutC* layout, const weight_t* w, str recursions, bint matrix=*)

@@ -7,9 +7,11 @@ sequence without any possible path) and what need not be fast. Which form a step
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_mostly_unused, arena_reserve, arena_zeros, memchr, memset
-from crfkit.lattice.forms cimport AUTO, LARGEST_CELL, Recursions, changes_pay, is_listed, labels_to_change, most_pairs, places_fit, recursions_of
+from crfkit.lattice.forms cimport (
+    AUTO, LARGEST_CELL, Recursions, changes_pay, is_listed, labels_to_change, most_pairs, pairs_known, places_fit, recursions_of,
+)
 from crfkit.weights.cells cimport padded, rich_features
-from crfkit.loops.structs cimport EdgeC, PairC, crfkit_edge_score, crfkit_most_places, crfkit_row_top, crfkit_set_score, crfkit_sums_bytes
+from crfkit.loops.structs cimport ChangeC, EdgeC, PairC, crfkit_edge_score, crfkit_most_places, crfkit_row_top, crfkit_set_score, crfkit_sums_bytes
 from crfkit.errors import ImpossibleError
 
 cdef int64_t MOST_POSITIONS = (1 << 31) - 64
@@ -165,11 +167,9 @@ cdef class Lattice:
         take_tables(self)
         if self.c.counted:
             self.most = most_pairs(layout.L, form)
-            reserve_lists(self, n)
             # without features nothing is looked at, neither a mask nor all scores
-            K.list_pairs(shared, layout.tau_mask if layout.has_tau else <const uint8_t*>shared.score, n,
-                         <PairC*>self.pairs.data, <int32_t*>self.index.data)
-            list_sums(self)
+            list_masked(self, layout.tau_mask if layout.has_tau else <const uint8_t*>shared.score, n)
+            self.known = pairs_known(layout)
             self.c.counts = <double*>arena_reserve(self, &self.counts, crfkit_most_places(layout.L, n), sizeof(double))
             if summed and layout.B == 0:    # single scores, which lie far apart in a matrix, are never needed
                 shared.score = NULL
@@ -247,13 +247,14 @@ cdef void pad_scores(LatticeC* lat) noexcept nogil:
 
 
 cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* sent) except -1 nogil:
-    """Give each step with rich attributes a list, if that is short, or changes of the shared matrix, if these are few, or else a matrix. If all
-    have matrices, these stay in place for the next sequences."""
+    """Give each step with rich attributes changes of the shared step, if these are few or that is a list of all their pairs, or a list of its own,
+    if that is short, or else a matrix. If all have matrices, these stay in place for the next sequences."""
     cdef:
         LatticeC* lat = &lattice.c
         EdgeC* edge = lat.own
         double* matrix
         PairC* pair
+        ChangeC* changed
         int32_t* index
         int64_t size = <int64_t>lat.L * lat.P, matrices = 0, lists = 0, pairs = 0, longest = 0, changes = 0, rich, n, t
     lattice.n_matrices = 0
@@ -264,27 +265,28 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
         rich = rich_features(layout, sent.b_id, sent.b_ptr[t], sent.b_ptr[t + 1])
         n = lat.shared.n + rich
         edge.L, edge.P, edge.n = lat.L, lat.P, <int32_t>n
-        if n <= lattice.most:
+        if lattice.known if lat.shared.pair != NULL else not lattice.matrices and changes_pay(lat.L, lat.P, rich, lat.n_own):
+            edge.plain, edge.n = &lat.shared, <int32_t>rich
+            changes += rich
+        elif n <= lattice.most:
             lists += 1
             pairs += n
             longest = max(longest, n)
-        elif lat.shared.pair == NULL and not lattice.matrices and changes_pay(lat.L, lat.P, rich, lat.n_own):
-            edge.plain, edge.n = &lat.shared, <int32_t>rich
-            changes += rich
         else:
             edge.n = -1
             matrices += 1
         edge += 1
     matrix = <double*>arena_reserve(lattice, &lattice.own_matrices, 2 * matrices * size, sizeof(double))
     index = <int32_t*>arena_reserve(lattice, &lattice.own_index, lists * (2 * <int64_t>lat.P + 3) + pairs, sizeof(int32_t))
-    lat.merged[0] = <PairC*>arena_reserve(lattice, &lattice.own_pairs, pairs + 2 * longest + changes + 1, sizeof(PairC))
+    lat.merged[0] = <PairC*>arena_reserve(lattice, &lattice.own_pairs, pairs + 2 * longest + 1, sizeof(PairC))
     lat.merged[1] = lat.merged[0] + longest
     pair = lat.merged[1] + longest
+    changed = <ChangeC*>arena_reserve(lattice, &lattice.own_changes, changes + 1, sizeof(ChangeC))
     for n in range(lat.n_own):
         edge = lat.own + n
         if edge.plain != NULL:
-            edge.changed = pair
-            pair += edge.n
+            edge.changed = changed
+            changed += edge.n
         elif edge.n < 0:
             edge.score, edge.E = matrix, matrix + size
             matrix += 2 * size
@@ -321,6 +323,13 @@ cdef int reserve_lists(Lattice lattice, int64_t pairs) except -1 nogil:
     arena_reserve(lattice, &lattice.pairs, pairs + 1, sizeof(PairC))
     arena_reserve(lattice, &lattice.index, 2 * (<int64_t>lattice.c.L + 1) + pairs, sizeof(int32_t))
     lattice.c.shared.pair = NULL
+
+
+cdef int list_masked(Lattice lattice, const uint8_t* mask, int64_t n) except -1:
+    """Make the shared step a list of the n pairs in a mask of L x P."""
+    reserve_lists(lattice, n)
+    K.list_pairs(&lattice.c.shared, mask, n, <PairC*>lattice.pairs.data, <int32_t*>lattice.index.data)
+    list_sums(lattice)
 
 
 cdef int list_sums(Lattice lattice) except -1 nogil:

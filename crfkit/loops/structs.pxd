@@ -51,6 +51,12 @@ cdef extern from "crf.h" nogil:
         int32_t to
         double score, e
 
+    ctypedef struct ChangeC:
+        uint16_t source "from"
+        uint16_t to
+        int32_t at
+        double score, e
+
     int64_t crfkit_sums_bytes(int64_t, int64_t) noexcept nogil
     int64_t crfkit_most_places(int64_t, int64_t) noexcept nogil
 
@@ -69,7 +75,7 @@ cdef extern from "crf.h" nogil:
         int32_t* room
         double* row_top
         const EdgeC* plain
-        PairC* changed
+        ChangeC* changed
 
     double crfkit_row_top(const EdgeC*, int32_t) noexcept
     void crfkit_set_score(EdgeC*, int32_t, int32_t, double) noexcept

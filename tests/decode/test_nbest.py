@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from problems import MOST_PATHS, loaded, problems, thorough
 from reference import Problem
 
-from crfkit.testing import OpenLattice, OpenSearch
+from crfkit.testing_lattices import OpenLattice, OpenSearch
 
 SEARCH = OpenSearch()  # one for all tests: what earlier searches left behind must not matter
 
@@ -148,7 +148,7 @@ def beam_of(problem, n, width, ratio=0.0):
 def test_a_beam_by_its_definition(problem, n, more, ratio):
     """Whether the exact search finds its paths or it does itself, and whatever form steps have."""
     lattice, wanted = loaded(problem), beam_of(problem, n, n + more, ratio)
-    for lists in ("none", "changes", "shared", "all"):
+    for lists in ("none", "changes", "listed", "shared", "all"):
         lattice.use_lists(lists)
         assert SEARCH.beam(lattice, n, n + more, ratio) == wanted
 

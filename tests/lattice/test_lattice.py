@@ -15,7 +15,7 @@ from problems import CLOSE, apart, check_expectations, close, loaded, problems, 
 from reference import Problem
 
 from crfkit.errors import TrainingError
-from crfkit.testing import OpenLattice
+from crfkit.testing_lattices import OpenLattice
 
 
 def relative_errors(lattice: OpenLattice, problem: Problem) -> float:

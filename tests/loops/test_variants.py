@@ -15,7 +15,7 @@ from crfkit import options
 from crfkit.loops.kernels import variant
 from crfkit.tagging import Tagger
 from crfkit.template.parsing import Template
-from crfkit.testing import OpenLattice, OpenSearch
+from crfkit.testing_lattices import OpenLattice, OpenSearch
 
 digest = hashlib.sha256()
 search = OpenSearch()
@@ -37,7 +37,7 @@ for labels in (1, 7, 8, 9, 17, 33, 65):
         add(search.nbest(lattice, 4))
         add(lattice.expect())
         add([lattice.nodes(), lattice.pair_sums(), [lattice.pair(t) for t in range(1, min(length, 3))]])
-        for lists in ("rows", "changes", "shared", "all"):
+        for lists in ("rows", "changes", "listed", "shared", "all"):
             lattice.use_lists(lists)
             add([lattice.viterbi(), lattice.expect(), lattice.nodes(), lattice.pair_sums()])
 

@@ -71,6 +71,14 @@ typedef struct {
     double score, e;
 } PairC;
 
+/* A pair that has another score, and potential, at one step. */
+typedef struct {
+    uint16_t from, to;
+    int32_t at;        /* its place on the list, if the plain step is one */
+    double score, e;
+    double kept;       /* scratch */
+} ChangeC;
+
 /* The pairs of a list in the order in which sums over them are taken (sums.inc), for one direction: from labels, or to labels. */
 typedef struct {
     int32_t n;                 /* groups of eight labels that have pairs */
@@ -103,7 +111,7 @@ static inline int64_t crfkit_sums_bytes(int64_t L, int64_t pairs)
  *   matrix    `pair` is NULL; score and E hold all pairs, ET is E transposed where that is available;
  *   list      `pair` has the pairs with a weight, sorted by the label before and then by the label; `column` has their places in
  *             the other order. All other pairs have the score 0 and the potential `base`. E and ET are undefined;
- *   changes   `plain` is a matrix, and the step is the same but for the pairs in `changed`. */
+ *   changes   the step is the same as `plain`, a matrix or a list, but for the pairs in `changed`. */
 typedef struct EdgeC {
     int32_t L, P;
     int32_t n;                 /* pairs on the list, or changes */
@@ -123,7 +131,7 @@ typedef struct EdgeC {
     double *row_top;           /* [P] the best score of the pairs from label i, or more; -inf without pairs. NULL where they are not
                                 * known: setting a score clears it */
     const struct EdgeC *plain; /* or NULL */
-    PairC *changed;            /* [n] in the order of the features; a pair may be there several times */
+    ChangeC *changed;          /* [n] in the order of the features; a pair may be there several times */
 } EdgeC;
 
 /* How many places the pairs from labels have in its sums. */
@@ -144,7 +152,7 @@ static inline const PairC *crfkit_find_pair(const EdgeC *edge, int32_t i, int32_
 }
 
 /* The change of the pair i, j, or NULL if it has none. */
-static inline const PairC *crfkit_find_change(const EdgeC *edge, int32_t i, int32_t j)
+static inline const ChangeC *crfkit_find_change(const EdgeC *edge, int32_t i, int32_t j)
 {
     for (int32_t k = 0; k < edge->n; k++)
         if (edge->changed[k].from == i && edge->changed[k].to == j)
@@ -158,8 +166,8 @@ static inline double crfkit_edge_score(const EdgeC *edge, int32_t i, int32_t j)
     if (edge->score != NULL)
         return edge->score[(int64_t)i * edge->P + j];
     if (edge->plain != NULL) {
-        const PairC *change = crfkit_find_change(edge, i, j);
-        return change != NULL ? change->score : edge->plain->score[(int64_t)i * edge->P + j];
+        const ChangeC *change = crfkit_find_change(edge, i, j);
+        return change != NULL ? change->score : crfkit_edge_score(edge->plain, i, j);
     }
     const PairC *pair = crfkit_find_pair(edge, i, j);
     return pair != NULL ? pair->score : 0;
@@ -194,8 +202,8 @@ static inline void crfkit_set_score(EdgeC *edge, int32_t i, int32_t j, double sc
 static inline double crfkit_edge_potential(const EdgeC *edge, int32_t i, int32_t j)
 {
     if (edge->plain != NULL) {
-        const PairC *change = crfkit_find_change(edge, i, j);
-        return change != NULL ? change->e : edge->plain->E[(int64_t)i * edge->P + j];
+        const ChangeC *change = crfkit_find_change(edge, i, j);
+        return change != NULL ? change->e : crfkit_edge_potential(edge->plain, i, j);
     }
     if (edge->pair == NULL)
         return edge->E[(int64_t)i * edge->P + j];
@@ -245,8 +253,8 @@ typedef struct {
     EdgeC shared;       /* plain label pairs; score is always there */
     EdgeC *own;         /* [n_own] in order of their positions: plain label pairs and rich attributes */
     PairC *merged[2];   /* room for the longest of their lists, each */
-    double *counts;     /* where only listed pairs are counted: the sums of alpha[t-1]' right[t] over the shared steps of a sequence,
-                         * in the order of sums[0]; forward_backward leaves them */
+    double *counts;     /* where only listed pairs are counted: the sums of alpha[t-1]' right[t] over the shared steps of a sequence, and of
+                         * changes over the pairs that do not change, in the order of sums[0]; forward_backward leaves them */
     double *outer;      /* [L][P] sum of alpha[t-1]' right[t] over shared steps, still to be multiplied by their potentials; where
                          * only listed pairs are counted, those of these, as in `counts` */
     double *pair;       /* [L][P] sum of all other pair marginals; where only listed pairs are counted, [n] of these */
