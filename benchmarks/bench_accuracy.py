@@ -63,13 +63,11 @@ def theirs(task: Task, data: list[Any], trainer: str) -> float:
 
 
 def main() -> None:
-    parser = common.parser_for("Scores on test parts.", rounds=3)
-    parser.add_argument("--only", default="", metavar="WORDS", help="tasks with one of these words in their name, divided by commas")
-    given = parser.parse_args()
+    given = common.parser_of_tasks("Scores on test parts.", rounds=3).parse_args()
     seeds = range(1, 1 + given.rounds)
     print(common.machine())
     for task in TASKS:
-        if not (common.corpora(task.corpus) or task.small) or not any(word in task.name for word in given.only.split(",")):
+        if not (common.corpora(task.corpus) or task.small) or not common.is_wanted(task.name, given.only):
             continue
         data = parts(task, given.sentences)
         rows = [["lbfgs", ours(task, data, "lbfgs", [1]), ""]]

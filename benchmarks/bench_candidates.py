@@ -10,7 +10,6 @@ on average by the model of `lbfgs`; the share that `sapo` finds itself in the tr
 
 from __future__ import annotations
 
-import random
 from statistics import fmean
 from typing import Any
 
@@ -47,21 +46,17 @@ def row(name: str, differences: list[list[float]]) -> list[Any]:
 
 
 def main() -> None:
-    parser = common.parser_for("How far sapo is above lbfgs, by the share of probability of the five best label sequences.", rounds=1)
-    parser.add_argument("--sizes", default="1000", metavar="N,N", help="sequences to learn from (default %(default)s)")
-    parser.add_argument("--only", default="", metavar="WORD", help="tasks with this word in their name")
+    parser = common.parser_of_tasks("How far sapo is above lbfgs, by the share of probability of the five best label sequences.", rounds=1, sizes="1000")
     given = parser.parse_args()
     found: list[tuple[float, bool, list[float]]] = []
     for one in tasks():
-        if one.template is None or given.only not in one.name or (common.corpora("conll2000") and one.name not in SOME):
+        if one.template is None or not common.is_wanted(one.name, given.only) or (common.corpora("conll2000") and one.name not in SOME):
             continue
-        whole = one.make()
-        end = min(1000, len(whole) // 4)
-        pool, held_out = whole[:-end], whole[-end:]
-        for size in sorted({min(int(n), len(pool)) for n in given.sizes.split(",")}):
+        pool, held_out = common.held_out(one.make())
+        for size in common.sizes_of(given.sizes, pool):
             shares, rows, trials, warned = [], [], [], []
             for draw in range(given.rounds):
-                train = random.Random(f"{size} {draw}").sample(pool, size)
+                train = common.drawn(pool, size, draw)
                 trainer = ready(train, one.template)
                 trials.append(trainer.covered)
                 warned.append(trainer.warning() is not None)

@@ -1,6 +1,6 @@
 """Which sentences to label next: those whose labels a model finds least probable, or any.
 
-    CRFKIT_CORPORA=FOLDER python benchmarks/bench_choosing.py [--only WORD] [--trainer NAME] [--rounds N] [--sentences N]
+    CRFKIT_CORPORA=FOLDER python benchmarks/bench_choosing.py [--only WORDS] [--trainer NAME] [--rounds N] [--sentences N]
 
 On the tasks of bench_partial.py. A model learns from 200 sentences at random, then three times from some more of the training part without its
 end: from about 3,000 tokens, in sentences that are drawn at random, or those with the least probable labels, or the same for a token (the
@@ -43,12 +43,12 @@ def chosen(model: crfkit.Model, pool: Rows, way: str, rng: random.Random) -> tup
 
 def row(task: Task, whole: Rows, name: str, rounds: int) -> list[str]:
     """A line of the table: scores of a trainer by each way to choose."""
-    end = min(1000, len(whole) // 4)
-    rules, held_out = common.rules(task.template), whole[-end:]
+    learned, held_out = common.held_out(whole)
+    rules = common.rules(task.template)
 
     def score(way: str, draw: int) -> float:
         rng = random.Random(draw)
-        pool = rng.sample(whole[:-end], len(whole) - end)
+        pool = rng.sample(learned, len(learned))
         known, rest = pool[:FIRST], pool[FIRST:]
         for _ in range(TIMES if rest else 0):
             model, _ = common.tagged(known, rules, [], name)
@@ -61,12 +61,11 @@ def row(task: Task, whole: Rows, name: str, rounds: int) -> list[str]:
 
 
 def main() -> None:
-    parser = common.parser_for("Which sentences to label next: those whose labels a model finds least probable, or any.", rounds=3)
-    parser.add_argument("--only", default="", metavar="WORD", help="tasks with this word in their name")
+    parser = common.parser_of_tasks("Which sentences to label next: those whose labels a model finds least probable, or any.", rounds=3)
     parser.add_argument("--trainer", default="sgd", metavar="NAME", help="one that has probabilities (default %(default)s)")
     given = parser.parse_args()
     rows = []
-    for task in bench_defaults.tasks_of(TASKS, given.only):
+    for task in bench_defaults.tasks_of(given.only, TASKS):
         rows.append(row(task, bench_defaults.sentences(task)[: given.sentences], given.trainer, given.rounds))
         print(*rows[-1], sep="  ", flush=True)
     print(f"\n{parser.description}\n{common.machine()}")

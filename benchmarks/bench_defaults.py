@@ -1,6 +1,6 @@
 """What defaults are worth on corpora by size: scores on held-out training data of `lbfgs`, and how far others are from it.
 
-    python benchmarks/bench_defaults.py [--sentences N] [--only WORD] [--trainers NAMES] [--sizes N,N] [--rounds N]
+    python benchmarks/bench_defaults.py [--sentences N] [--only WORDS] [--trainers NAMES] [--sizes N,N] [--rounds N]
 
 With CRFKIT_CORPORA naming a folder that holds corpora, on those of TASKS that are there; else on data/. Sentences are drawn at random
 from the training part without its end, and scored on that end: F1 where labels mark chunks, else the share of right labels. `--rounds`: draws.
@@ -10,7 +10,6 @@ the other trainers with their defaults. Nothing here is about time.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Container
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -20,7 +19,6 @@ import peers
 
 from crfkit.template.parsing import Template
 
-SIZES = (50, 200, 1000)
 TRAINERS = ("sgd", "sapo", "adf", "perceptron", "mira", "arow", "cw", "lookahead")
 USUAL, PEER = "lbfgs, l2 1", "CRFsuite"
 WORDS = "".join(f"U0{k}:%x[{k - 2},0]\n" for k in range(5)) + "U05:%x[-1,0]/%x[0,0]\nU06:%x[0,0]/%x[1,0]\nB\n"
@@ -60,10 +58,10 @@ TASKS = [
 MADE = [Task("data/chunking", "chunking", "chunking.txt", (0, 1), scheme="bio"), Task("data/letters", "letters", WINDOW)]
 
 
-def tasks_of(names: Container[str], word: str = "") -> list[Task]:
-    """The tasks of these names whose corpora are there, or if there are none those on data/; of them those with this word in their name."""
-    found = [one for one in TASKS if one.name in names and common.corpora(one.path)] or MADE
-    return [one for one in found if word in one.name]
+def tasks_of(only: str, names: Container[str] | None = None) -> list[Task]:
+    """The tasks whose corpora are there, all or those of these names, or if there are none those on data/; of them those of `--only`."""
+    found = [one for one in TASKS if (names is None or one.name in names) and common.corpora(one.path)] or MADE
+    return [one for one in found if common.is_wanted(one.name, only)]
 
 
 def sentences(task: Task) -> Rows:
@@ -85,14 +83,13 @@ def scored(task: Task, rules: Template, train: Rows, held_out: Rows, name: str) 
     return common.score(task.scheme, found, held_out), l2
 
 
-def row(task: Task, whole: Rows, size: int, names: list[str], rounds: int) -> list[Any]:
+def row(task: Task, pool: Rows, held_out: Rows, size: int, names: list[str], rounds: int) -> list[Any]:
     """A line of the table: the mean of some draws."""
-    end = min(1000, len(whole) // 4)
-    pool, held_out, rules = whole[:-end], whole[-end:], common.rules(task.template)
+    rules = common.rules(task.template)
     scores: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
     labels = set()
     for draw in range(rounds):
-        train = random.Random(f"{size} {draw}").sample(pool, min(size, len(pool)))
+        train = common.drawn(pool, size, draw)
         labels |= {row[-1] for rows in train for row in rows}
         for name in names:
             scores[name].append(scored(task, rules, train, held_out, name))
@@ -102,20 +99,15 @@ def row(task: Task, whole: Rows, size: int, names: list[str], rounds: int) -> li
 
 
 def main() -> None:
-    parser = common.parser_for("Scores with defaults on held-out training data, by size.", rounds=1)
-    parser.add_argument("--only", default="", metavar="WORD", help="tasks with this word in their name")
-    parser.add_argument("--trainers", default=",".join(TRAINERS), metavar="NAMES", help="beside lbfgs (default %(default)s)")
-    parser.add_argument("--sizes", default=",".join(map(str, SIZES)), metavar="N,N", help="sentences to learn from (default %(default)s)")
+    parser = common.parser_of_tasks("Scores with defaults on held-out training data, by size.", rounds=1, sizes="50,200,1000", trainers=TRAINERS)
     given = parser.parse_args()
     names = ["lbfgs", USUAL, *[PEER] * peers.crfsuite(), *given.trainers.split(",")]
     rows = []
-    for task in [task for task in TASKS if common.corpora(task.path)] or MADE:
-        if given.only in task.name:
-            whole = sentences(task)[: given.sentences]
-            sizes = [n for n in map(int, given.sizes.split(",")) if n < len(whole)] or [len(whole) // 2]
-            for n in sizes:
-                rows.append(row(task, whole, n, names, given.rounds))
-                print(*rows[-1], sep="  ", flush=True)
+    for task in tasks_of(given.only):
+        pool, held_out = common.held_out(sentences(task)[: given.sentences])
+        for size in common.sizes_of(given.sizes, pool):
+            rows.append(row(task, pool, held_out, size, names, given.rounds))
+            print(*rows[-1], sep="  ", flush=True)
     print(f"\n{parser.description}\n{common.machine()}")
     common.table(["task", "sentences", "labels", "l2", *names], rows)
 

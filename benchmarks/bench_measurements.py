@@ -312,9 +312,7 @@ def print_table(title: str, heads: list[str], rows: list[list[Any]]) -> None:
 
 
 def main() -> None:
-    parser = common.parser_for("Labels of measurements: trainers beside CRFsuite's, or ways to prepare values.", rounds=1)
-    parser.add_argument("--only", default="", metavar="WORDS", help="tasks with one of these words in their name, divided by semicolons")
-    parser.add_argument("--trainers", default=",".join(TRAINERS), metavar="NAMES", help="default %(default)s")
+    parser = common.parser_of_tasks("Labels of measurements: trainers beside CRFsuite's, or ways to prepare values.", rounds=1, trainers=TRAINERS)
     parser.add_argument("--prepare", action="store_true", help="lbfgs with values prepared in five ways")
     given = parser.parse_args()
     print(f"\n{parser.description}\n{common.machine()}")
@@ -325,7 +323,7 @@ def main() -> None:
         trainers += [f"CRFsuite {name}" for name in OTHERS] if peers.crfsuite() else []
     found: dict[str, list[list[Any]]] = defaultdict(list)  # rows by the title of their table
     for task in TASKS:
-        if any(word in task.name for word in given.only.split(";")) and all([there(package) for package in task.packages]):
+        if common.is_wanted(task.name, given.only) and all([there(package) for package in task.packages]):
             data = task.make()
             ways = {way: list(folds(data, way, given.sentences)) for way in (WAYS if given.prepare else ("standardized", "as they are"))}
 

@@ -237,13 +237,12 @@ def tried(one: Data, size: int, draw: int, train: Any, held_out: Any, name: str,
 
 
 def main() -> None:
-    parser = common.parser_for("How far the default of an option is behind the best of other values.", rounds=1)
-    parser.add_argument("--only", default="", metavar="WORDS", help="tasks with one of these words in their name, divided by semicolons; =NAME: that task")
+    parser = common.parser_of_tasks(
+        "How far the default of an option is behind the best of other values.", rounds=1, sizes="50,200,1000,5000", trainers=["lbfgs"]
+    )
     parser.add_argument("--some", action="store_true", help="28 tasks of all corpora")
     parser.add_argument("--few", action="store_true", help="other tasks: one or three attributes of a token, with label pairs and without")
     parser.add_argument("--joined", type=int, default=1, metavar="N", help="make each sequence of N sentences in a row, but not of documents (default %(default)s)")
-    parser.add_argument("--sizes", default="50,200,1000,5000", metavar="N,N", help="sequences to learn from (default %(default)s)")
-    parser.add_argument("--trainers", default="lbfgs", metavar="NAMES", help="default %(default)s")
     parser.add_argument("--option", default="l2", choices=VALUES, help="default %(default)s")
     parser.add_argument("--values", metavar="X,X", help="of the option, in place of VALUES")
     parser.add_argument("--records", metavar="FILE", help="a line of JSON for each run")
@@ -252,15 +251,14 @@ def main() -> None:
     values = [kind(x) for x in given.values.split(",")] if given.values else list(VALUES[given.option])
     behind: dict[str, list[list[float]]] = {name: [] for name in given.trainers.split(",")}
     records = Records(given.records)
-    words = [f"={name}" for name in SOME] if given.some else given.only.split(";")
-    for one in [one for one in (FEW if given.few else tasks()) if any(one.name == word[1:] if word[:1] == "=" else word in one.name for word in words)]:
+    only = ";".join(f"={name}" for name in SOME) if given.some else given.only
+    for one in [one for one in (FEW if given.few else tasks()) if common.is_wanted(one.name, only)]:
         whole = one.make()[: given.sentences]
         if one.template and given.joined > 1:
             whole = [list(chain.from_iterable(whole[k : k + given.joined])) for k in range(0, len(whole), given.joined)]
-        end = min(1000 if one.template else 600, len(whole) // 4)
-        pool, held_out = whole[: len(whole) - end], whole[len(whole) - end :]
-        for size in sorted({min(int(n), len(pool)) for n in given.sizes.split(",")}):
-            draws = [random.Random(f"{size} {draw}").sample(pool, size) for draw in range(given.rounds)]
+        pool, held_out = common.held_out(whole, 1000 if one.template else 600)
+        for size in common.sizes_of(given.sizes, pool):
+            draws = [common.drawn(pool, size, draw) for draw in range(given.rounds)]
             read = [common.numbers_of(train, one.template, **one.form) for train in draws]
             n = [each.dataset.n_incidences[0] for each in read]
             of_a_token = fmean(a / each.dataset.n_tokens for a, each in zip(n, read, strict=True))

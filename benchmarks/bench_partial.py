@@ -1,9 +1,9 @@
 """What labels of random tokens are worth (--partial), beside as many labels in whole sentences.
 
-    CRFKIT_CORPORA=FOLDER python benchmarks/bench_partial.py [--only WORD] [--trainers NAMES] [--rounds N] [--sentences N]
+    CRFKIT_CORPORA=FOLDER python benchmarks/bench_partial.py [--only WORDS] [--trainers NAMES] [--rounds N] [--sentences N]
 
 On the tasks of bench_defaults.py: each label of the training part without its end is kept with some probability, else it is ?.
-Scores are on that end. `--rounds`: draws, of which the table has means. Without corpora, on data/.
+Scores are on that end. `--trainers`: of lbfgs, owlqn, sgd and adf. `--rounds`: draws, of which the table has means. Without corpora, on data/.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ def some(data: Rows, share: float, draw: int) -> Rows:
 
 def row(task: Task, whole: Rows, name: str, rounds: int) -> list[str]:
     """A line of the table: scores of a trainer, from all labels and from shares of them."""
-    end = min(1000, len(whole) // 4)
-    data, held_out, rules = whole[:-end], whole[-end:], common.rules(task.template)
+    (data, held_out), rules = common.held_out(whole), common.rules(task.template)
 
     def score(train: Rows, **options: bool) -> float:
         _, (found,) = common.tagged(train, rules, [held_out], name, **options)
@@ -47,12 +46,10 @@ def row(task: Task, whole: Rows, name: str, rounds: int) -> list[str]:
 
 
 def main() -> None:
-    parser = common.parser_for("What labels of random tokens are worth, beside as many in whole sentences.", rounds=3)
-    parser.add_argument("--only", default="", metavar="WORD", help="tasks with this word in their name")
-    parser.add_argument("--trainers", default="sgd", metavar="NAMES", help="of lbfgs, owlqn, sgd, adf (default %(default)s)")
+    parser = common.parser_of_tasks("What labels of random tokens are worth, beside as many in whole sentences.", rounds=3, trainers=["sgd"])
     given = parser.parse_args()
     rows = []
-    for task in bench_defaults.tasks_of(TASKS, given.only):
+    for task in bench_defaults.tasks_of(given.only, TASKS):
         for name in given.trainers.split(","):
             rows.append(row(task, bench_defaults.sentences(task)[: given.sentences], name, given.rounds))
             print(*rows[-1], sep="  ", flush=True)

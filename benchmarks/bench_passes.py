@@ -1,6 +1,6 @@
 """What more passes of `cw` than ten gain, by how often attributes occur: the trials behind its default.
 
-    CRFKIT_CORPORA=FOLDER python benchmarks/bench_passes.py [--only WORD] [--sizes N,N] [--rounds N]
+    CRFKIT_CORPORA=FOLDER python benchmarks/bench_passes.py [--only WORDS] [--sizes N,N] [--rounds N]
 
 On the tasks of bench_defaults.py and bench_strangers.py, and on reviews (without corpora, on data/): sentences drawn from the training part without its end, scored on that
 end after each of 30 passes. A line for each draw: occurrences of an attribute in the mean, the score after ten passes, and how far the
@@ -77,19 +77,15 @@ def data() -> Iterator[Data]:
 
 
 def main() -> None:
-    parser = common.parser_for("What more passes of cw gain.", rounds=2)
-    parser.add_argument("--only", default="", metavar="WORD", help="tasks with this word in their name")
-    parser.add_argument("--sizes", default="50,200,500,1000", metavar="N,N", help="sentences to learn from (default %(default)s)")
+    parser = common.parser_of_tasks("What more passes of cw gain.", rounds=2, sizes="50,200,500,1000")
     given = parser.parse_args()
     for one in data():
-        if one.name in DENSE or given.only not in one.name:
+        if one.name in DENSE or not common.is_wanted(one.name, given.only):
             continue
-        whole = one.make()[: given.sentences]
-        end = min(one.held_out, len(whole) // 4)
-        pool, held_out = whole[:-end], whole[-end:]
-        for size in [n for n in map(int, given.sizes.split(",")) if n <= len(pool)] or [len(pool)]:
+        pool, held_out = common.held_out(one.make()[: given.sentences], one.held_out)
+        for size in common.sizes_of(given.sizes, pool):
             for draw in range(given.rounds):
-                train = random.Random(f"{size} {draw}").sample(pool, size)
+                train = common.drawn(pool, size, draw)
                 corpus = common.numbers_of(train, one.template, **one.form)
                 often = sum(corpus.dataset.n_incidences) / sum(corpus.layout.n_attributes)
                 records: list[dict[str, Any]] = []

@@ -5,7 +5,7 @@
 Of the sentences left out one half is the development part, which says what is best of a grid, and the other half is scored. So the best
 of a grid is not lucky on what it is scored on. A line for each task and size: `lbfgs` with the best --l2 of a grid; how far each
 trainer with its defaults is from that; and in brackets how far it is from its own best options, where that is more than half a point.
-CRFsuite has its own defaults, and the same attributes. --defaults: no grids, so all are compared with the default of `lbfgs`.
+CRFsuite has its own defaults, and the same attributes. --trainers: lbfgs among them. --defaults: no grids, so all are compared with the default of `lbfgs`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-import random
 from collections import Counter
 from collections.abc import Callable
 from statistics import fmean
@@ -251,24 +250,19 @@ def one(task: Task, train: Rows, parts: list[Rows], grids: dict[str, list[dict[s
 
 
 def main() -> None:
-    parser = common.parser_for("Defaults on tasks that none of them was chosen on.", rounds=1)
-    parser.add_argument("--only", default="", metavar="WORDS", help="tasks with one of these words in their name, divided by commas")
-    parser.add_argument("--sizes", default="20,300", metavar="N,N", help="sentences to learn from (default %(default)s)")
-    parser.add_argument("--trainers", default=",".join(GRIDS), metavar="NAMES", help="lbfgs among them (default %(default)s)")
+    parser = common.parser_of_tasks("Defaults on tasks that none of them was chosen on.", rounds=1, sizes="20,300", trainers=GRIDS)
     parser.add_argument("--defaults", action="store_true", help="no other options")
     given = parser.parse_args()
     grids = {name: [] if given.defaults else GRIDS[name] for name in given.trainers.split(",")}
     for task in tasks():
-        if not any(word in task.name for word in given.only.split(",")):
+        if not common.is_wanted(task.name, given.only):
             continue
-        whole = task.make()[: given.sentences]
-        end = min(1000, len(whole) // 2)
-        pool, held_out = whole[:-end], whole[-end:]
+        pool, held_out = common.held_out(task.make()[: given.sentences], part=1 / 2)
         parts = [held_out[0::2], held_out[1::2]]
-        for size in sorted({min(int(n), len(pool)) for n in given.sizes.split(",")}):
+        for size in common.sizes_of(given.sizes, pool):
             runs = []
             for draw in range(given.rounds):
-                train = random.Random(f"{size} {draw}").sample(pool, size)
+                train = common.drawn(pool, size, draw)
                 runs.append(one(task, train, parts, grids))
             labels = len({row[-1] for rows in train for row in rows})
             reference = fmean(run["lbfgs"][1] for run in runs)

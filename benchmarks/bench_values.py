@@ -1,6 +1,6 @@
 """Attributes with small values: penalties beside the one that is chosen, and trainers that choose a rate beside `lbfgs`. Last, made DNA.
 
-    CRFKIT_CORPORA=FOLDER python benchmarks/bench_values.py [--only WORD] [--sentences N] [--rounds DRAWS]
+    CRFKIT_CORPORA=FOLDER python benchmarks/bench_values.py [--only WORDS] [--sentences N] [--rounds DRAWS]
 
 The tables of docs/defaults.md, "The penalty and values" and "Values below 0.1": the mean square of the values, and the shares of held-out labels that are right. Most
 data are made; book reviews and parts of speech are there with corpora. Made DNA: letters of two hidden labels that hardly ever change, for docs/trainers.md.
@@ -133,12 +133,11 @@ def means(rows: Iterable[list[float]]) -> list[str]:
 
 
 def main() -> None:
-    parser = common.parser_for("Attributes with small values: penalties beside the chosen one, and other trainers beside lbfgs.", rounds=3)
-    parser.add_argument("--only", default="", metavar="WORD", help="data with this word in their name")
+    parser = common.parser_of_tasks("Attributes with small values: penalties beside the chosen one, and other trainers beside lbfgs.", rounds=3)
     given = parser.parse_args()
     penalties, others, letters = [], [], []
     for name, make in {**(REAL if common.corpora("sentiment") and common.corpora("ewt-pos") else {}), **MADE, "DNA": dna}.items():
-        if given.only not in name:
+        if not common.is_wanted(name, given.only):
             continue
         squares, tried, beside = [], [], []
         for draw in range(given.rounds):

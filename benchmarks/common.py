@@ -9,8 +9,9 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import random
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -201,6 +202,38 @@ def parser_for(description: str, rounds: int) -> argparse.ArgumentParser:
     parser.add_argument("--rounds", type=int, default=rounds, metavar="N", help="measurements of each figure (default %(default)s)")
     parser.add_argument("--sentences", type=int, metavar="N", help="use the first N sentences only")
     return parser
+
+
+def parser_of_tasks(description: str, rounds: int, sizes: str = "", trainers: Iterable[str] = ()) -> argparse.ArgumentParser:
+    """The options of benchmarks of several tasks: which of them, and of what sizes and with which trainers, where that can be chosen."""
+    parser = parser_for(description, rounds)
+    parser.add_argument("--only", default="", metavar="WORDS", help="tasks with one of these words in their name, divided by semicolons; =NAME: that task")
+    if sizes:
+        parser.add_argument("--sizes", default=sizes, metavar="N,N", help="sequences to learn from (default %(default)s)")
+    if trainers:
+        parser.add_argument("--trainers", default=",".join(trainers), metavar="NAMES", help="default %(default)s")
+    return parser
+
+
+def is_wanted(name: str, only: str) -> bool:
+    """Whether the task of this name is one of those of `--only`."""
+    return any(name == word[1:] if word[:1] == "=" else word in name for word in only.split(";"))
+
+
+def held_out(whole: list[Any], most: int = 1000, part: float = 1 / 4) -> tuple[list[Any], list[Any]]:
+    """Sequences without their end, and the end, which is held out: this part of them, but no more than so many."""
+    start = len(whole) - min(most, int(part * len(whole)))
+    return whole[:start], whole[start:]
+
+
+def sizes_of(sizes: str, pool: list[Any]) -> list[int]:
+    """The numbers of `--sizes`; all that there are in place of more."""
+    return sorted({min(int(n), len(pool)) for n in sizes.split(",")})
+
+
+def drawn(pool: list[Any], size: int, draw: int) -> list[Any]:
+    """So many sequences at random, the same ones for all who ask for this draw."""
+    return random.Random(f"{size} {draw}").sample(pool, size)
 
 
 def machine() -> str:

@@ -199,16 +199,14 @@ def row(name: str, runs: list[Result]) -> list[str]:
 
 
 def main() -> None:
-    parser = common.parser_for("Default options on corpora that packages carry.", rounds=1)
+    parser = common.parser_of_tasks("Default options on corpora that packages carry.", rounds=1, trainers=TRAINERS)
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="where packages are kept")
-    parser.add_argument("--only", default="", metavar="WORDS", help="tasks with one of these words in their name, divided by semicolons")
-    parser.add_argument("--trainers", default=",".join(TRAINERS), metavar="NAMES", help="default %(default)s")
     given = parser.parse_args()
     seeds = range(1, 1 + given.rounds)
     given.folder.mkdir(parents=True, exist_ok=True)
     print(common.machine())
     for task in TASKS:
-        if not any(word in task.name for word in given.only.split(";")):
+        if not common.is_wanted(task.name, given.only):
             continue
         parts = tuple(part[: given.sentences] for part in task.make(unpacked(task.package, given.folder)))
         if task.scheme == "heads":

@@ -241,6 +241,23 @@ def test_made_labels():
     assert len(pairs) == 100 * bench_labels.FOLLOWERS
 
 
+def test_tasks_by_words_in_their_names_or_by_whole_names():
+    names = ["chunks", "chunks, words", "names"]
+    found = {only: [name for name in names if common.is_wanted(name, only)] for only in ("", "chunk;name", "chunks, w", "=chunks", "=chunk")}
+    assert list(found.values()) == [names, names, ["chunks, words"], ["chunks"], []]
+
+
+@pytest.mark.parametrize(("n", "end"), [(0, 0), (3, 0), (20, 5), (100, 6)])
+def test_the_end_is_held_out(n, end):
+    whole = list(range(n))
+    assert common.held_out(whole, 6) == (whole[: n - end], whole[n - end :])
+
+
+def test_draws_are_from_all_that_there_are():
+    assert common.sizes_of("50,2,10,9", list(range(9))) == [2, 9]
+    assert common.drawn("abc", 3, 1) == common.drawn("abc", 3, 1) and sorted(common.drawn("abc", 3, 1)) == list("abc")
+
+
 def test_works_are_measured_in_turn():
     calls = []
     works = {"a": lambda: calls.append("a") or [1.0, 5.0], "b": lambda: calls.append("b") or 2.0}
