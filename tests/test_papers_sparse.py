@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import simulated
 import simulated_pattern
+import study
 from commands import paper
 from hypothesis import given
 from hypothesis import strategies as st
@@ -69,7 +70,7 @@ def test_the_verdict_on_patterns_counts_draws():
 
 
 def test_recorded_patterns_have_as_many_weights_as_the_models_of_the_study():
-    records = list(map(json.loads, (simulated.RESULTS / "simulated.jsonl").read_text(encoding="utf-8").splitlines()))
+    records = list(map(json.loads, (study.RESULTS / "simulated.jsonl").read_text(encoding="utf-8").splitlines()))
     models, patterns = ({(one["sentences"], one["draw"]): one["found"] for one in records if one["kind"] == kind} for kind in ("models", "pattern"))
     assert len(patterns) == simulated.DRAWS * len(simulated.SIZES)
     counts = {draw: [sum((weight[1] is None) == node for weight in found) for node in (True, False)] for draw, found in patterns.items()}

@@ -149,11 +149,11 @@ class Made(Runs):
 
     def compare(self, task, first, second):
         asked = {"kind": "compare", "task": task.name, "first": first["seed"], "second": second["seed"]}
-        return self.raw.find(**asked) or self.raw.add({**asked, "p": {"f1": 0.01, "accuracy": 1.0}, "commit": "abc", "machine": "a"})
+        return self.raw.find(asked) or self.raw.add({**asked, "p": {"f1": 0.01, "accuracy": 1.0}, "commit": "abc", "machine": "a"})
 
     def _made(self, kind, task, algorithm, options, seed, **found):
         asked = {"kind": kind, "task": task.name, "template": task.template_name, "algorithm": algorithm, "options": options, "seed": seed}
-        return self.raw.find(**asked) or self.raw.add({**asked, **found, "commit": "abc", "machine": "a"})
+        return self.raw.find(asked) or self.raw.add({**asked, **found, "commit": "abc", "machine": "a"})
 
 
 def page(raw):
@@ -232,7 +232,7 @@ def test_runs_of_two_commits_do_not_mix():
     for start in (lambda: runs.test(tasks.NP_PLAIN, "sgd", {}, 1), lambda: runs.compare(tasks.NP_PLAIN, RUN, RUN), lambda: runs.pace(tasks.NP_PLAIN, RUN, RUN)):
         with pytest.raises(SystemExit, match="another"):
             start()
-    assert Runs(Raw(Path("raw"), fresh=True), Path("work")).raw.lines == {}
+    assert Runs(Raw(Path("raw"), fresh=True), Path("work")).raw.records == []
 
 
 def test_a_commit_has_a_longer_name_once_there_are_more_of_them(monkeypatch):
@@ -240,7 +240,7 @@ def test_a_commit_has_a_longer_name_once_there_are_more_of_them(monkeypatch):
     raw = Raw(Path("raw"))
     raw.add({"kind": "test", "task": "one", "commit": "8362d58"})
     runs = Runs(raw, Path("work"))
-    monkeypatch.setattr(runs, "_tested", lambda *_: runs._begin({**RUN, "task": "one", "kind": "test"}) or {})
+    monkeypatch.setattr(runs, "_tested", lambda *_: {})
     runs.commit = "8362d589"
     assert runs.test(tasks.NP_PLAIN, "sgd", {}, 1)["commit"] == "8362d58" and runs.raw.commits == ["8362d58"]
     for other in ("8362d589-dirty", "8362e589"):
@@ -254,7 +254,7 @@ def test_a_line_that_was_cut_short_is_dropped():
     raw.add({"kind": "test", "task": "one", "seed": 1, "commit": "a"})
     whole = Path("raw/one.jsonl").read_bytes()
     Path("raw/one.jsonl").write_bytes(whole + b'{"kind": "te')
-    assert list(Raw(Path("raw")).lines.values()) == list(raw.lines.values()) and Path("raw/one.jsonl").read_bytes() == whole
+    assert Raw(Path("raw")).records == raw.records and Path("raw/one.jsonl").read_bytes() == whole
 
 
 def test_an_output_that_is_made_again_adds_no_line(monkeypatch):
@@ -274,10 +274,10 @@ def test_an_output_that_is_made_again_adds_no_line(monkeypatch):
     monkeypatch.setattr(runs, "_tested", tested)
     assert runs.compare(tasks.NP_PLAIN, *tests)["p"]["f1"] == 1 and asked == [1, 2]
     kinds = [record["kind"] for record in log_lines("raw/conll2000-np-plain.jsonl")]
-    assert kinds == ["test", "test", "compare"] and runs.raw.find(**{**tests[0], "kind": "test"})["cpu"] == 1.0
+    assert kinds == ["test", "test", "compare"] and runs.raw.find({**tests[0], "kind": "test"})["cpu"] == 1.0
     with Path("raw/conll2000-np-plain.jsonl").open("a") as file:
         file.write(json.dumps({**tests[0], "cpu": 3.0}) + "\n")
-    assert Raw(Path("raw")).find(**tests[0])["cpu"] == 1.0
+    assert Raw(Path("raw")).find(tests[0])["cpu"] == 1.0
 
 
 def test_scores_are_added_up_the_same_by_every_python():

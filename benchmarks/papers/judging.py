@@ -1,12 +1,10 @@
-"""What sbcd.py, simulated.py and neural.py share: scores of sentences, whether two models differ by more than
-chance, files of raw results, verdicts.
+"""What sbcd.py, simulated.py and neural.py share: scores of sentences, whether two models differ by more than chance,
+verdicts.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -104,29 +102,3 @@ def unmeasured(claim: str, paper: str = "") -> Verdict:
     """A claim whose runs are missing."""
     return Verdict(claim, "", MISSING, paper)
 
-
-# --- Raw results ------------------------------------------------------------------------------------------------------
-
-
-class Journal:
-    """A file of JSON lines, one for each run. A run that stands there is not repeated."""
-
-    def __init__(self, path: Path, *names: str) -> None:
-        """`names`: the fields that tell a run from others."""
-        self.path, self.names = path, names
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        self.known = {self.key(record): record for record in map(json.loads, lines)}
-
-    def key(self, record: dict[str, Any]) -> str:
-        return json.dumps([record[name] for name in self.names], sort_keys=True)
-
-    def find(self, record: dict[str, Any]) -> dict[str, Any] | None:
-        return self.known.get(self.key(record))
-
-    def add(self, record: dict[str, Any]) -> dict[str, Any]:
-        line = json.dumps(record, ensure_ascii=False)
-        with self.path.open("a", encoding="utf-8") as file:
-            print(line, file=file)
-        self.known[self.key(record)] = json.loads(line)
-        return self.known[self.key(record)]

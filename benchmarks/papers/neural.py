@@ -27,11 +27,12 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_
 
 import numpy as np
 import tasks
-from judging import Journal, Verdict, chance, counted, packed, score
+from journal import Journal
+from judging import Verdict, chance, counted, packed, score
 from protocol import CONTRADICTED, LONG, REPRODUCED, SIGNIFICANT, TIE, fall, on_falls
 from report import holding, markdown, mean, picture, spread
-from runs import commit, machine
-from study import RESULTS, default_work
+from runs import about
+from study import parsed, parser_for
 from tasks import Task, prepare
 
 import crfkit
@@ -190,11 +191,11 @@ def run(task: Task, parts: Parts, name: str, seed: int, given: argparse.Namespac
         curve, tag = linear(task, parts, model, seed, passes, patience)
     else:
         curve, tag = network(task, parts, model, seed, passes, patience, given.batch, 8 if given.quick else HIDDEN)
-    record = {"task": task.name, "model": name, "seed": seed, "batch": batch_of(name, given.batch), "dev": [round(value, 4) for value in curve]}
+    record: dict[str, Any] = {"dev": [round(value, 4) for value in curve]}
     if not model.lasting:
         counts = counted(task.metric == "F1", labels_of(parts.sentences["test"]), tag(parts.sentences["test"]))
         record |= {"test": round(score(counts), 4), "counts": packed(counts)}
-    return {**record, "cpu": round(time.process_time() - began, 2), "commit": commit(), "machine": machine()}
+    return {**record, "cpu": round(time.process_time() - began, 2), **about()}
 
 
 def batch_of(name: str, batch: int) -> int:
@@ -323,24 +324,20 @@ METHOD = """\
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Bi-LSTM, Bi-LSTM-CRF and SAPO on top of a Bi-LSTM beside linear models: docs/results/neural.md")
+    parser = parser_for("neural", "Bi-LSTM, Bi-LSTM-CRF and SAPO on top of a Bi-LSTM beside linear models", quick="a few sentences of the synthetic corpora, one pass")
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="TASK", help=f"only these of {', '.join(TASKS)}")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS), metavar="MODEL", help=f"only these of {', '.join(MODELS)}")
     parser.add_argument("--seeds", type=int, default=5, help="runs of each model (default %(default)s)")
     parser.add_argument("--batch", type=int, default=BATCH, help="sentences a step of a network (default %(default)s)")
-    parser.add_argument("--quick", action="store_true", help="a few sentences of the synthetic corpora, one pass: does it run?")
     parser.add_argument("--finished-only", action="store_true", help="start no run; leave out what is not measured")
-    parser.add_argument("--work", type=Path, default=default_work(), help="folder for data and finished runs (default %(default)s)")
-    parser.add_argument("--out", type=Path, help="folder for the page and the raw results (default docs/results)")
-    given = parser.parse_args()
+    given = parsed(parser)
     chosen = [TASKS[name] for name in given.tasks]
     if not given.finished_only:
         if importlib.util.find_spec("jax") is None:
             parser.exit(1, "jax is not installed: pip install 'crfkit[neural]'\n")
         if not given.quick and (lacking := tasks.missing(chosen)):
             parser.exit(1, f"not found in CRFKIT_CORPORA: {', '.join(lacking)}\n")
-    out = given.out or (given.work / "quick" if given.quick else RESULTS)
-    journal = Journal(out / "neural.jsonl", "task", "model", "seed", "batch")
+    journal = Journal(given.out / "neural.jsonl", "task", "model", "seed", "batch")
     if not given.finished_only:
         _finish(chosen, journal, given)
     shown = [one for one in journal.known.values() if one["batch"] == batch_of(one["model"], given.batch)]
@@ -348,8 +345,8 @@ def main() -> None:
     found = {task: of_task(task, shown) for task in TASKS.values()}
     rows = [verdict.row(task.title) for task, runs in found.items() for verdict in verdicts(runs)]
     lines += [ABOUT.strip(), "", *holding(rows, "Networks beside linear models"), METHOD.format(batch=given.batch).strip(), ""]
-    lines += [line for task, runs in found.items() for line in section(task, runs, out)]
-    path = out / "neural.md"
+    lines += [line for task, runs in found.items() for line in section(task, runs, given.out)]
+    path = given.out / "neural.md"
     path.write_text("\n".join(lines), encoding="utf-8")
     print(path)
 
@@ -363,8 +360,8 @@ def _finish(chosen: list[Task], journal: Journal, given: argparse.Namespace) -> 
         parts = parts_of(task, given.work, given.quick)
         for seed in range(1, 1 + (1 if given.quick else given.seeds)):
             for name in given.models:
-                if journal.find({"task": task.name, "model": name, "seed": seed, "batch": batch_of(name, given.batch)}) is None:
-                    journal.add(run(task, parts, name, seed, given))
+                asked = {"task": task.name, "model": name, "seed": seed, "batch": batch_of(name, given.batch)}
+                journal.of(asked, lambda task=task, parts=parts, name=name, seed=seed: run(task, parts, name, seed, given))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ of the package. Every run is a line of parsing.jsonl.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -26,12 +25,13 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
-from judging import Journal, Verdict, chance, packed, score, unpacked
+from journal import Journal
+from judging import Verdict, chance, packed, score, unpacked
 from protocol import CONTRADICTED, REPRODUCED, SIGNIFICANT, TIE
 from report import chance as told
 from report import holding, markdown, spread
-from runs import commit, machine
-from study import RESULTS, default_work
+from runs import about
+from study import parsed, parser_for
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPTHS = [0, 1, 2, 3]
@@ -170,39 +170,40 @@ class Study:
     def trial(self, features: str, oracle: str, depth: int, margin: float, passes: int) -> dict[str, Any]:
         """Scores of the development part after each pass."""
         asked = {"kind": "trial", "features": features, "oracle": oracle, "depth": depth, "margin": margin, "passes": passes, "seed": 0}
-        if found := self.journal.find(asked):
-            return found
-        with TemporaryDirectory() as folder:
-            log = Path(folder) / "log"
-            self._learn(asked, Path(folder) / "model", "--dev", self.data["dev"], "--log", log)
-            records = [json.loads(line) for line in log.read_text().splitlines()]
-        return self._add(asked, dev=[record["dev_accuracy"] for record in records], cpu=[record["cpu"] for record in records])
+
+        def work() -> dict[str, Any]:
+            with TemporaryDirectory() as folder:
+                log = Path(folder) / "log"
+                self._learn(asked, Path(folder) / "model", "--dev", self.data["dev"], "--log", log)
+                records = [json.loads(line) for line in log.read_text().splitlines()]
+            return {"dev": [record["dev_accuracy"] for record in records], "cpu": [record["cpu"] for record in records], **about()}
+
+        return self.journal.of(asked, work)
 
     def final(self, features: str, oracle: str, depth: int, margin: float | None, passes: int | None, seed: int, kind: str = "final") -> dict[str, Any]:
         """The one look at the test part of a parser of the chosen options, or of the default ones (None); and its speed."""
         asked = {"kind": kind, "features": features, "oracle": oracle, "depth": depth, "margin": margin, "passes": passes, "seed": seed}
-        if found := self.journal.find(asked):
-            return found
-        with TemporaryDirectory() as folder:
-            model, parsed, log = (Path(folder) / name for name in ("model", "parsed", "log"))
-            self._learn(asked, model, "--log", log)
-            seconds = [json.loads(line)["cpu"] for line in log.read_text().splitlines()]
-            crfkit("tag", "--threads", 1, "-o", parsed, model, self.data["test"])
-            counts = [packed(counted(self.data["test"], parsed, punctuation)) for punctuation in (True, False)]
-            words = sum(map(len, heads(self.data["train"])))
-            before = time.perf_counter()
-            crfkit("tag", "--threads", 1, "-o", parsed, model, self.data["train"])
-            speed = words / (time.perf_counter() - before)
-        return self._add(asked, counts=counts[0], without=counts[1], cpu=seconds, speed=speed)
+
+        def work() -> dict[str, Any]:
+            with TemporaryDirectory() as folder:
+                model, output, log = (Path(folder) / name for name in ("model", "parsed", "log"))
+                self._learn(asked, model, "--log", log)
+                seconds = [json.loads(line)["cpu"] for line in log.read_text().splitlines()]
+                crfkit("tag", "--threads", 1, "-o", output, model, self.data["test"])
+                counts = [packed(counted(self.data["test"], output, punctuation)) for punctuation in (True, False)]
+                words = sum(map(len, heads(self.data["train"])))
+                before = time.perf_counter()
+                crfkit("tag", "--threads", 1, "-o", output, model, self.data["train"])
+                speed = words / (time.perf_counter() - before)
+            return {"counts": counts[0], "without": counts[1], "cpu": seconds, "speed": speed, **about()}
+
+        return self.journal.of(asked, work)
 
     def _learn(self, asked: dict[str, Any], model: Path, *more: Any) -> None:
         print("  " + ", ".join(f"{name} {value}" for name, value in asked.items()), file=sys.stderr, flush=True)
         options = [part for name in ("oracle", "depth", "margin", "passes", "seed") if asked[name] is not None for part in (f"--{name}", asked[name])]
         options += [] if asked["kind"] == "default" else ["--dropout", "0"]
         crfkit("learn", "-q", "-a", "lookahead", "--format", "conllu", *options, *more, TEMPLATES[asked["features"]], self.data["train"], model)
-
-    def _add(self, asked: dict[str, Any], **found: Any) -> dict[str, Any]:
-        return self.journal.add({**asked, **found, "commit": commit(), "machine": machine()})
 
 
 # --- The page ---------------------------------------------------------------------------------------------------------
@@ -350,18 +351,14 @@ def stand_in(folder: Path) -> dict[str, Path]:
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Train, compare, write docs/results/parsing.md")
+    parser = parser_for("parsing", "Parsers that look ahead", quick="a few random trees")
     parser.add_argument("--features", nargs="+", default=list(TEMPLATES), choices=TEMPLATES)
     parser.add_argument("--oracles", nargs="+", default=["first", "either"], choices=["first", "either"])
     parser.add_argument("--depths", nargs="+", type=int, default=DEPTHS, choices=DEPTHS)
     parser.add_argument("--seeds", type=int, default=5, help="parsers of each depth (default %(default)s)")
-    parser.add_argument("--quick", action="store_true", help="a few random trees: does it run?")
     parser.add_argument("--finished-only", action="store_true", help="start no run; leave out what is not measured")
-    parser.add_argument("--work", type=Path, default=default_work(), help="folder for random trees (default %(default)s)")
-    parser.add_argument("--out", type=Path, help="folder for the page and the raw results (default docs/results)")
-    given = parser.parse_args()
-    out = given.out or (given.work / "quick" if given.quick else RESULTS)
-    journal = Journal(out / "parsing.jsonl", *FIELDS)
+    given = parsed(parser)
+    journal = Journal(given.out / "parsing.jsonl", *FIELDS)
     if not given.finished_only:
         corpora = os.environ.get("CRFKIT_CORPORA")
         if given.quick:
@@ -380,7 +377,7 @@ def main() -> None:
             for kind in ("default", "final"):
                 for seed in seeds if (kind, features, oracle) in BY_DEFAULT and depth in PLAIN else ():
                     study.final(features, oracle, depth, None, None, seed, kind)
-    path = out / "parsing.md"
+    path = given.out / "parsing.md"
     path.write_text(page(list(journal.known.values()), given.quick), encoding="utf-8")
     print(path)
 

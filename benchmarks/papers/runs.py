@@ -14,11 +14,13 @@ import platform
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from math import fsum
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
+from journal import Journal, Record
 from protocol import LONG, PASSES, PATIENCE
 from tasks import Data, Task, prepare
 
@@ -28,7 +30,8 @@ from crfkit.learning.progress import Progress
 from crfkit.loops.kernels import variant
 
 BATCH = {"lbfgs"}  # these end by themselves
-Record = dict[str, Any]
+FIELDS = ("kind", "task", "template", "algorithm", "options", "seed", "first", "second")
+"""What tells a run from others."""
 
 
 class Incomplete(Exception):
@@ -40,36 +43,27 @@ class Raw:
 
     def __init__(self, folder: Path, fresh: bool = False):
         self.folder = folder
-        self.lines: dict[str, Record] = {}
-        for path in sorted(folder.glob("*.jsonl")):
-            if fresh:
-                path.unlink()
-                continue
-            text = path.read_text(encoding="utf-8")
-            if torn := text[text.rfind("\n") + 1 :]:     # its run was killed
-                text = text[: -len(torn)]
-                path.write_text(text, encoding="utf-8")
-            for record in map(json.loads, text.splitlines()):
-                self.lines.setdefault(_key(record), record)     # the first line of a run counts
+        files = sorted(folder.glob("*.jsonl"))
+        for path in files if fresh else ():
+            path.unlink()
+        self.tasks = {} if fresh else {path.stem: Journal(path, *FIELDS) for path in files}
+
+    @property
+    def records(self) -> list[Record]:
+        return [record for journal in self.tasks.values() for record in journal.known.values()]
 
     @property
     def commits(self) -> list[str]:
-        return sorted({record["commit"] for record in self.lines.values()})
+        return sorted({record["commit"] for record in self.records})
 
-    def find(self, **what: Any) -> Record | None:
-        return self.lines.get(_key(what))
+    def find(self, asked: Record) -> Record | None:
+        return self.tasks[asked["task"]].find(asked) if asked["task"] in self.tasks else None
 
     def add(self, record: Record) -> Record:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / f"{record['task']}.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record, separators=(",", ":")) + "\n")
-        self.lines[_key(record)] = record
-        return record
-
-
-def _key(record: Record) -> str:
-    names = ("kind", "task", "template", "algorithm", "options", "seed", "first", "second")
-    return json.dumps([record.get(name) for name in names], sort_keys=True)
+        task = record["task"]
+        if task not in self.tasks:
+            self.tasks[task] = Journal(self.folder / f"{task}.jsonl", *FIELDS)
+        return self.tasks[task].add(record)
 
 
 class Runs:
@@ -84,28 +78,25 @@ class Runs:
     def trial(self, task: Task, algorithm: str, options: Record) -> Record:
         """Train on each fold, and score each pass on what was left out."""
         limit = {} if algorithm in BATCH else {"passes": PASSES, "patience": PATIENCE}
-        asked = {"kind": "trial", **_asked(task, algorithm, options, 0)}
-        if (record := self.raw.find(**asked)) is not None:
-            return record
-        self._begin(asked)
-        folds, seconds, before = [], [], []
-        for train, dev in (split for part in self._data(task) for split in part.splits):
-            _, passes, warm = self._learn(task, train, algorithm, {**limit, **options}, 0, dev=str(dev))
-            folds.append([round(100 * record[_dev(task)], 3) for record in passes])
-            seconds.append([round(record["cpu"], 3) for record in passes])
-            before.append(round(fsum(record["cpu"] for record in warm), 3))
-        return self._end(asked, scores=folds, seconds=seconds, warm_up=before)
+
+        def work() -> Record:
+            folds, seconds, before = [], [], []
+            for train, dev in (split for part in self._data(task) for split in part.splits):
+                _, passes, warm = self._learn(task, train, algorithm, {**limit, **options}, 0, dev=str(dev))
+                folds.append([round(100 * record[_dev(task)], 3) for record in passes])
+                seconds.append([round(record["cpu"], 3) for record in passes])
+                before.append(round(fsum(record["cpu"] for record in warm), 3))
+            return {"scores": folds, "seconds": seconds, "warm_up": before}
+
+        return self._once(_asked("trial", task, algorithm, options, 0), work)
 
     def test(self, task: Task, algorithm: str, options: Record, seed: int) -> Record:
         """Train on everything, and score on the test part."""
-        asked = {"kind": "test", **_asked(task, algorithm, options, seed)}
-        if (record := self.raw.find(**asked)) is not None:
-            return record
-        return self._end(asked, **self._tested(asked, task, algorithm, options, seed))
+        asked = _asked("test", task, algorithm, options, seed)
+        return self._once(asked, lambda: self._tested(asked, task, algorithm, options, seed))
 
     def _tested(self, asked: Record, task: Task, algorithm: str, options: Record, seed: int) -> Record:
         """What a test finds; its output becomes a file."""
-        self._begin(asked)
         pairs: list[tuple[list[str], list[str]]] = []
         cpu, passes, warm = 0.0, [], []
         for part in self._data(task):
@@ -125,68 +116,68 @@ class Runs:
     def curve(self, task: Task, algorithm: str, options: Record) -> Record:
         """Train on everything for many passes, and see how weights and loss go on."""
         options = {**_one_by_one(options), "passes": LONG}
-        asked = {"kind": "curve", **_asked(task, algorithm, options, 1)}
-        if (record := self.raw.find(**asked)) is not None:
-            return record
-        self._begin(asked)
-        _, passes, _ = self._learn(task, self._data(task)[0].train, algorithm, options, 1)
-        return self._end(asked, weights=[record["mean_abs_weight"] for record in passes], losses=[round(record["loss"], 2) for record in passes])
+
+        def work() -> Record:
+            _, passes, _ = self._learn(task, self._data(task)[0].train, algorithm, options, 1)
+            return {"weights": [record["mean_abs_weight"] for record in passes], "losses": [round(record["loss"], 2) for record in passes]}
+
+        return self._once(_asked("curve", task, algorithm, options, 1), work)
 
     def drift(self, task: Task, algorithm: str, options: Record, seed: int) -> Record:
         """Scores on the first fold's development data for many passes, without an early end."""
         options = {**_one_by_one(options), "passes": LONG}
-        asked = {"kind": "drift", **_asked(task, algorithm, options, seed)}
-        if (record := self.raw.find(**asked)) is not None:
-            return record
-        self._begin(asked)
-        train, dev = self._data(task)[0].splits[0]
-        _, passes, _ = self._learn(task, train, algorithm, options, seed, dev=str(dev))
-        return self._end(asked, scores=[round(100 * record[_dev(task)], 3) for record in passes])
+
+        def work() -> Record:
+            train, dev = self._data(task)[0].splits[0]
+            _, passes, _ = self._learn(task, train, algorithm, options, seed, dev=str(dev))
+            return {"scores": [round(100 * record[_dev(task)], 3) for record in passes]}
+
+        return self._once(_asked("drift", task, algorithm, options, seed), work)
 
     def tagging(self, task: Task, test: Record) -> float:
         """Processor seconds of tagging the test part, with reading it, by the model of a test: the fastest of nine."""
-        asked = {"kind": "tagging", **_asked(task, test["algorithm"], test["options"], test["seed"])}
-        if (record := self.raw.find(**asked)) is None:
-            self._begin(asked)
+        how = test["algorithm"], test["options"], test["seed"]
+
+        def work() -> Record:
             seconds = [0.0] * 9
             for part in self._data(task):
-                tagger = self._learn(task, part.train, test["algorithm"], test["options"], test["seed"])[0].tagger()
+                tagger = self._learn(task, part.train, *how)[0].tagger()
                 for k in range(len(seconds)):
                     before = time.process_time()
                     tagger.tag_with_gold(str(part.test), threads=1)
                     seconds[k] += time.process_time() - before
-            record = self._end(asked, fastest=round(min(seconds), 5))
-        return float(record["fastest"])
+            return {"fastest": round(min(seconds), 5)}
+
+        return float(self._once(_asked("tagging", task, *how), work)["fastest"])
 
     def compare(self, task: Task, first: Record, second: Record) -> Record:
         """Approximate randomisation on the outputs of two tests."""
-        asked = {"kind": "compare", "task": task.name, "first": _name(first), "second": _name(second)}
-        if (record := self.raw.find(**asked)) is not None:
-            return record
-        self._check()
-        paths = [self.work / "outputs" / f"{_digest(record)}.txt" for record in (first, second)]
-        for path, record in zip(paths, (first, second), strict=True):
-            if not path.exists():       # only the output is made again: the scores and seconds that count are those of the line
-                of = task if record["template"] == task.template_name else task.with_template(record["template"])
-                self._tested(record, of, record["algorithm"], record["options"], record["seed"])
-        self.since = time.monotonic()
-        found = Outputs([str(path) for path in paths], scheme=_scheme(task), keep=True).compare(0, 1)
-        return self._end(asked, p={name: found.p[name] for name in ("f1", "accuracy")})
+
+        def work() -> Record:
+            paths = [self.work / "outputs" / f"{_digest(record)}.txt" for record in (first, second)]
+            for path, record in zip(paths, (first, second), strict=True):
+                if not path.exists():       # only the output is made again: the scores and seconds that count are those of the line
+                    of = task if record["template"] == task.template_name else task.with_template(record["template"])
+                    self._tell(record)
+                    self._tested(record, of, record["algorithm"], record["options"], record["seed"])
+            found = Outputs([str(path) for path in paths], scheme=_scheme(task), keep=True).compare(0, 1)
+            return {"p": {name: found.p[name] for name in ("f1", "accuracy")}}
+
+        return self._once({"kind": "compare", "task": task.name, "first": _name(first), "second": _name(second)}, work)
 
     def pace(self, task: Task, first: Record, second: Record) -> Record:
         """Processor seconds of the fastest pass of two trainers, by the options of their tests; three rounds, in turns."""
-        first, second = ({**record, "options": _one_by_one(record["options"])} for record in (first, second))
-        asked = {"kind": "pace", "task": task.name, "first": _name(first), "second": _name(second)}
-        if (record := self.raw.find(**asked)) is not None:
-            return record
-        self._check()
-        self.since = time.monotonic()
-        found: list[list[float]] = [[], []]
-        for _ in range(3):
-            for seconds, record in zip(found, (first, second), strict=True):
-                passes = [self._learn(task, part.train, record["algorithm"], {**record["options"], "passes": 3}, 1)[1] for part in self._data(task)]
-                seconds += [fsum(one["cpu"] for one in same) for same in zip(*passes, strict=True)]
-        return self._end(asked, fastest=[round(min(seconds), 5) for seconds in found])
+        sides = [{**record, "options": _one_by_one(record["options"])} for record in (first, second)]
+
+        def work() -> Record:
+            found: list[list[float]] = [[], []]
+            for _ in range(3):
+                for seconds, record in zip(found, sides, strict=True):
+                    passes = [self._learn(task, part.train, record["algorithm"], {**record["options"], "passes": 3}, 1)[1] for part in self._data(task)]
+                    seconds += [fsum(one["cpu"] for one in same) for same in zip(*passes, strict=True)]
+            return {"fastest": [round(min(seconds), 5) for seconds in found]}
+
+        return self._once({"kind": "pace", "task": task.name, "first": _name(sides[0]), "second": _name(sides[1])}, work)
 
     def _data(self, task: Task) -> list[Data]:
         if task.name not in self.prepared:
@@ -223,17 +214,23 @@ class Runs:
                 "let PYTHONPATH (make results PACKAGE=...) name a built tree of that commit, or begin again with --fresh"
             )
 
-    def _begin(self, asked: Record) -> None:
+    def _once(self, asked: Record, work: Callable[[], Record]) -> Record:
+        """The record of a run: as it stands in the raw results, or with what the work finds now."""
+        if (known := self.raw.find(asked)) is not None:
+            return known
         self._check()
-        self.since = time.monotonic()
+        if "algorithm" in asked:
+            self._tell(asked)
+        begun = time.monotonic()
+        found = work()
+        return self.raw.add({**asked, **found, "commit": self.commit, "machine": machine(), "took": round(time.monotonic() - begun, 2)})
+
+    def _tell(self, asked: Record) -> None:
+        """A training run begins."""
         self.done += 1
-        left = (self.since - self.began) / self.done * (self.wanted - self.done)
+        left = (time.monotonic() - self.began) / self.done * (self.wanted - self.done)
         what = " ".join([asked["task"], asked["kind"], asked["algorithm"], *flags(asked["options"])])
         print(f"run {self.done} of about {max(self.wanted, self.done)}, {max(left, 0) / 60:.0f} min left: {what}", file=sys.stderr, flush=True)
-
-    def _end(self, asked: Record, **found: Any) -> Record:
-        about = {"commit": self.commit, "machine": machine(), "took": round(time.monotonic() - self.since, 2)}
-        return self.raw.add({**asked, **found, **about})
 
 
 class _WarmUp(Progress):
@@ -274,8 +271,8 @@ def flags(options: Record) -> list[str]:
     return found
 
 
-def _asked(task: Task, algorithm: str, options: Record, seed: int) -> Record:
-    return {"task": task.name, "template": task.template_name, "algorithm": algorithm, "options": options, "seed": seed}
+def _asked(kind: str, task: Task, algorithm: str, options: Record, seed: int) -> Record:
+    return {"kind": kind, "task": task.name, "template": task.template_name, "algorithm": algorithm, "options": options, "seed": seed}
 
 
 def _one_by_one(options: Record) -> Record:
@@ -303,6 +300,11 @@ def _scheme(task: Task) -> str:
 def machine() -> str:
     """The kind of machine, not its name."""
     return f"{platform.machine()}, {os.cpu_count()} processors, loops for {variant()}"
+
+
+def about() -> Record:
+    """Of what commit a run is, and on what machine it was made."""
+    return {"commit": commit(), "machine": machine()}
 
 
 def same_commit(one: str, other: str) -> bool:

@@ -22,11 +22,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from judging import Journal, counted, packed, score
-from runs import commit, machine
+from journal import Journal
+from judging import counted, packed, score
+from runs import about
 from sbcd_page import index_rows, write  # noqa: F401  index_rows: for the index of all pages
 from sbcd_weights import MODELS, matrices
-from study import RESULTS, default_work
+from study import parsed, parser_for
 from tasks import OWN, ROOT
 
 import crfkit
@@ -149,10 +150,10 @@ WORK = {"trained": trained, "followed": followed, "timed": timed, "pictured": pi
 class Study:
     """Runs what is not finished, and keeps all of it."""
 
-    def __init__(self, given: argparse.Namespace, out: Path) -> None:
+    def __init__(self, given: argparse.Namespace) -> None:
         self.quick, self.work, self.finished_only = given.quick, given.work, given.finished_only
         self.work.mkdir(parents=True, exist_ok=True)
-        self.journal = Journal(out / "sbcd.jsonl", "part", "row", "kind", "spec")
+        self.journal = Journal(given.out / "sbcd.jsonl", "part", "row", "kind", "spec")
         self.found: dict[str, dict[str, Any]] = {}
 
     def run(self, part: str, row: str, kind: str = "trained", **spec: Any) -> dict[str, Any] | None:
@@ -165,7 +166,7 @@ class Study:
                 return None
             print(f"  {part}: {row}", file=sys.stderr, flush=True)
             with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-                known = self.journal.add({**record, "commit": commit(), "machine": machine(), **pool.submit(WORK[kind], spec).result()})
+                known = self.journal.add({**record, **about(), **pool.submit(WORK[kind], spec).result()})
         self.found[f"{part}/{row}"] = known
         return known
 
@@ -292,22 +293,18 @@ PARTS = {"letters": letters, "weights": weights, "cost": cost, "ngrams": ngrams,
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The comparisons of the paper on sparse CRFs: docs/results/sbcd.md")
+    parser = parser_for("sbcd", "The comparisons of the paper on sparse CRFs", quick="a few words of the synthetic corpora in data/")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART", help=f"only these of {', '.join(PARTS)}")
     parser.add_argument("--seeds", type=int, default=5, help="runs of sgd (default %(default)s)")
-    parser.add_argument("--quick", action="store_true", help="a few words of the synthetic corpora in data/: does it run?")
     parser.add_argument("--finished-only", action="store_true", help="start no run; leave out the rows that lack one")
-    parser.add_argument("--work", type=Path, default=default_work(), help="folder for data and finished runs (default %(default)s)")
-    parser.add_argument("--out", type=Path, help="folder for the page, its pictures and raw results (default docs/results)")
-    given = parser.parse_args()
+    given = parsed(parser)
     if not (given.quick or given.finished_only) and not all((Path(os.environ.get("CRFKIT_CORPORA", "")) / name).is_dir() for name in ("nettalk", "conll2003")):
         parser.exit(1, "CRFKIT_CORPORA names no folder with nettalk and conll2003\n")
-    out = given.out or (given.work / "quick" if given.quick else RESULTS)
-    study = Study(given, out)
+    study = Study(given)
     for name, part in PARTS.items():
         study.finished_only = given.finished_only or name not in given.parts
         part(study, given.seeds)
-    print(write(study.found, out, given.quick))
+    print(write(study.found, given.out, given.quick))
 
 
 if __name__ == "__main__":

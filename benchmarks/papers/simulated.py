@@ -11,7 +11,6 @@ as many as make "the number of training tokens of the same order as the number o
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import time
@@ -25,12 +24,13 @@ from typing import Any
 import numpy as np
 import simulated_pattern
 from hidden import HMM, LABELS, LENGTH, SYMBOLS, Draw
-from judging import Journal, Verdict, holds
+from journal import Journal
+from judging import Verdict, holds
 from protocol import CONTRADICTED, REPRODUCED, SIGNIFICANT, TIE
 from report import markdown
-from runs import commit, machine
+from runs import about
 from simulated_pattern import START_LINE, Weight, active_weights, is_node
-from study import RESULTS, default_work
+from study import parsed, parser_for
 
 import crfkit
 from crfkit.errors import CrfkitWarning
@@ -371,13 +371,11 @@ the final objectives of crfkit's `owlqn` and `sbcd`. crfkit's `sbcd` updates blo
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The simulated study of the paper on sparse CRFs: docs/results/simulated.md")
+    parser = parser_for("simulated", "The simulated study of the paper on sparse CRFs", quick="two draws")
     parser.add_argument("--draws", type=int, default=DRAWS, help="replications (default %(default)s, as in the paper)")
-    parser.add_argument("--quick", action="store_true", help="two draws: does it run?")
-    parser.add_argument("--out", type=Path, help="folder for the page and the raw results (default docs/results)")
-    given = parser.parse_args()
-    out = given.out or (default_work() / "quick" if given.quick else RESULTS)
-    hmm, draws, sizes, journal = HMM(), 2 if given.quick else given.draws, SIZES[:1] if given.quick else SIZES, Journal(out / "simulated.jsonl", "kind", "sentences", "draw")
+    given = parsed(parser)
+    hmm, draws, sizes = HMM(), 2 if given.quick else given.draws, SIZES[:1] if given.quick else SIZES
+    journal = Journal(given.out / "simulated.jsonl", "kind", "sentences", "draw")
     results: dict[str, Callable[[Draw], Any]] = {
         "models": lambda data: studied(hmm, data), "pattern": pattern, "updates": lambda data: descended(hmm, data, 3 if given.quick else 30),
     }
@@ -385,12 +383,10 @@ def main() -> None:
     for size, kind in [*itertools.product(sizes, KINDS[:2]), (SIZES[0], KINDS[2])]:
         found[size, kind] = []
         for number in range(min(draws, 10) if kind == "updates" else draws):
-            record: dict[str, Any] = {"kind": kind, "sentences": size, "draw": number}
-            known = journal.find(record)
-            if known is None:
-                known = journal.add({**record, "commit": commit(), "machine": machine(), "found": results[kind](hmm.draw(size, 1000 * size + number))})
-            found[size, kind].append(known["found"])
-    path = out / "simulated.md"
+            asked = {"kind": kind, "sentences": size, "draw": number}
+            data = hmm.draw(size, 1000 * size + number)
+            found[size, kind].append(journal.of(asked, lambda kind=kind, data=data: {"found": results[kind](data), **about()})["found"])
+    path = given.out / "simulated.md"
     path.write_text(page(hmm, found, tuple(sizes), given.quick), encoding="utf-8")
     print(path)
 

@@ -133,6 +133,22 @@ def main(*papers: Paper, index: Callable[[Path, bool], Path] | None = None) -> N
             print(index(given.out, given.quick))
 
 
+def parser_for(page: str, about: str, quick: str) -> argparse.ArgumentParser:
+    """The options of a script with a page of its own kind. `quick`: what it then learns from."""
+    parser = argparse.ArgumentParser(description=f"{about}: docs/results/{page}.md")
+    parser.add_argument("--quick", action="store_true", help=f"{quick}: does it run?")
+    parser.add_argument("--work", type=Path, default=default_work(), help="folder for data and finished runs (default %(default)s)")
+    parser.add_argument("--out", type=Path, help="folder for the page, its pictures and the raw results (default docs/results)")
+    return parser
+
+
+def parsed(parser: argparse.ArgumentParser) -> argparse.Namespace:
+    """What was given; `out` is where the page goes."""
+    given = parser.parse_args()
+    given.out = given.out or (given.work / "quick" if given.quick else RESULTS)
+    return given
+
+
 def default_work() -> Path:
     """Outside of the repository, so that nothing of a corpus gets into it."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "crfkit" / "papers"
