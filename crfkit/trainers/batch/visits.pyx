@@ -23,24 +23,25 @@ def bytes_of_visits(Dataset data not None, Layout layout not None, int threads) 
     """Estimated memory for the visits, as if there were no nests, and for the sums and their gradients, as if whatever may be a nest were one."""
     cdef:
         const DatasetC* c = &data.c
-        int64_t u, entries = 0, cells = 0, nests = 0
-        int32_t a
-        int32_t[::1] count = array.array("i", [0]) * layout.c.A     # of the occurrences of each attribute, up to OFTEN
+        const int32_t* id = c.u_id
+        const float* value = c.u_val
+        int64_t u, a, rows = 0, cells = 0, nests = 0
+        int64_t[::1] numbers = array.array("q", [0]) * (layout.c.A + 1)
+        int64_t* count = &numbers[0]        # of the visits to each attribute
+    layout.check(data, False)
     for u in range(c.u_ptr[c.n_tok]):
-        a = c.u_id[u]
-        count[a] += count[a] < OFTEN
-        if is_zero(c, u):
-            continue
+        count[id[u]] += value == NULL or value[u] != 0
+    for a in range(layout.c.A):
         if a < layout.c.H:
-            entries += 1
+            rows += count[a]
         else:
-            cells += layout.c.u_ptr[a + 1] - layout.c.u_ptr[a]
-    if data.nesting is not None and c.u_val == NULL:
+            cells += count[a] * (layout.c.u_ptr[a + 1] - layout.c.u_ptr[a])
+    if data.nesting is not None and value == NULL:
         made_by, slots = data.nesting
         holds = {slot for slot in slots if slot >= 0}
         for a in range(layout.c.A):
-            nests += count[a] == OFTEN and made_by[a] in holds
-    lists = 24 * c.n_tok + 4 * (entries + cells) * (2 if has_other_values(c) else 1) + 2 * cells
+            nests += count[a] >= OFTEN and made_by[a] in holds
+    lists = 24 * c.n_tok + 4 * (rows + cells) * (2 if has_other_values(c) else 1) + 2 * cells
     return (0 if data.folder is not None else lists) + (1 + threads) * nests * layout.c.P * sizeof(double)
 
 
