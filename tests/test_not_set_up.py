@@ -7,6 +7,7 @@ from trainers.samples import sentences, template
 
 from crfkit.data.dataset import Dataset
 from crfkit.data.possible import Possible
+from crfkit.data.tallies import ambiguity_in
 from crfkit.decode.decoder import Decoder
 from crfkit.decode.lookahead import LookaheadSearch
 from crfkit.decode.sentence import OneSentence
@@ -50,7 +51,7 @@ def test_a_data_set_without_offsets(offsets):
 
 
 @pytest.mark.parametrize("asked", [
-    Dataset.label_counts, Dataset.ambiguity, Dataset.first_label, lambda data: data.relabel(array.array("i", [0]), ["a"]),
+    Dataset.label_counts, ambiguity_in, Dataset.first_label, lambda data: data.relabel(array.array("i", [0]), ["a"]),
     lambda data: Dataset().extend(data), lambda data: data.extend(Dataset()), lambda data: pairs_in(data, 2),
     lambda data: Layout.build(data, 2, 1, b"\1", b""), lambda data: Owlqn(data, chunking().layout, make("owlqn", {})),
 ])

@@ -276,23 +276,6 @@ cdef class Dataset:
                     count[self.c.label[t]] += weight_of(&self.c, s)
         return count.base
 
-    def ambiguity(self):
-        """How many unigram attributes occur, and how many with more than one label."""
-        cdef const int32_t* id = self.c.u_id
-        cdef int64_t t, u
-        cdef int32_t label
-        cdef int32_t* only
-        self.need_labels(0)
-        seen = array.array("i", [-1]) * (self.n_u + 1)      # the only label of each attribute so far; -1: none, -2: there are more
-        cdef int32_t[::1] numbers = seen
-        only = &numbers[0]
-        for t in range(self.c.n_tok):
-            label = self.c.label[t]
-            for u in range(self.c.u_ptr[t], self.c.u_ptr[t + 1] if self.is_given(t) else 0):
-                if only[id[u]] != label:
-                    only[id[u]] = label if only[id[u]] == -1 else -2
-        return len(seen) - seen.count(-1), seen.count(-2)
-
     @property
     def n_sequences(self):
         """Sequences in the corpus."""

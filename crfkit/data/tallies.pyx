@@ -1,9 +1,9 @@
-"""What is counted in data before training, so that a trainer can warn of what it learns little from.
+"""What is counted in data before training, so that a trainer can warn of what it learns little from, and penalties be chosen.
 
 A tally is an array with the numbers of a NumbersC for each unigram attribute, or for each label. Those of parts of the data are added up (add_tally).
 """
 
-from libc.stdint cimport int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from .dataset cimport Dataset
 from crfkit.loops.kernels cimport K
@@ -81,6 +81,25 @@ def repeats_in(Dataset data not None):
             same = label[t] == label[t - 1]
             add(<NumbersC*>&tally[5 * label[t - 1]], NumbersC(1, same, same, same, -same))
     return tally.base
+
+
+def ambiguity_in(Dataset data not None) -> tuple[int, int]:
+    """How many unigram attributes occur, and how many with more than one label, at tokens whose label is given."""
+    cdef:
+        const int32_t* id = data.c.u_id
+        int64_t t, u
+        int32_t label
+        int32_t* only
+        int32_t[::1] numbers
+    data.need_labels(0)
+    seen = numbers = array.array("i", [-1]) * (data.n_u + 1)    # the only label of each attribute so far; -1: none, -2: there are more
+    only = &numbers[0]
+    for t in range(data.c.n_tok):
+        label = data.c.label[t]
+        for u in range(data.c.u_ptr[t], data.c.u_ptr[t + 1] if data.is_given(t) else 0):
+            if only[id[u]] != label:
+                only[id[u]] = label if only[id[u]] == -1 else -2
+    return len(seen) - seen.count(-1), seen.count(-2)
 
 
 cdef bint varies(NumbersC of, double tokens) noexcept nogil:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Container
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from crfkit.data.tallies import ambiguity_in
 from crfkit.errors import DataError
 from crfkit.values import as_bytes, as_text, selected, shown
 
@@ -121,7 +122,7 @@ def read_corpus(reader: Reader, known: Known | None = None, *, ambiguity: bool =
         reader.builder.add(rows)
     builder, dataset, usual = reader.builder, reader.finish(), RULES[run.features]
     reader.progress.warn(reader.names_warning(dataset))
-    ambiguous = dataset.ambiguity() if ambiguity else (0, 0)
+    ambiguous = ambiguity_in(dataset) if ambiguity else (0, 0)
     rules = builder.rules(False, usual, run.min_freq), builder.rules(True, usual, run.min_freq)
     if known is not None:
         _keep(builder, rules, known, reader.path)

@@ -28,6 +28,7 @@ from trainers.twins import Built, Corpus, Sample, corpora, expected_features, li
 from trainers.twins_online import shares
 
 from crfkit.data.dataset import Dataset
+from crfkit.data.tallies import ambiguity_in
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.reader import Reader
 from crfkit.options import Run
@@ -227,7 +228,7 @@ def test_counts_are_those_of_labels_that_are_given():
     corpus = Corpus([Sample([0, 1, 1], [[(0, 1.0)], [(0, 1.0)], [(1, 1.0)]], [[], [], []], weight=2.0)], 2, 2)
     data = with_choices(Built(corpus).dataset, [[(0,), (1,), (0, 1)]], 2)
     assert list(data.label_counts()) == [2.0, 2.0]
-    assert data.ambiguity() == (1, 1)
+    assert ambiguity_in(data) == (1, 1)
 
 
 def test_data_with_choices_stay_as_they_are():

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from trainers.twins import Built, Corpus, Sample, corpora, weighted
 
 from crfkit.data.dataset import Dataset
+from crfkit.data.tallies import ambiguity_in
 from crfkit.errors import DataError
 from crfkit.weights.evidence import Evidence
 from crfkit.weights.layout import Layout, pairs_in
@@ -107,7 +108,7 @@ def test_the_most_frequent_attributes_keep_their_order(first, second, order):
 @example([[(0, 0)], [(0, 1)]])
 @example([[(0, 1)], [(0, 0)]])
 @example([[(1, 0)], [(1, 0)]])
-def test_attributes_with_several_labels_are_counted_in_all_parts(parts):
+def test_attributes_with_several_labels_are_counted_in_all_parts_and_in_the_whole(parts):
     """Each token is an attribute and a label, which parts number in the order of their first occurrence."""
     found, seen = Evidence(False), defaultdict(set)
     for part in parts:
@@ -117,7 +118,9 @@ def test_attributes_with_several_labels_are_counted_in_all_parts(parts):
         found.add(array.array("i", attributes), array.array("i", labels), *seen_in(data, len(labels), False))
         for a, j in part:
             seen[a].add(j)
-    assert found.ambiguity() == (len(seen), sum(len(labels) > 1 for labels in seen.values()))
+    whole = [token for part in parts for token in part]
+    data = Dataset([0, len(whole)], range(len(whole) + 1), [a for a, _ in whole], label=[j for _, j in whole], n_u=4)
+    assert found.ambiguity() == ambiguity_in(data) == (len(seen), sum(len(labels) > 1 for labels in seen.values()))
 
 
 def test_an_attribute_that_does_not_occur_has_no_features():
