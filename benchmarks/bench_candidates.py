@@ -18,7 +18,7 @@ from bench_options import SOME, tasks
 
 from crfkit import options
 from crfkit.learning.fitting import fitted
-from crfkit.learning.training import make_trainer
+from crfkit.learning.local import make_trainer
 from crfkit.options import Run
 
 NAMES = ("lbfgs", "sapo", "sapo -n 20", "mira")

@@ -27,8 +27,8 @@ import crfkit
 from crfkit import options
 from crfkit.learning.corpus import Corpus as Numbers
 from crfkit.learning.corpus import read_corpus
+from crfkit.learning.local import make_trainer
 from crfkit.learning.reader import Reader
-from crfkit.learning.training import make_trainer
 from crfkit.loops.kernels import variant
 from crfkit.options import Run
 from crfkit.template.meaning import expand

@@ -11,8 +11,8 @@ from commands import BATCH, crfkit, error, learn, log_lines, write, write_part
 from workers import use_local_workers
 
 from crfkit import options
+from crfkit.learning.doubts import _labels
 from crfkit.learning.judging import check_files
-from crfkit.learning.training import _labels_warning
 from crfkit.model import load
 
 # --- forms of data and templates ----------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ def test_labels_that_seem_to_be_words(words, copies, told, tmp_path):
 def test_in_more_text_each_label_needs_more_tokens(words, told):
     """A 500th of their number."""
     corpus = SimpleNamespace(dataset=SimpleNamespace(labels=[f"word{k}" for k in range(words)]), summary={"tokens": 8 * words})
-    assert bool(_labels_warning(corpus, options.Run())) == told
+    assert bool(_labels(corpus, options.Run())) == told
 
 
 # --- models to start from -----------------------------------------------------------------------------------------

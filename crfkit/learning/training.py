@@ -15,32 +15,30 @@ from contextlib import closing, nullcontext
 from dataclasses import asdict, replace
 from typing import Any
 
-from crfkit.data.tallies import Tallies
 from crfkit.errors import OptionError
 from crfkit.foreign import load
 from crfkit.model import Model, build, ready
 from crfkit.modelfile import check_header
 from crfkit.options import Run
-from crfkit.parallel import threads_of
 from crfkit.replacing import check_writable, empty_folders_removed, refuse_overwriting
 from crfkit.template.parsing import Template
 from crfkit.text.sources import Weighted, listed
 from crfkit.trainers import trainer_class
-from crfkit.values import shown
 
 from . import streaming
 from .checkpoint import Checkpoint
-from .corpus import Corpus, no_attribute, read_corpus
+from .corpus import Corpus
 from .development import DevSet
-from .divergence import Divergence, value_warning
+from .divergence import Divergence
+from .doubts import doubts
 from .fitting import chooses_penalty, fitted
 from .judging import check_files, check_stream, not_default
-from .memory import check_data_dir, check_memory, expected_memory, threads_with_work
+from .local import Local
+from .memory import check_data_dir, check_memory
 from .passes import Passes
 from .progress import Progress, StopRequest
 from .reader import Reader
 
-_LONG, _LONGER = 500, 30  # tokens of a sequence from which on it is long: as such, and for each sequence that there is
 _IN_HEADER = ("features", "min_freq", "partial", "prune", "seed", "select")
 
 
@@ -114,20 +112,15 @@ class Training:
         counting = replace(options, warm_up=0) if self.initial is not None and hasattr(options, "warm_up") else options
         expected = place.expected_memory(corpus, counting)
         progress.summary({**corpus.summary, "memory": expected})
-        trainer, tallies = trainer_class(self.algorithm), place.tallies(corpus)
+        tallies = place.tallies(corpus)
         if self._alone(corpus):
             progress.note("labels do not depend on their neighbours: the template has no line B")
         else:
-            progress.warn(trainer.weakness(tallies))
+            progress.warn(trainer_class(self.algorithm).weakness(tallies))
         if run.partial:
             progress.note(f"{corpus.dataset.n_given:,} tokens have one label, {corpus.dataset.n_tokens - corpus.dataset.n_given:,} a choice")
-        progress.warn(no_attribute(corpus, reader.template, run))
-        progress.warn(trainer.weakness_of_values(tallies) or value_warning(corpus.dataset.largest_value, self.algorithm, options))
-        progress.warn(_labels_warning(corpus, run))
-        progress.warn(_blanks_warning(corpus.dataset.labels))
-        progress.warn(_unknown_warning(corpus, run))
-        progress.warn(trainer.slowness(corpus.dataset, options, run.features == "all"))
-        progress.warn(_few_steps_warning(self.algorithm, corpus.summary["sequences"], corpus.summary["tokens"], run.format))
+        for doubt in doubts(corpus, tallies, reader.template, self.algorithm, options, run):
+            progress.warn(doubt)
         progress.warn(check_memory(expected, options, run, lambda: place.savings(corpus, counting)))
         progress.chosen(chosen, why)
         initial = None if self.initial is None else _taken_over(self.initial, corpus, progress)
@@ -175,51 +168,6 @@ class Training:
         }
 
 
-def _labels_warning(corpus: Corpus, run: Run) -> str | None:
-    """A warning if the labels seem to be words: if they are many, and few of their tokens share one. In more text there are more words, about
-    as the square root of its length: their number squared is 1,000 to 3,000 times that, and of labels such as rules for lemmas a few times."""
-    labels, tokens = corpus.dataset.labels, corpus.summary["tokens"]
-    if len(labels) <= 200 or (8 * len(labels) <= tokens and len(labels) ** 2 <= 500 * tokens):
-        return None
-    place = "the first field of a line" if run.format == "crfsuite" else "the last column" if run.label is None else f"column {run.label}"
-    return f"{len(labels):,} labels for {tokens:,} tokens, such as {', '.join(map(shown, labels[-3:]))}: is {place} the label?"
-
-
-def _blanks_warning(labels: list[str]) -> str | None:
-    """A warning of blanks beside labels, which are part of them in columns that end at tabs; if there are any, of two labels that are the same
-    without them."""
-    seen: dict[str, str] = {}
-    for label in labels:
-        twin = seen.setdefault(label.strip(), label)
-        if twin != label:
-            return f"the labels {shown(twin)} and {shown(label)} differ in blanks alone"
-    padded = next((label for label in labels if label != label.strip()), None)
-    return None if padded is None else f"the blanks beside the label {shown(padded)} are part of it"
-
-
-def _unknown_warning(corpus: Corpus, run: Run) -> str | None:
-    """A warning if a tenth of the tokens have the sign of any label, but are to be learned with it as their label."""
-    labels = corpus.dataset.labels
-    if run.partial or "?" not in labels or 10 * corpus.dataset.label_counts()[labels.index("?")] < corpus.summary["tokens"]:
-        return None
-    return "many tokens have the label '?', which is learned like any other: with --partial it means that the label is unknown"
-
-
-def _few_steps_warning(algorithm: str, sequences: int, tokens: int, form: str) -> str | None:
-    """A warning if a trainer that makes a step for each sequence makes few (docs/defaults.md, "A few long texts"), or if a
-    text is one sequence; attributes may be those of a recording."""
-    by_sequence = trainer_class(algorithm).by_sequence
-    if tokens < sequences * max(_LONG, _LONGER * sequences) or not (by_sequence or (sequences == 1 and form != "crfsuite")):
-        return None
-    there = f"there are {sequences} of {tokens // sequences:,} tokens" if sequences > 1 else f"all {tokens:,} tokens are one sequence"
-    if not by_sequence:
-        return f"{there}: if it has several sentences, put an empty line after each"
-    return (
-        f"{algorithm} makes one step for each sequence, and {there}: "
-        "put an empty line after each sentence, or use lbfgs or lookahead, which learn more from so few"
-    )
-
-
 def _template(template: Any, form: str) -> Template | None:
     if form == "crfsuite":
         if template is not None:
@@ -240,56 +188,3 @@ def _taken_over(model: Model, corpus: Corpus, progress: Progress) -> array.array
     if taken and corpus.backward != (model.search is not None and model.search.backward):
         progress.warn(f"{model.name} has the other --direction: its weights of pairs of labels mean something else here")
     return weights
-
-
-class Local:
-    """This process reads the data and trains on them."""
-
-    def __init__(self, algorithm: str, run: Run, ambiguity: bool, resumed: bool):
-        self.algorithm, self.run, self.ambiguity, self.resumed = algorithm, run, ambiguity, resumed
-
-    def corpus(self, reader: Reader) -> Corpus:
-        """The data."""
-        return read_corpus(reader, ambiguity=self.ambiguity)
-
-    def tallies(self, corpus: Corpus) -> Tallies:
-        """What is counted in the data."""
-        return Tallies(corpus.dataset)
-
-    def expected_memory(self, corpus: Corpus, options: Any) -> int:
-        """Estimated peak memory of training; 0 if it is not known."""
-        taggers = 0 if self.run.dev is None else threads_of(self.run.threads)
-        return expected_memory(corpus, self.algorithm, options, at_work(self.algorithm, self.run, corpus), taggers)
-
-    def savings(self, corpus: Corpus, options: Any) -> list[str]:
-        """What would take less memory."""
-        ways = ["raise --min-freq", "keep fewer attributes with --select"]
-        if getattr(options, "warm_up", 0):
-            threads, cls = threads_with_work(corpus, options, at_work(self.algorithm, self.run, corpus)), trainer_class(self.algorithm)
-            more, less = (cls.expected_bytes(corpus.dataset, corpus.layout, chosen, threads) for chosen in (options, replace(options, warm_up=0)))
-            ways = ["take --warm-up 0"] * (less < more) + ways
-        return ways
-
-    def trainer(self, corpus: Corpus, options: Any, initial: array.array | None) -> Any:
-        """The trainer, ready for its first pass, or for the state of the run that is resumed."""
-        return make_trainer(self.algorithm, corpus, options, self.run, initial, self.resumed)
-
-
-def at_work(algorithm: str, run: Run, corpus: Corpus) -> int:
-    """How many threads a trainer may use: a lock-free one, whose weights differ with more than one, only those that are requested."""
-    cls = trainer_class(algorithm)
-    if cls.lock_free:
-        return max(run.threads, 1)
-    if not cls.threaded:
-        return 1
-    from crfkit.trainers.batch.objective import paying_threads
-
-    return run.threads or min(threads_of(0), paying_threads(corpus.dataset, corpus.layout))
-
-
-def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run, initial: array.array | None = None, resumed: bool = False) -> Any:
-    """The trainer of that name, ready for its first pass; `resumed`: its state will be restored."""
-    threads, shared = at_work(algorithm, run, corpus), corpus.builder.shared()
-    return trainer_class(algorithm)(
-        corpus.dataset, corpus.layout, options, initial=initial, seed=run.seed, threads=threads, shared=shared, resumed=resumed
-    )

@@ -18,8 +18,8 @@ from crfkit.learning import checkpoint
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.fitting import fitted
 from crfkit.learning.learn import learn
+from crfkit.learning.local import make_trainer
 from crfkit.learning.reader import Reader
-from crfkit.learning.training import make_trainer
 from crfkit.model import load
 from crfkit.options import Run
 from crfkit.values import interval

@@ -11,7 +11,7 @@ from trainers.twins import Built, Corpus, Sample, corpora, passes_of_both
 from trainers.twins_margin import Arow, Cw
 
 import crfkit
-from crfkit.learning.training import make_trainer
+from crfkit.learning.local import make_trainer
 from crfkit.options import trainers as options
 from crfkit.trainers.online.confidence import Arow as ArowTrainer
 from crfkit.trainers.online.confidence import Cw as CwTrainer
@@ -160,7 +160,7 @@ def test_a_resumed_run_tries_no_r(tmp_path, monkeypatch):
         first.append(trainer.r)
         return trainer
 
-    monkeypatch.setattr("crfkit.learning.training.make_trainer", make)
+    monkeypatch.setattr("crfkit.learning.local.make_trainer", make)
     chosen = {"algorithm": "arow", "format": "crfsuite"}
     for passes in (3, 5):
         model = crfkit.learn(data, **chosen, passes=passes, checkpoint=tmp_path / "state", resume=True)

@@ -21,10 +21,10 @@ from crfkit.learning.checkpoint import Checkpoint
 from crfkit.learning.corpus import Corpus, Known, read_corpus
 from crfkit.learning.development import DevSet
 from crfkit.learning.divergence import Divergence
+from crfkit.learning.local import make_trainer
 from crfkit.learning.passes import Passes
 from crfkit.learning.progress import StopRequest
 from crfkit.learning.reader import Reader
-from crfkit.learning.training import make_trainer
 from crfkit.model import build, ready
 from crfkit.options import Run
 from crfkit.replacing import check_writable, replacing

@@ -28,7 +28,7 @@ SERVICE = "crfkit.learning.shards.service:Service"
 
 
 class Distributed:
-    """As training.Local, with the data held by workers, which are there from now on."""
+    """As local.Local, with the data held by workers, which are there from now on."""
 
     def __init__(self, train: list[Any], algorithm: str, run: Run, progress: Progress):
         self.train, self.algorithm, self.run = _names(train), algorithm, run
