@@ -61,7 +61,7 @@ def at_work(algorithm: str, run: Run, corpus: Corpus) -> int:
         return 1
     from crfkit.trainers.batch.objective import paying_threads
 
-    return run.threads or min(threads_of(0), paying_threads(corpus.dataset, corpus.layout))
+    return run.threads or paying_threads(corpus.dataset, corpus.layout)
 
 
 def make_trainer(algorithm: str, corpus: Corpus, options: Any, run: Run, initial: array.array | None = None, resumed: bool = False) -> Any:

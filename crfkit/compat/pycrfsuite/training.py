@@ -66,7 +66,7 @@ def trainer_of(algorithm: str, values: dict[str, Any], features: Features, drawn
     # The warm-up has at most as many passes as there are iterations.
     warm_up = {"warm_up": max(0, min(values["max_iterations"], Lbfgs.warm_up))} if values["max_iterations"] else {}
     name, more = ("owlqn", {"l1": values["c1"]}) if values["c1"] else ("lbfgs", warm_up)
-    return trainer_class(name)(data, layout, options.make(name, {**batch, **more}), threads=min(threads_of(0), paying_threads(data, layout)))
+    return trainer_class(name)(data, layout, options.make(name, {**batch, **more}), threads=paying_threads(data, layout))
 
 
 class Training:

@@ -15,6 +15,7 @@ import array
 from math import isqrt
 
 from crfkit import constants
+from crfkit.parallel import threads_of
 
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
@@ -45,9 +46,10 @@ def chunk_starts(Dataset data not None, int64_t before=0) -> array.array:
 
 
 def paying_threads(Dataset data not None, Layout layout not None) -> int:
-    """With about how many threads a pass is fastest: their gradients are added up in the end. Reading one weight's takes about a fiftieth
-    of the time of an attribute of a token, and twice that of a pair of labels."""
-    return max(2, isqrt((50 * data.n_incidences[0] + data.c.n_tok * <int64_t>layout.c.L**2 // 2) // max(layout.c.n_cells, 1)))
+    """With about how many threads a pass is fastest, one for each processor at most: their gradients are added up in the end. Reading one
+    weight's takes about a fiftieth of the time of an attribute of a token, and twice that of a pair of labels."""
+    pay = isqrt((50 * data.n_incidences[0] + data.c.n_tok * <int64_t>layout.c.L**2 // 2) // max(layout.c.n_cells, 1))
+    return min(max(2, pay), threads_of(0))
 
 
 cdef class Worker:
