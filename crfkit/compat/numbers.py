@@ -1,4 +1,4 @@
-"""Numbers as the options of other programs have them: written in more ways than crfkit's own."""
+"""Numbers as other programs have them: in options, written in more ways than crfkit's own; and those that logs tell of a growing count."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ class Finite(click.FloatRange):
 
     def _describe_range(self) -> str:
         return "" if self.min is self.max is None else super()._describe_range()  # else --help had `x<=None`
+
+
+def passed(step: int, before: int, after: int) -> range:
+    """The multiples of a step that a count has passed."""
+    return range((before // step + 1) * step, after + 1, step)
 
 
 class Whole(Integer):

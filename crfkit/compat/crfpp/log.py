@@ -9,6 +9,7 @@ from typing import Any
 from crfkit.cli.common import note
 from crfkit.learning.progress import Progress
 
+from ..numbers import passed
 from ..wording import reworded
 from .common import BANNER, WORDS
 
@@ -25,8 +26,8 @@ class Log(Progress):
         self._say(f"{BANNER}reading training data: ")
 
     def reading(self, tokens: int, sequences: int) -> None:
-        before, self.sequences = self.sequences // 100, self.sequences + sequences
-        self._say("".join(f"{100 * hundred}.. " for hundred in range(before + 1, self.sequences // 100 + 1)))
+        before, self.sequences = self.sequences, self.sequences + sequences
+        self._say("".join(f"{count}.. " for count in passed(100, before, self.sequences)))
 
     def warn(self, text: str | None) -> None:
         if text is not None:

@@ -16,6 +16,7 @@ from crfkit.tagging import Tagger
 from crfkit.text.reading import Source
 from crfkit.values import as_bytes
 
+from ..numbers import passed
 from . import singles
 from .layout import LinePrinter
 from .singles import Labels
@@ -81,9 +82,9 @@ class Report:
             self.sequences_wrong += int(numpy.logical_or.reduceat(wrong, both[2]).sum())
             seen = wanted[known], found[known], wanted[known & ~wrong]
             self.counts = numpy.add(self.counts, [numpy.bincount(labels, minlength=len(self.labels)) for labels in seen]).tolist()
-        for thousand in range(before // 1000 + 1, self.sequences // 1000 + 1):
+        for count in passed(1000, before, self.sequences):
             rates = "" if both is None else f"\t{_per_cent(self.wrong, self.tokens)}/{_per_cent(self.sequences_wrong, self.sequences)}"
-            self.say(f"{1000 * thousand:10d} sequences labeled{rates}")
+            self.say(f"{count:10d} sequences labeled{rates}")
 
     def end(self) -> None:
         """The total error rates, and the scores of each label."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from crfkit.learning.progress import Progress
 
+from ..numbers import passed
 from ..wording import reworded
 from .algorithms import WORDS
 
@@ -58,8 +59,8 @@ class Log(Progress):
         self.loaded(self.sequences + sequences)
 
     def loaded(self, sequences: int) -> None:
-        for thousand in range(self.sequences // 1000 + 1, sequences // 1000 + 1):
-            self.note(f"{1000 * thousand:7d} sequences loaded")
+        for count in passed(1000, self.sequences, sequences):
+            self.note(f"{count:7d} sequences loaded")
         self.sequences = sequences
 
     def start(self, passes: int, done: int = 0) -> None:
