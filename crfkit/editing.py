@@ -14,7 +14,7 @@ from .errors import CrfkitWarning, DataError, warn_caller
 from .model import build
 from .spelling import NO_LABEL, attribute_of, earlier_of, escaped, unescaped
 from .text.opening import contents
-from .values import as_bytes, as_text, nearest, plural, shown
+from .values import as_bytes, as_text, legible, nearest, plural, shown
 from .weights.layout import Layout
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class _Editor:
         if attribute is None and not (before and before[-1] < len(self._numbers) and {*before[:-1]} <= {ANY}):
             raise ValueError(f"expected a previous label, found {fields[1]}: the features of * are pairs of labels")
         name = as_bytes(attribute or "")
-        return Edit(bool(before), attribute and name.decode(errors="backslashreplace"), (*before, label), _weight(fields[3]), name, line)
+        return Edit(bool(before), attribute and legible(name), (*before, label), _weight(fields[3]), name, line)
 
     def _before(self, text: str, attribute: str | None) -> Labels:
         """The previous labels of a feature of this attribute, as many as the arrays have; none if it looks at none. One label may have a blank."""
@@ -133,7 +133,7 @@ class _Editor:
 
         ptr, second = self._arrays["b_ptr"], self._arrays["b_prev2"]
         rows = zip(Names(self._model.index, True), pairwise(ptr), strict=True)
-        return {name.decode(errors="backslashreplace") for name, (first, last) in rows if any(label != ANY for label in second[first:last])}
+        return {legible(name) for name, (first, last) in rows if any(label != ANY for label in second[first:last])}
 
     def _earlier(self, label: str | int | None) -> int:
         """One of two previous labels; -1 and -2 are places before the sentence."""
@@ -191,7 +191,7 @@ class _Editor:
         from .features.tables import Names
 
         wanted = {edit.attribute for edit in edits}
-        names = enumerate(name.decode(errors="backslashreplace") for name in Names(self._model.index, pairs)) if wanted else ()
+        names = enumerate(map(legible, Names(self._model.index, pairs))) if wanted else ()
         numbers: dict[str | None, int] = {name: number for number, name in names if name in wanted}
         known, new = self._index.n_attributes[pairs], StringTable()
         for edit in edits:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crfkit.features.tables import Names
 
 from .spelling import attribute_text, escaped, previous_text
-from .values import as_bytes
+from .values import as_bytes, legible
 
 if TYPE_CHECKING:
     from crfkit.features.tables import Features
@@ -70,7 +70,7 @@ class Explainer:
         return Explanation(self._labels[label], self._labels[rival], lead, first, last, said, others, rest)
 
     def _reason(self, place: int, attribute: int, previous: int, label: int, score: float, before: int, other: int, rival_score: float) -> Reason:
-        name = None if attribute < 0 else self._names[previous >= 0][attribute].decode(errors="backslashreplace")
+        name = None if attribute < 0 else legible(self._names[previous >= 0][attribute])
         names = self._labels
         return Reason(place, name, names[previous], names[label], score, names[before], names[other], rival_score)
 

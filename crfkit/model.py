@@ -25,7 +25,7 @@ from .modelbytes import named_in_faults
 from .replacing import replacing, write_texts, written_to
 from .spelling import Previous, attribute_text
 from .tagging import Tagger
-from .values import Expected, as_text, copied, exactly, shown
+from .values import Expected, added_to, as_text, copied, exactly, legible, shown
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ class Stored(Described):
         self._set_up(header, {section: _copy(memoryview(values)) for section, values in sections.items()}, name, verify)
 
     def __reduce__(self):
-        others = {name: value for name, value in vars(self).copy().items() if name not in self._own}
-        return _again, (type(self), self.to_bytes(), self.name), others or None
+        return _again, (type(self), self.to_bytes(), self.name), added_to(self, self._own)
 
     def save(self, file: Any) -> int:
         """Write the model to a path, or to a file that is open for bytes; return the number of bytes. A file that was at the
@@ -224,7 +223,7 @@ class Model(Stored):
 
     @cached_property
     def _attribute_names(self) -> tuple[list[str], list[str]]:
-        of_u, of_b = ([name.decode(errors="backslashreplace") for name in self.index.attributes(bigram)] for bigram in (False, True))
+        of_u, of_b = (list(map(legible, self.index.attributes(bigram))) for bigram in (False, True))
         return of_u, of_b
 
 

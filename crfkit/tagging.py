@@ -25,7 +25,7 @@ from .errors import DataError, OptionError, UnsupportedError
 from .header import Described, SearchOptions, check_columns, label_name
 from .parallel import THREADS, in_order, threads_of
 from .text.faults import list_of
-from .values import Expected, copied, plural, shown
+from .values import Expected, added_to, copied, plural, shown
 
 if TYPE_CHECKING:
     import numpy
@@ -128,8 +128,7 @@ class Tagger(Described):
     def __reduce__(self):
         if self.model is None:
             raise TypeError("a tagger of a model in training cannot be pickled")
-        others = {name: value for name, value in vars(self).copy().items() if name not in _OWN}
-        return _again, (type(self), self.model, self._constraints, self._bias), others or None
+        return _again, (type(self), self.model, self._constraints, self._bias), added_to(self, _OWN)
 
     def __repr__(self) -> str:
         name = self.model.name if self.model is not None else "in training"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crfkit.text.rows import Rows
 
 from .errors import DataError
-from .values import LARGEST, as_bytes, shown
+from .values import LARGEST, as_bytes, legible, shown
 
 if TYPE_CHECKING:
     from crfkit.tagging import Tagger
@@ -32,10 +32,6 @@ def _is_sparse(header: Mapping[str, Any]) -> bool:
     """Whether a model may lack cells that are frequent in training: those that help little. With an L2 penalty alone nearly all weights differ from 0."""
     options = header["options"]
     return "l2" not in options or options.get("l1", 0.0) != 0.0 or bool(options.get("prune") or options.get("select"))
-
-
-def _text(cell: bytes) -> str:
-    return shown(cell.decode(errors="backslashreplace"))
 
 
 class Unseen(ABC):
@@ -118,7 +114,7 @@ class Cells(Unseen):
         place = min(self._unseen)
         column = self._used[place]
         which = f"column {column}" if self._names is None else f"the column {shown(self._names[column])}"
-        cells = f"the first {self._tokens:,} cells in {which}, such as {_text(self._first[place])}"
+        cells = f"the first {self._tokens:,} cells in {which}, such as {shown(legible(self._first[place]))}"
         return f"the model knows none of {cells}: are the columns those of the training data?"
 
 
@@ -141,5 +137,5 @@ class Fields(Unseen):
         """The warning, if any."""
         if not self._asks or 2 * len(self._known) <= self._tokens:
             return None
-        example = _text(self._known[0])
+        example = shown(legible(self._known[0]))
         return f"no line begins with a label of the model, but many with an attribute, such as {example}, which does not count: expected a label first"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from itertools import pairwise
 from sys import float_info
 from typing import Any, NamedTuple
@@ -29,6 +29,11 @@ def copied(value: Any) -> Any:
     return value
 
 
+def added_to(value: Any, own: Container[str]) -> dict[str, Any] | None:
+    """What a subclass has added to an object beside the attributes that its class has, for a pickle; None if that is nothing."""
+    return {name: found for name, found in vars(value).copy().items() if name not in own} or None
+
+
 def as_text(data: bytes) -> str:
     """Bytes as text; those that are no UTF-8 come back with `as_bytes`."""
     return data.decode(errors="surrogateescape")
@@ -37,6 +42,11 @@ def as_text(data: bytes) -> str:
 def as_bytes(text: str) -> bytes:
     """The bytes that a text was made of."""
     return text.encode(errors="surrogateescape")
+
+
+def legible(data: bytes) -> str:
+    """Bytes as text for people, and as Python has the names of attributes: those that are no UTF-8 are escaped, as in \\xff."""
+    return data.decode(errors="backslashreplace")
 
 
 def flag(name: str) -> str:

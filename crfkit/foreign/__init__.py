@@ -22,7 +22,7 @@ from crfkit.header import check_columns
 from crfkit.modelbytes import Held, held, named_in_faults
 from crfkit.replacing import replacing
 from crfkit.template.parsing import Template
-from crfkit.values import exactly
+from crfkit.values import exactly, legible
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -188,8 +188,7 @@ def _check_lines(of: Parts) -> None:
         together = b"".join(rows.names)
         for name in rows.names if b"\n" in together or b"\0" in together else ():
             if b"\n" in name or b"\0" in name:
-                shown = name.decode(errors="backslashreplace")
-                raise UnsupportedError(f"the attribute {shown!r} has a line end or a zero byte, for which the other format has no room")
+                raise UnsupportedError(f"the attribute {legible(name)!r} has a line end or a zero byte, for which the other format has no room")
 
 
 def check_weights(weights: str | None, to: str) -> None:

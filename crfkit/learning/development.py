@@ -14,7 +14,7 @@ from crfkit.text.items import fill_rows
 from crfkit.text.opening import contents, in_memory
 from crfkit.text.rows import Rows
 from crfkit.text.sources import LAST, is_rows, listed, parsed_blocks
-from crfkit.values import as_bytes, plural, shown
+from crfkit.values import as_bytes, legible, plural, shown
 
 from .reader import unknown_labels
 
@@ -121,7 +121,7 @@ class DevSet:
 
         if tagger.loose:
             gold, predicted = (
-                [[as_bytes(label).decode(errors="backslashreplace") for label in labels] for labels in part]
+                [[legible(as_bytes(label)) for label in labels] for labels in part]
                 for part in (gold, predicted)
             )
         scores = evaluate(gold, predicted, self.scheme, outside=self.outside)

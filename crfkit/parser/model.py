@@ -24,7 +24,7 @@ from crfkit.text.faults import list_of
 from crfkit.text.items import fill_rows
 from crfkit.text.reading import BYTE_ORDER_MARK, CONLLU
 from crfkit.text.rows import Rows
-from crfkit.values import copied, shown
+from crfkit.values import copied, legible, shown
 from crfkit.version import __version__
 
 from .places import COUNT, DISTANCE, EQUAL, MOST_RELATIONS, StateFeatures
@@ -152,7 +152,7 @@ class ParserModel(Stored):
             return key - 1
         if cell.kind == EQUAL:
             return "true" if key == 2 else "false"
-        return self.index.views[cell.view].strings[key - 1].decode(errors="backslashreplace") if 0 < key <= self.sizes[cell.view] else None
+        return legible(self.index.views[cell.view].strings[key - 1]) if 0 < key <= self.sizes[cell.view] else None
 
     def features(self) -> Iterator[tuple[str, None, str, float]]:
         """Every feature: (attribute, None, action, weight)."""

@@ -12,7 +12,7 @@ from crfkit.errors import CrfkitError, one_line
 from crfkit.modelbytes import Held, held
 from crfkit.replacing import write_texts
 from crfkit.text.packed import Packed
-from crfkit.values import as_text
+from crfkit.values import added_to, as_text
 
 from .items import ItemSequence
 
@@ -85,9 +85,7 @@ class Tagger:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A pickle contains the model, so that other processes can tag. python-crfsuite does not offer this."""
-        own = vars(Tagger())
-        others = {name: value for name, value in vars(self).copy().items() if name not in own}
-        return _of_model, (None if self._source is None else bytes(self._source.data), type(self)), others or None
+        return _of_model, (None if self._source is None else bytes(self._source.data), type(self)), added_to(self, vars(Tagger()))
 
     def close(self) -> None:
         """Close the model."""
