@@ -327,12 +327,15 @@ class Tagger(Described):
         parsed = self._parsed(given)
         key = self.decoding.key(parsed.n_columns, None)
 
-        def answers(scratch: OneSentence, first: int, last: int) -> Iterator[R]:
-            for place in range(first, last):
-                scratch.score_sentence(parsed, place)
-                yield question(scratch)
+        def answers(first: int, last: int) -> list[R]:
+            found = []
+            with self.decoding.scratch(key) as scratch:
+                for place in range(first, last):
+                    scratch.score_sentence(parsed, place)
+                    found.append(question(scratch))
+            return found
 
-        return self._in_pieces(parsed, key, threads, answers, labellings)
+        return in_pieces(parsed, answers, threads, labellings)
 
     # Inside
 
@@ -344,28 +347,25 @@ class Tagger(Described):
         return rows
 
     def _labels_of(self, rows: Rows, key: tuple[int, ...] | None, threads: int, posterior: bool = False) -> list[list[str]]:
-        return self._in_pieces(rows, key, threads, lambda scratch, first, last: scratch.labels_of(rows, first, last, posterior))
-
-    def _in_pieces(
-        self, rows: Rows, key: tuple[int, ...] | None, threads: int, found: Callable[[OneSentence, int, int], Iterable[R]],
-        labellings: int = 1,
-    ) -> list[R]:
-        """What is found of each sentence, a few of them at a time. found(scratch, first, last): of those numbers. The more labellings of each
-        are looked for, the fewer sentences are a piece of work."""
-
-        def work(piece: tuple[int, int]) -> list[R]:
+        def labels(first: int, last: int) -> list[list[str]]:
             with self.decoding.scratch(key) as scratch:
-                return list(found(scratch, *piece))
+                return scratch.labels_of(rows, first, last, posterior)
 
-        pieces = rows.pieces(TOKENS_AT_ONCE // labellings)
-        threads = threads_of(threads) if len(pieces) > 1 else 1  # counting processors takes longer than a short sentence
-        return [one for part in in_order(work, pieces, threads) for one in part]
+        return in_pieces(rows, labels, threads)
 
     def _ids(self, scratch: OneSentence, labels: Labels) -> list[int]:
         found = list_of(labels, "labels")
         if len(found) != scratch.length:
             raise DataError(f"found {plural(len(found), 'label')}, expected {scratch.length}: one for each row")
         return self.decoding.decoder.label_ids(found)
+
+
+def in_pieces(rows: Rows, work: Callable[[int, int], list[R]], threads: int, labellings: int = 1) -> list[R]:
+    """What work(first, last) finds of the sentences of these numbers, a few of them at a time. The more labellings of each are looked for,
+    the fewer sentences are a piece of work."""
+    pieces = rows.pieces(TOKENS_AT_ONCE // labellings)
+    threads = threads_of(threads) if len(pieces) > 1 else 1  # counting processors takes longer than a short sentence
+    return [one for part in in_order(lambda piece: work(*piece), pieces, threads) for one in part]
 
 
 def _filled(fill: Callable[[numpy.ndarray], Any], *shape: int) -> numpy.ndarray:

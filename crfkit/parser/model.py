@@ -18,8 +18,8 @@ from crfkit.errors import ModelFileError, OptionError, TemplateError, Unsupporte
 from crfkit.header import Described, check_fields, misfits_column, template_of
 from crfkit.model import Stored, made
 from crfkit.options import make
-from crfkit.parallel import in_order, threads_of
-from crfkit.tagging import TOKENS_AT_ONCE
+from crfkit.parallel import THREADS, in_order, threads_of
+from crfkit.tagging import in_pieces
 from crfkit.text.faults import list_of
 from crfkit.text.items import fill_rows
 from crfkit.text.reading import BYTE_ORDER_MARK, CONLLU
@@ -231,6 +231,7 @@ class Parser(Described):
 
     def tag_many(self, sentences: Iterable[Sequence[Sequence[str]]], threads: int = 0) -> list[Heads]:
         """`tag` for several sentences, on this many threads (0: one per processor)."""
+        threads = THREADS.take("threads", threads)
         parsed = Rows("conllu")
         fill_rows(parsed, list_of(sentences, "sentences"))
         if not parsed.n_tokens:
@@ -240,11 +241,11 @@ class Parser(Described):
         if "id" in names:
             check_ids(parsed, names.index("id"))
 
-        def work(piece: tuple[int, int]) -> list[Heads]:
+        def heads(first: int, last: int) -> list[Heads]:
             scratch = self._scratch(places)
-            return [scratch.heads(parsed, s) for s in range(*piece)]
+            return [scratch.heads(parsed, s) for s in range(first, last)]
 
-        return [heads for part in in_order(work, parsed.pieces(TOKENS_AT_ONCE), threads_of(threads)) for heads in part]
+        return in_pieces(parsed, heads, threads)
 
     def text(self, blocks: Iterable[Block], threads: int = 0) -> Iterator[tuple[bytes, int, bytes, bool]]:
         """Parse blocks of CoNLL-U. Yields each block with HEAD filled in, and DEPREL if the parser predicts relations; the

@@ -11,6 +11,7 @@ import pytest
 from parser.test_parser import TEMPLATE, corpus
 
 import crfkit
+from crfkit import parallel
 from crfkit.errors import CrfkitWarning, DataError, OptionError, TemplateError
 from crfkit.learning.judging import judge
 from crfkit.learning.parser import Trees
@@ -145,6 +146,21 @@ def test_two_long_sentences_are_parsed_at_once():
 
     words = [[str(k), "a", *"_XX_____"] for k in range(1, 2001)]
     assert Waiting(MODEL).tag_many([words, words], threads=2) == [MODEL.tagger().tag(words)] * 2
+
+
+def test_processors_are_counted_where_several_threads_would_have_work(monkeypatch):
+    counted, words = [], [["1", "a", *"_XX_____"]]
+    monkeypatch.setattr(parallel, "available_cpus", lambda: counted.append(1) or 2)
+    for some, times in ([words], 0), ([words] * 9, 0), ([words] * 5000, 1):
+        counted.clear()
+        assert MODEL.tagger().tag_many(some) == [MODEL.tagger().tag(words)] * len(some)
+        assert len(counted) == times
+
+
+@pytest.mark.parametrize("some", [[], [[]], [[["1", "a", *"_XX_____"]]]])
+def test_a_number_of_threads_is_looked_at_whatever_there_is_to_parse(some):
+    with pytest.raises(OptionError, match=r"^threads: expected a whole number of at least 0, found -1$"):
+        MODEL.tagger().tag_many(some, threads=-1)
 
 
 def test_rows_whose_numbers_are_checked_must_be_there():
