@@ -133,9 +133,15 @@ def log_lines(path: str | Path = "log") -> list[dict[str, Any]]:
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
 
-def limit(algorithm: str, n: int) -> dict[str, int]:
-    """The options for so many passes, or iterations."""
-    return {"max_iter" if algorithm in BATCH else "passes": n}
+def limit(algorithm: str, passes: int, iterations: int = 0) -> dict[str, int]:
+    """The option for so many passes, or iterations: as many, if no number is given."""
+    return {"max_iter": iterations or passes} if algorithm in BATCH else {"passes": passes}
+
+
+def limit_flags(algorithm: str, passes: int, iterations: int = 0) -> list[str]:
+    """`limit` for a command line."""
+    ((option, n),) = limit(algorithm, passes, iterations).items()
+    return [f"--{option.replace('_', '-')}", str(n)]
 
 
 def paper(script: str, *arguments: Any, code: int = 0) -> subprocess.CompletedProcess[str]:

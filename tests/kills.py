@@ -18,7 +18,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from commands import write_part
+from commands import limit_flags, write_part
 
 from crfkit import modelfile, options
 from crfkit.model import load
@@ -41,9 +41,8 @@ class Scene:
     def command(self, resume: bool) -> list[str]:
         """The run, with a checkpoint after every pass."""
         own = options.TRAINERS[self.algorithm]
-        limit = ["--passes", "4"] if hasattr(own, "passes") else ["--max-iter", "8"]
         rate = ["--rate", "0.1"] if getattr(own, "rate", 0) is None else []  # to choose one takes time
-        flags = ["-q", "-a", self.algorithm, *limit, *rate, "--checkpoint", "state", *["--resume"] * resume]
+        flags = ["-q", "-a", self.algorithm, *limit_flags(self.algorithm, 4, 8), *rate, "--checkpoint", "state", *["--resume"] * resume]
         return [sys.executable, "-m", "crfkit", "learn", *flags, "template", "train", "model"]
 
 

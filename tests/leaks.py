@@ -13,6 +13,8 @@ import tempfile
 from collections.abc import Callable
 from typing import Any
 
+from commands import limit
+
 import crfkit
 from crfkit import options
 from crfkit.errors import CrfkitError
@@ -27,9 +29,8 @@ ALLOWED = 2 << 20  # bytes of growth, whatever the number of cycles
 def cycle(number: int, folder: str) -> None:
     """The life of one model, and a few errors, which must not leak either."""
     algorithm = list(options.TRAINERS)[number % len(options.TRAINERS)]
-    limit = {"passes": 1} if hasattr(options.TRAINERS[algorithm], "passes") else {"max_iter": 2}
     state = os.path.join(folder, "state") if number % 10 == 0 else None
-    model = crfkit.learn(ROWS, TEMPLATE, algorithm, threads=1 + number % 2, checkpoint=state, **limit)
+    model = crfkit.learn(ROWS, TEMPLATE, algorithm, threads=1 + number % 2, checkpoint=state, **limit(algorithm, 1, 2))
     path = os.path.join(folder, "model")
     model.save(path)
     tagger = crfkit.load(path if number % 2 else model.to_bytes(), verify=number % 3 > 0)

@@ -18,6 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from commands import limit
 from compat.kept import appended
 
 import crfkit
@@ -56,10 +57,9 @@ LABELS = ["B", "I", "I"]
 
 
 def learning(folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
-    for algorithm, kind in options.TRAINERS.items():
-        limit = {"passes": 2} if hasattr(kind, "passes") else {"max_iter": 3}
+    for algorithm in options.TRAINERS:
         template = HISTORY if algorithm == "lookahead" else TEMPLATE
-        yield f"learn {algorithm}", lambda a=algorithm, t=template, n=limit: lambda: crfkit.learn(ROWS, t, a, **n).to_bytes()
+        yield f"learn {algorithm}", lambda a=algorithm, t=template: lambda: crfkit.learn(ROWS, t, a, **limit(a, 2, 3)).to_bytes()
     yield "learn all features", lambda: lambda: crfkit.learn(ROWS, TEMPLATE, "sgd", passes=1, features="all", min_freq=2).to_bytes()
     yield "learn on two threads", lambda: lambda: crfkit.learn(ROWS, TEMPLATE, "lbfgs", max_iter=2, threads=2, dev=ROWS).to_bytes()
     some = [*ROWS, [["the", "DT", "?"], ["dog", "NN", "B|I"]]]

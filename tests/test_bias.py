@@ -8,7 +8,7 @@ from functools import cache
 import numpy
 import pytest
 from commands import crfkit as command
-from commands import error, tag, text_of
+from commands import error, limit, tag, text_of
 from hypothesis import given
 from hypothesis import strategies as st
 from models import ROOT, SMALL, model, names, problem, sentences, short
@@ -64,7 +64,7 @@ ALWAYS = "Ualways"  # a line without macros: every token has this attribute
 def even(algorithm="lbfgs", **options):
     """A model of names, whose weights of the attribute of every token can be added to without rounding."""
     template = f"{ALWAYS}\n{(ROOT / 'templates/ner.txt').read_text()}"
-    options = {**({"max_iter": 15} if algorithm == "lbfgs" else {"passes": 2}), **options}
+    options = {**limit(algorithm, 2, 15), **options}
     return changed(crfkit.learn(sentences("ner", "train")[:300], template, algorithm, **options), lambda _, weight: round(weight * 1024) / 1024)
 
 

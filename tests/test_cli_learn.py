@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from commands import BATCH, SMALL, crfkit, error, learn, log_lines, trained, write, write_part
+from commands import BATCH, SMALL, crfkit, error, learn, limit_flags, log_lines, trained, write, write_part
 
 import crfkit as library
 from crfkit import constants, options
@@ -60,22 +60,21 @@ def test_sbcd_says_where_it_cannot_win(train, monkeypatch):
 def test_a_handful_of_long_sequences(algorithm, sequences, told, tmp_path):
     """Trainers that make one step per sequence get a warning where there are few for their length."""
     write(template="U:%x[0,0]\n", train="\n".join("a x\nb y\n" * 500 for _ in range(sequences)))
-    limit = ("--max-iter", 1) if algorithm == "lbfgs" else ("--passes", 1)
-    said = crfkit("learn", "-a", algorithm, *limit, tmp_path / "template", tmp_path / "train", tmp_path / "model").stderr
+    said = crfkit("learn", "-a", algorithm, *limit_flags(algorithm, 1), tmp_path / "template", tmp_path / "train", tmp_path / "model").stderr
     assert said.count(f"{algorithm} makes one step for each sequence, and there are {sequences} of 1,000 tokens") == told
 
 
 @pytest.mark.parametrize(("algorithm", "before", "after"), [("lbfgs", "", "if it has several sentences, put an empty line after each\n"), ("sgd", "sgd makes one step for each sequence, and ", "put an empty line after each sentence, or use lbfgs")])
 def test_no_empty_line_ends_a_sentence(algorithm, before, after, train):
-    limit = ("-a", algorithm, "--max-iter" if algorithm == "lbfgs" else "--passes", 1)
+    short = ("-a", algorithm, *limit_flags(algorithm, 1))
     for tokens, told in ((998, 1), (498, 0)):
         train.write_text("a x X\nb y Y\n" * (tokens // 2))
         said = f"warning: {before}all {tokens} tokens are one sequence: {after}"
-        assert learn(*limit).stderr.count(said) == told
+        assert learn(*short).stderr.count(said) == told
     train.write_text("\n".join(["a x X\nb y Y\n" * 2000] * 2))
-    assert ("put an empty line after each sentence" in learn(*limit).stderr) == bool(before)
+    assert ("put an empty line after each sentence" in learn(*short).stderr) == bool(before)
     train.write_text("X\ta\nY\tb\n" * 500)
-    assert ("one sequence" in crfkit("learn", *limit, "--format", "crfsuite", train, "model").stderr) == bool(before)
+    assert ("one sequence" in crfkit("learn", *short, "--format", "crfsuite", train, "model").stderr) == bool(before)
 
 
 def test_a_bar_when_asked_for(train):
@@ -97,10 +96,9 @@ def test_the_header_says_how_it_was_made(train):
 )
 def test_what_is_chosen_for_the_data_is_told(train, algorithm, chosen):
     """The choice is on standard error, in the log and in the header; giving it as an option makes the same model."""
-    limit = "--max-iter" if algorithm in BATCH else "--passes"
 
     def made(*more):
-        run = learn("-a", algorithm, limit, 2, "--window" if algorithm == "adf" else "--seed", 7, "--log", "log", *more)
+        run = learn("-a", algorithm, *limit_flags(algorithm, 2), "--window" if algorithm == "adf" else "--seed", 7, "--log", "log", *more)
         header = json.loads(crfkit("dump", "--header", "model").stdout)
         records = log_lines()
         weights = crfkit("dump", "model").stdout
@@ -121,9 +119,8 @@ def test_what_is_chosen_for_the_data_is_told(train, algorithm, chosen):
     ("algorithm", "kind"), [(name, "objective" if name in BATCH else "loss") for name in options.TRAINERS]
 )
 def test_the_log_has_a_line_a_pass(train, algorithm, kind):
-    limit = "--max-iter" if algorithm in BATCH else "--passes"
     write_part(train.parent / "dev", "chunking", 20, part="dev")
-    learn("-a", algorithm, limit, 4, *(("--epsilon", 0) if algorithm in BATCH else ()), "--log", "log", "--dev", "dev")
+    learn("-a", algorithm, *limit_flags(algorithm, 4), *(("--epsilon", 0) if algorithm in BATCH else ()), "--log", "log", "--dev", "dev")
     records = log_lines()
     assert [record["pass"] for record in records] == [1, 2, 3, 4]
     wanted = {"pass", "seconds", "cpu", "elapsed", kind, "mean_abs_weight", "active"}
@@ -151,14 +148,14 @@ def test_log_and_model_agree(train):
 @pytest.mark.parametrize("algorithm", options.TRAINERS)
 def test_the_same_bytes_again_and_with_any_number_of_threads(train, algorithm, monkeypatch):
     monkeypatch.setattr(constants, "CHUNK_TOKENS", 128)  # so that there is work for three
-    limit = ("--max-iter", 4) if algorithm in BATCH else ("--passes", 2)
+    short = ("-a", algorithm, *limit_flags(algorithm, 2, 4))
     # without locks, models differ from run to run: tests/trainers/test_threads.py
     cls = trainer_class(algorithm)
     numbers = (1, 0) if cls.lock_free else (1, 0, 2, 3) if cls.threaded else (1, 2)
-    first, *others = (trained(train.parent, "-a", algorithm, *limit, "--threads", n) for n in numbers)
+    first, *others = (trained(train.parent, *short, "--threads", n) for n in numbers)
     assert all(other == first for other in others)
     if algorithm not in BATCH:
-        assert trained(train.parent, "-a", algorithm, *limit, "--seed", 1) != first
+        assert trained(train.parent, *short, "--seed", 1) != first
 
 
 def test_line_ends_compression_and_splitting_do_not_change_the_model(train, tmp_path):

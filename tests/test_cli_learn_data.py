@@ -7,7 +7,7 @@ import os
 from types import SimpleNamespace
 
 import pytest
-from commands import BATCH, crfkit, error, learn, log_lines, write, write_part
+from commands import crfkit, error, learn, limit_flags, log_lines, write, write_part
 from workers import use_local_workers
 
 from crfkit import options
@@ -125,7 +125,7 @@ def test_columns_without_a_name_among_those_that_have_one(train):
 def test_templates_of_one_kind(train, algorithm, text, kinds):
     (train.parent / "template").write_text(text)
     write_part(train, "chunking", 5)
-    learn("-q", "-a", algorithm, "--max-iter" if algorithm in BATCH else "--passes", 2)
+    learn("-q", "-a", algorithm, *limit_flags(algorithm, 2))
     assert {line[0] for line in crfkit("dump", "model").stdout.splitlines()} == kinds
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from commands import limit_flags
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -82,7 +83,7 @@ def arguments(source, name):
     found = []
     if name == "learn":
         chosen = choose([*crfkit.options.TRAINERS])
-        found += ["-a", chosen, *(["--passes", "1"] if hasattr(crfkit.options.TRAINERS[chosen], "passes") else ["--max-iter", "2"])]
+        found += ["-a", chosen, *limit_flags(chosen, 1, 2)]
         own = {*crfkit.options.TRAINERS[chosen].__dataclass_fields__, *crfkit.options.Run.__dataclass_fields__}
         options = [option for option in options if option.name in own or source.random() < 0.1]
     for option in source.sample(options, min(len(options), choose((0, 1, 1, 2, 2, 3, 4, 6)))):

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 import yaml
-from commands import crfkit, error, interrupted, log_lines, start, write_part
+from commands import crfkit, error, interrupted, limit, log_lines, start, write_part
 from data.test_selection import plain
 from trainers.samples import named_weights, sentences, template
 from trainers.twins import Corpus, Sample
@@ -141,12 +141,12 @@ def test_the_attributes_that_tell_most_are_left(n):
         samples.append(Sample([labels.index(row[-1]) for row in sentence], items, [[] for _ in sentence]))
     scores = plain(Corpus(samples, len(labels), len(names)), False)
     ranked = sorted(scores.values(), reverse=True)
-    limit = ranked[n - 1] if n < len(ranked) else -1.0
+    least = ranked[n - 1] if n < len(ranked) else -1.0
 
     model = learn(rows, Template.parse("U0:%x[0,0]\nU1:%x[0,1]\nB1:%x[0,1]\n"), select=f"mi:{n}", features="all")
     found = {name for name, *_ in named_weights(model)}
-    assert found <= {name for name in names if scores[names.index(name)] >= limit - 1e-12}
-    assert found >= {name for name in names if scores[names.index(name)] > limit + 1e-12}
+    assert found <= {name for name in names if scores[names.index(name)] >= least - 1e-12}
+    assert found >= {name for name in names if scores[names.index(name)] > least + 1e-12}
     assert len(found) == min(n, len(names))
     assert model.header["options"]["select"] == f"mi:{n}"
 
@@ -164,10 +164,10 @@ def test_selection_of_named_attributes_after_the_frequency_cut_off():
 @pytest.mark.parametrize("algorithm", ["lbfgs", "sgd", "perceptron"])
 def test_small_weights_are_dropped(algorithm):
     rows, rules = sentences("chunking", limit=60), template("chunking")
-    limit = {"max_iter": 20} if algorithm == "lbfgs" else {"passes": 3}
-    full = named_weights(learn(rows, rules, algorithm, **limit))
+    passes = limit(algorithm, 3, 20)
+    full = named_weights(learn(rows, rules, algorithm, **passes))
     threshold = sorted(map(abs, full.values()))[len(full) // 2]
-    pruned = learn(rows, rules, algorithm, prune=threshold, **limit)
+    pruned = learn(rows, rules, algorithm, prune=threshold, **passes)
     assert named_weights(pruned) == {name: w for name, w in full.items() if abs(w) >= threshold}
     assert 0 < len(named_weights(pruned)) < len(full)
 

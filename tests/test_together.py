@@ -8,7 +8,7 @@ import sys
 import threading
 
 import pytest
-from commands import SMALL, python
+from commands import SMALL, limit, python
 from compat.kept import appended
 from inputs import filled
 from models import model, sentences
@@ -134,10 +134,9 @@ def test_learning_loading_and_labelling(tmp_path):
             one = crfkit.load(file)
         return one.tag_many(data), crfkit.load(tmp_path / "model", verify=False).tag(data[0]), one.model.dump(top=5)
 
-    passes = {name: {"max_iter": 3} if name in ("lbfgs", "owlqn", "sbcd") else {"passes": 2} for name in
-              ("lbfgs", "owlqn", "sbcd", "sgd", "adf", "sapo", "perceptron", "mira", "arow", "cw", "lookahead")}
+    names = "lbfgs", "owlqn", "sbcd", "sgd", "adf", "sapo", "perceptron", "mira", "arow", "cw", "lookahead"
     check(
-        *(functools.partial(learned, name, **more) for name, more in passes.items()),
+        *(functools.partial(learned, name, **limit(name, 2, 3)) for name in names),
         functools.partial(learned, "lbfgs", max_iter=3, threads=3),
         functools.partial(learned, "perceptron", passes=2, dev=train[:5]),
         opened,

@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from commands import limit
 from models import ROOT
 from workers import TEMPLATE, LocalWorkers, compared, corpus, items, on_one_machine, use_local_workers, with_workers
 
@@ -155,7 +156,7 @@ class Restarted(LocalWorkers):
      ("lbfgs", "evaluate", 3), ("sgd", "find_rate", 1), ("sgd", "learn", 3)],
 )
 def test_one_that_was_restarted_says_what_it_has_forgotten(tmp_path, monkeypatch, algorithm, verb, number):
-    train, how = items(tmp_path / "train.txt"), {"format": "crfsuite", "max_iter" if algorithm == "lbfgs" else "passes": 2}
+    train, how = items(tmp_path / "train.txt"), {"format": "crfsuite", **limit(algorithm, 2)}
     one, _ = with_workers(monkeypatch, train, None, algorithm, 2, **how)
     again, workers = with_workers(monkeypatch, train, None, algorithm, 2, kind=partial(Restarted, verb=verb, number=number), **how)
     assert again == one
@@ -250,7 +251,7 @@ CHANGES = {
 ])
 def test_who_takes_over_must_find_the_same_data(tmp_path, monkeypatch, algorithm, verb, change):
     train = corpus(tmp_path / "train.txt", 500)
-    limit = {"max_iter": 3} if algorithm == "lbfgs" else {"passes": 3}
+    passes = limit(algorithm, 3)
     seen = []
 
     def on_step(worker, asked, n):
@@ -262,11 +263,11 @@ def test_who_takes_over_must_find_the_same_data(tmp_path, monkeypatch, algorithm
         return "dies"
 
     if change in ("only the name", "behind"):  # the numbers are the same; the last stretch is another worker's
-        same, _ = with_workers(monkeypatch, corpus(tmp_path / "same.txt", 500), TEMPLATE, algorithm, 2, shards=4, **limit)
-        assert with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, on_step, shards=4, **limit)[0] == same
+        same, _ = with_workers(monkeypatch, corpus(tmp_path / "same.txt", 500), TEMPLATE, algorithm, 2, shards=4, **passes)
+        assert with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, on_step, shards=4, **passes)[0] == same
         return
     with pytest.raises(errors.DataError) as error:
-        with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, on_step, shards=4, **limit)
+        with_workers(monkeypatch, train, TEMPLATE, algorithm, 2, on_step, shards=4, **passes)
     assert error.value.path == train
     assert "changed since training began" in str(error.value)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from commands import python, start
+from commands import limit, python, start
 from workers import TEMPLATE, bytes_of, corpus, on_one_machine, with_workers
 
 import crfkit
@@ -201,13 +201,13 @@ def test_errors_are_one_line(tmp_path):
 @pytest.mark.parametrize("algorithm", ["lbfgs", "owlqn", "perceptron"])
 def test_killed_at_random_moments(tmp_path, monkeypatch, algorithm):
     train = corpus(tmp_path / "train.txt", 2500)
-    limit = {"passes": 8} if algorithm == "perceptron" else {"max_iter": 25}
-    one = bytes_of(crfkit.learn(train, TEMPLATE, algorithm, workers=1, **limit))
+    passes = limit(algorithm, 8, 25)
+    one = bytes_of(crfkit.learn(train, TEMPLATE, algorithm, workers=1, **passes))
     rng = random.Random(5)
     for kills in (4, 3):
         moments = frozenset(rng.sample(range(1, 40), kills))
         kind = type("Some", (Killed,), {"moments": moments, "delay": staticmethod(lambda: rng.random() * 0.05)})
-        assert with_workers(monkeypatch, train, TEMPLATE, algorithm, kind=kind, **limit)[0] == one
+        assert with_workers(monkeypatch, train, TEMPLATE, algorithm, kind=kind, **passes)[0] == one
 
 
 @pytest.mark.parametrize("shards", [16, 17, 18, 64, 500])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from commands import limit
 from models import sentences
 
 import crfkit
@@ -200,8 +201,7 @@ def checkpoint(data: bytes) -> None:
 
 def resumable(algorithm: str, passes: int, **given: Any) -> Any:
     """The runs whose checkpoints are mutated."""
-    given["passes" if hasattr(options.TRAINERS[algorithm], "passes") else "max_iter"] = passes
-    return learn(small_corpus(2), Template.parse("U:%x[0,0]\nB\nB1:%x[0,1]\n"), algorithm, **given)
+    return learn(small_corpus(2), Template.parse("U:%x[0,0]\nB\nB1:%x[0,1]\n"), algorithm, **limit(algorithm, passes), **given)
 
 
 def pairs(data: bytes) -> None:
