@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from commands import invoked, python, write
+from reference import Problem
 
 import crfkit
 from crfkit import foreign
@@ -45,26 +46,21 @@ def model(tmp_path_factory):
     return path
 
 
-class Brute:
-    def __init__(self, rows, factor=1.0, penalties=()):
-        n, zeros = len(LABELS), [0.0] * 9
-        before = ["_B-1", *(row[0] for row in rows)]
-        self.nodes = [[factor * (WEIGHTS.get(f"U0:{word}", zeros)[j] + WEIGHTS.get(f"U1:{before[t]}/{tag}", zeros)[j]) for j in range(n)]
-                      for t, (word, tag) in enumerate(rows)]
-        for i, j, penalty in penalties:
-            self.nodes[i][j] += penalty
-        self.steps = [[[factor * (WEIGHTS["B"][n * i + j] + WEIGHTS.get(f"B1:{tag}", zeros)[n * i + j]) for j in range(n)] for i in range(n)] for _, tag in rows]
-        self.scores = {path: self.score(path) for path in itertools.product(range(n), repeat=len(rows))}
+def problem(rows, factor=1.0, penalties=()):
+    """All labellings of a sentence, with scores from the file's weights."""
+    n, zeros = len(LABELS), [0.0] * 9
+    before = ["_B-1", *(row[0] for row in rows)]
+    nodes = [[factor * (WEIGHTS.get(f"U0:{word}", zeros)[j] + WEIGHTS.get(f"U1:{before[t]}/{tag}", zeros)[j]) for j in range(n)]
+             for t, (word, tag) in enumerate(rows)]
+    for i, j, penalty in penalties:
+        nodes[i][j] += penalty
+    steps = [[[factor * (WEIGHTS["B"][n * i + j] + WEIGHTS.get(f"B1:{tag}", zeros)[n * i + j]) for j in range(n)] for i in range(n)] for _, tag in rows]
+    return Problem(nodes, steps[0], dict(enumerate(steps)))
 
-    def score(self, path, begin=0):
-        return sum(self.nodes[t][j] for t, j in enumerate(path, begin)) + sum(
-            self.steps[t][i][j] for t, (i, j) in enumerate(itertools.pairwise(path), begin + 1))
 
-    def z(self, keep=lambda path: True):
-        return math.log(sum(math.exp(score) for path, score in self.scores.items() if keep(path)))
-
-    def ways(self, begin, end):
-        return itertools.product(range(len(LABELS)), repeat=end - begin)
+def part_of(whole, first, end):
+    """The labellings of some of the tokens."""
+    return Problem(whole.nodes[first:end], whole.tau, {t - first: step for t, step in whole.edges.items() if t >= first})
 
 
 def tagger_of(path, rows, options="-v 2"):
@@ -81,39 +77,40 @@ def cells(tagger):
 @CASES
 @pytest.mark.parametrize("options, factor", [("-v 2", 1.0), ("-c 1.5", 1.5), ("-n2 -v1 --cost-factor=0.5", 0.5)])
 def test_costs_and_probabilities(model, rows, options, factor):
-    tagger, brute = tagger_of(model, rows, options), Brute(rows, factor)
+    tagger, expected = tagger_of(model, rows, options), problem(rows, factor)
     assert tagger.parse() is True and tagger.cost_factor() == factor
-    best = max(brute.scores, key=brute.scores.get)
-    assert tuple(map(tagger.y, range(len(rows)))) == tuple(map(tagger.result, range(len(rows)))) == best
+    best = expected.best()[1]
+    assert [*map(tagger.y, range(len(rows)))] == [*map(tagger.result, range(len(rows)))] == best
     assert [tagger.y2(i) for i in range(len(rows))] == [LABELS[j] for j in best]
-    assert tagger.Z() == pytest.approx(brute.z(), abs=1e-6)
-    assert tagger.prob() == pytest.approx(math.exp(brute.scores[best] - brute.z()), abs=1e-6)
+    assert tagger.Z() == pytest.approx(expected.log_z, abs=1e-6)
+    assert tagger.prob() == pytest.approx(expected.probability(best), abs=1e-6)
+    marginals = expected.node_marginals()
     for i, j in cells(tagger):
-        marginal = math.exp(brute.z(lambda path, i=i, j=j: path[i] == j) - brute.z())
+        marginal = marginals[i][j]
         assert tagger.prob(i, j) == pytest.approx(marginal, abs=1e-6)
         if best[i] == j:
             assert tagger.prob(i) == pytest.approx(marginal, abs=1e-6)
-        assert tagger.emission_cost(i, j) == pytest.approx(brute.nodes[i][j], abs=1e-6)
-        ahead = [brute.score((*path, j)) for path in brute.ways(0, i)]
-        behind = [brute.score((j, *path), i) for path in brute.ways(i + 1, len(rows))]
+        assert tagger.emission_cost(i, j) == pytest.approx(expected.nodes[i][j], abs=1e-6)
+        ahead = [score for score, path in part_of(expected, 0, i + 1).paths if path[-1] == j]
+        behind = [score for score, path in part_of(expected, i, len(rows)).paths if path[0] == j]
         assert tagger.alpha(i, j) == pytest.approx(math.log(sum(map(math.exp, ahead))), abs=1e-6)
         assert tagger.beta(i, j) == pytest.approx(math.log(sum(map(math.exp, behind))), abs=1e-6)
         assert tagger.best_cost(i, j) == pytest.approx(max(ahead), abs=1e-6)
         for k in range(len(LABELS) * (i + 1 < len(rows))):
-            assert tagger.next_transition_cost(i, j, k) == tagger.prev_transition_cost(i + 1, k, j) == pytest.approx(brute.steps[i + 1][j][k], abs=1e-6)
+            assert tagger.next_transition_cost(i, j, k) == tagger.prev_transition_cost(i + 1, k, j) == pytest.approx(expected.edges[i + 1][j][k], abs=1e-6)
 
 
 @CASES
 def test_next_goes_through_all_labellings(model, rows):
-    tagger, brute = tagger_of(model, rows, "-n 2"), Brute(rows)
+    tagger, expected = tagger_of(model, rows, "-n 2"), problem(rows)
     tagger.parse()
     found = []
     while tagger.next():
-        found.append(tuple(tagger.y(i) for i in range(len(rows))))
-        assert tagger.prob() == pytest.approx(math.exp(brute.scores[found[-1]] - brute.z()), abs=1e-6)
-    assert found == sorted(brute.scores, key=brute.scores.get, reverse=True) and tagger.next() is False
+        found.append([tagger.y(i) for i in range(len(rows))])
+        assert tagger.prob() == pytest.approx(expected.probability(found[-1]), abs=1e-6)
+    assert found == [path for _, path in expected.paths] and tagger.next() is False
     tagger.parse()
-    assert tagger.next() and tuple(tagger.y(i) for i in range(len(rows))) == found[0]
+    assert tagger.next() and [tagger.y(i) for i in range(len(rows))] == found[0]
 
 
 def test_more_labellings_than_there_are_may_be_asked_for(model):
@@ -140,15 +137,16 @@ def test_penalties_add_to_costs_and_stay(model):
     assert tagger.penalty(2, 0) == -3 and tagger.penalty(1, 1) == 0
     for _ in range(2):
         tagger.parse()
-        brute = Brute(rows, 2.0, penalties)
-        assert tuple(map(tagger.y, range(4))) == max(brute.scores, key=brute.scores.get) and tagger.Z() == pytest.approx(brute.z(), abs=1e-6)
-        assert tagger.next() and tagger.prob() == pytest.approx(math.exp(max(brute.scores.values()) - brute.z()), abs=1e-6)
+        expected = problem(rows, 2.0, penalties)
+        best = expected.best()[1]
+        assert [*map(tagger.y, range(4))] == best and tagger.Z() == pytest.approx(expected.log_z, abs=1e-6)
+        assert tagger.next() and tagger.prob() == pytest.approx(expected.probability(best), abs=1e-6)
         tagger.clear()
         for row in rows:
             tagger.add(" ".join(row))
     tagger.clear()
     tagger.add("w X")  # a sentence that ends before the last of them
-    assert tagger.parse() and tagger.Z() == pytest.approx(Brute([["w", "X"]], 2.0, penalties[:1]).z(), abs=1e-6)
+    assert tagger.parse() and tagger.Z() == pytest.approx(problem([["w", "X"]], 2.0, penalties[:1]).log_z, abs=1e-6)
 
 
 def test_a_penalty_may_forbid_a_label(model):
@@ -158,9 +156,9 @@ def test_a_penalty_may_forbid_a_label(model):
         with pytest.raises(ValueError, match="penalty: expected a number or -inf"):
             tagger.set_penalty(0, 0, wrong)
     tagger.set_penalty(1, 2, -math.inf)
-    brute = Brute(rows, 1.0, [(1, 2, -math.inf)])
-    assert tagger.parse() and tuple(map(tagger.y, range(4))) == max(brute.scores, key=brute.scores.get)
-    assert tagger.Z() == pytest.approx(brute.z(lambda path: path[1] != 2), abs=1e-6) and tagger.prob(1, 2) == 0
+    expected = problem(rows, 1.0, [(1, 2, -math.inf)])
+    assert tagger.parse() and [*map(tagger.y, range(4))] == expected.best()[1]
+    assert tagger.Z() == pytest.approx(expected.log_z, abs=1e-6) and tagger.prob(1, 2) == 0
     for j in range(3):
         tagger.set_penalty(1, j, -math.inf)
     assert tagger.parse() is False and "allow no labels" in tagger.what() and tagger.parse("w X\nv Y\n") is None
@@ -267,10 +265,10 @@ def test_options_may_change(model):
     tagger = tagger_of(model, rows, "")
     tagger.parse()
     tagger.set_cost_factor(2.0)
-    assert tagger.Z() == pytest.approx(Brute(rows).z(), abs=1e-6)  # all answers are of the last `parse`
+    assert tagger.Z() == pytest.approx(problem(rows).log_z, abs=1e-6)  # all answers are of the last `parse`
     tagger.set_nbest(1)
     tagger.set_vlevel(1)
-    assert tagger.parse() and tagger.Z() == pytest.approx(Brute(rows, 2.0).z(), abs=1e-6)
+    assert tagger.parse() and tagger.Z() == pytest.approx(problem(rows, 2.0).log_z, abs=1e-6)
     assert tagger.parse("w X\n").startswith("# 0 0.") and (tagger.nbest(), tagger.vlevel()) == (1, 1)
 
 
@@ -279,9 +277,10 @@ def test_a_token_more_makes_another_sentence(model):
     tagger = tagger_of(model, rows[:3])
     assert tagger.parse() and tagger.next() and tagger.alpha(2, 0)
     tagger.add(" ".join(rows[3]))
-    brute, best = Brute(rows), max(Brute(rows).scores.values())
-    assert tagger.Z() == pytest.approx(brute.z(), abs=1e-6) and tagger.prob() == pytest.approx(math.exp(best - brute.z()), abs=1e-6)
-    assert tagger.prob(3, 1) == pytest.approx(math.exp(brute.z(lambda path: path[3] == 1) - brute.z()), abs=1e-6)
+    expected = problem(rows)
+    best, path = expected.best()
+    assert tagger.Z() == pytest.approx(expected.log_z, abs=1e-6) and tagger.prob() == pytest.approx(expected.probability(path), abs=1e-6)
+    assert tagger.prob(3, 1) == pytest.approx(expected.node_marginals()[3][1], abs=1e-6)
     assert tagger.best_cost(3, tagger.y(3)) == pytest.approx(best, abs=1e-6)
 
 
@@ -290,8 +289,8 @@ def test_taggers_share_a_model(model):
     first, second = shared.createTagger(), shared.createTagger()
     first.add("w X")
     second.add("v Y")
-    assert first.parse() and second.parse() and first.Z() == pytest.approx(Brute([["w", "X"]]).z(), abs=1e-6)
-    assert second.Z() == pytest.approx(Brute([["v", "Y"]]).z(), abs=1e-6) and (first.vlevel(), first.nbest()) == (1, 2)
+    assert first.parse() and second.parse() and first.Z() == pytest.approx(problem([["w", "X"]]).log_z, abs=1e-6)
+    assert second.Z() == pytest.approx(problem([["v", "Y"]]).log_z, abs=1e-6) and (first.vlevel(), first.nbest()) == (1, 2)
     assert shared.getTemplate().split() == ["U0:%x[0,0]", "U1:%x[-1,0]/%x[0,1]", "B", "B1:%x[0,1]"] and shared.what() == ""
     assert first.set_model(shared) and first.empty()
 

@@ -9,8 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from commands import crfkit, error, memory_told, plain_build, python, start, trained, write_part
-from commands import limit as passes
+from commands import crfkit, error, limit, limit_flags, memory_told, plain_build, python, start, trained, write_part
 from workers import use_local_workers
 
 import crfkit as library
@@ -36,11 +35,6 @@ def work(tmp_path, monkeypatch):
     return tmp_path
 
 
-def limit(algorithm, n=3):
-    ((name, n),) = passes(algorithm, n).items()
-    return f"--{name.replace('_', '-')}", n
-
-
 @pytest.mark.parametrize("folder", ["m", "./m/", "m/data"])
 @pytest.mark.parametrize(("what", "given"), [("MODEL", ["m"]), ("--log", ["--log", "m", "other"]), ("--checkpoint", ["--checkpoint", "m", "other"])])
 def test_a_folder_is_not_in_the_place_of_a_file(work, what, given, folder, monkeypatch):
@@ -61,7 +55,7 @@ def both(folder, *arguments, **how):
 
 @pytest.mark.parametrize("algorithm", TRAINERS)
 def test_the_same_bytes(algorithm, work):
-    both(work, "-a", algorithm, *limit(algorithm))
+    both(work, "-a", algorithm, *limit_flags(algorithm, 3))
 
 
 @pytest.mark.parametrize("chosen", [
@@ -90,7 +84,7 @@ def test_workers_that_mix_their_weights(work, monkeypatch):
 def test_attributes_with_values(algorithm, window, work, monkeypatch):
     monkeypatch.setattr(ordered, "WINDOW_BYTES", window)
     (work / "train").write_bytes((DATA / "reals.train.txt").read_bytes().replace(b"early", b"@weight:2\nearly") * 5)
-    arguments = ("-q", "--format", "crfsuite", "-a", algorithm, *limit(algorithm))
+    arguments = ("-q", "--format", "crfsuite", "-a", algorithm, *limit_flags(algorithm, 3))
     crfkit("learn", *arguments, "train", "a")
     crfkit("learn", *arguments, "--data-dir", "data", "train", "b")
     assert (work / "a").read_bytes() == (work / "b").read_bytes()
@@ -116,10 +110,10 @@ def test_a_caller_goes_to_another_folder(work, monkeypatch):
 @pytest.mark.parametrize("algorithm", ["owlqn", "sapo"])
 def test_a_run_is_resumed(algorithm, work):
     """A run may be resumed with its data in memory or in files."""
-    whole = trained(work, "-a", algorithm, *limit(algorithm, 4))
-    crfkit("learn", "-q", "-a", algorithm, *limit(algorithm, 2), "--checkpoint", "c", "--data-dir", "data", "template", "train", "half")
+    whole = trained(work, "-a", algorithm, *limit_flags(algorithm, 4))
+    crfkit("learn", "-q", "-a", algorithm, *limit_flags(algorithm, 2), "--checkpoint", "c", "--data-dir", "data", "template", "train", "half")
     # that run is finished: only the limit on its passes ended it
-    assert trained(work, "-a", algorithm, *limit(algorithm, 4), "--checkpoint", "c", "--resume", "--data-dir", "data", target="other") == whole
+    assert trained(work, "-a", algorithm, *limit_flags(algorithm, 4), "--checkpoint", "c", "--resume", "--data-dir", "data", target="other") == whole
 
 
 def test_the_folder_is_of_no_use(work):
@@ -258,7 +252,7 @@ def test_the_estimate_is_without_the_data(algorithm, work):
             found.append(counts["memory"])
 
     for folder in (None, "data"):
-        library.learn(["train"] * 8, template="template", algorithm=algorithm, data_dir=folder, progress=Said(quiet=True), **passes(algorithm, 1))
+        library.learn(["train"] * 8, template="template", algorithm=algorithm, data_dir=folder, progress=Said(quiet=True), **limit(algorithm, 1))
     tokens = 8 * sum(map(bool, (work / "train").read_text().split("\n")))
     assert 0 < found[1] < found[0] - 20 * tokens
 

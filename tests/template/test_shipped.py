@@ -1,14 +1,12 @@
 """The templates of the folder templates/ fit the corpora of the folder data/."""
 
-from pathlib import Path
-
+import models
 import pytest
 from trainers.samples import template as load
 
 from crfkit.errors import TemplateError
 from crfkit.template.meaning import expand
 
-ROOT = Path(__file__).resolve().parents[2]
 CORPUS_OF = {
     "chunking": "chunking",
     "chunking-best": "chunking",
@@ -24,12 +22,11 @@ FEATURE_COLUMNS = {"chunking": 2, "ner": 2, "pos": 1, "segmentation": 1, "letter
 
 def sentences(corpus: str) -> list[list[list[str]]]:
     """The feature columns of the corpus' development part."""
-    text = (ROOT / "data" / f"{corpus}.dev.txt").read_text(encoding="utf-8")
-    return [[line.split(" ")[:-1] for line in block.split("\n")] for block in text.strip("\n").split("\n\n")]
+    return [[row[:-1] for row in rows] for rows in models.sentences(corpus, "dev")]
 
 
 def test_every_template_has_its_corpus():
-    assert {path.stem for path in (ROOT / "templates").glob("*.txt")} == {*CORPUS_OF, "parsing", "parsing-best"}
+    assert {path.stem for path in (models.ROOT / "templates").glob("*.txt")} == {*CORPUS_OF, "parsing", "parsing-best"}
 
 
 @pytest.mark.parametrize("name", ["parsing", "parsing-best"])

@@ -97,8 +97,8 @@ class Oracle:
         return sum(self.step(rows, order[:k], order[k]) for k in range(len(order)))
 
 
-def short(k, length=5, corpus="chunking"):
-    return [row[:-1] for row in sentences(corpus)[k][:length]]
+def short(k, length=5):
+    return [row[:-1] for row in sentences("chunking")[k][:length]]
 
 
 CASES = [(name, direction, depth) for name in TEMPLATES for direction, depth in (("forward", 0), ("forward", 2), ("backward", 1))]
