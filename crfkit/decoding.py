@@ -69,7 +69,7 @@ class Decoding:
         self._free[key].append(scratch)
 
     @contextmanager
-    def scratch(self, key: tuple[int, ...] | None = None) -> Iterator[OneSentence]:
+    def scratch(self, key: tuple[int, ...] | None) -> Iterator[OneSentence]:
         """A borrowed scratch."""
         scratch = self.borrow(key)
         try:

@@ -270,7 +270,7 @@ def load(path_or_bytes: Any, verify: bool = True) -> Model:
     return of_file(Model, modelfile.read(path_or_bytes, verify=verify), verify)
 
 
-def of_file(cls: type[S], file: modelfile.ModelFile, verify: bool = True) -> S:
+def of_file(cls: type[S], file: modelfile.ModelFile, verify: bool) -> S:
     """The model of this class that a file holds."""
     return made(cls, file.header, file.contents(), file.name, verify)
 
@@ -284,4 +284,4 @@ def made(cls: type[S], header: dict[str, Any], sections: Mapping[str, Buffer], n
 
 def _again(cls: type[Stored], data: bytes, name: str) -> Stored:
     """A model that was pickled; what its class adds comes with its state."""
-    return of_file(cls, modelfile.read(data)._replace(name=name))
+    return of_file(cls, modelfile.read(data)._replace(name=name), verify=True)

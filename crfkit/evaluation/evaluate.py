@@ -247,7 +247,7 @@ def _intervals(tally: Tally, table: bytes) -> dict[str, float]:
     return dict(zip(JUDGED, half_widths(tally, table), strict=True))
 
 
-def _scores(tally: Tally, scheme: str, strict: bool, intervals: bool = False) -> Scores:
+def _scores(tally: Tally, scheme: str, strict: bool, intervals: bool) -> Scores:
     table, first = _table(scheme, strict), next(iter(tally.counters))
     counter = tally.counters[table]
     labels = {label: Count(*counts) for label, counts in sorted(tally.label_counts().items())}

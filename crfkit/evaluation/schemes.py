@@ -40,7 +40,7 @@ class Spelling(NamedTuple):
     same: bytes | None  # the label that this one counts as
 
 
-def spelling(text: bytes, outside: bytes, raw: bool, words: bool = False) -> Spelling:
+def spelling(text: bytes, outside: bytes, raw: bool, words: bool) -> Spelling:
     """A label split as conlleval does, with its options `outside` and `raw`. "B-" is "B" there, and another name for O is O. `words`: of a
     word segmentation, whose labels may be lower-case. UnicodeDecodeError if it is not UTF-8."""
     label, same = text.decode(), None

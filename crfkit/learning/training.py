@@ -88,7 +88,7 @@ class Training:
         reader = Reader(self.train, self.template, self.run, self.progress, getattr(self.options, "direction", None))
         if self.streams:
             corpus, weights, chosen = streaming.train_stream(reader, self.options, self.stop)
-            yield self._model(corpus, weights, None, chosen=chosen)
+            yield self._model(corpus, weights, None, None, chosen)
             return
         with empty_folders_removed(self.run.data_dir), self._place() as place:
             yield from self._trained(place, reader)
@@ -140,9 +140,7 @@ class Training:
         lines = [] if self.template is None or self.template.dialect is not None else self.template.lines
         return bool(lines) and not any("B" in line.kinds or line.reach for line in lines) and corpus.summary["tokens"] > corpus.summary["sequences"]
 
-    def _model(
-        self, corpus: Corpus, weights: array.array, l1: float | None, dev: DevSet | None = None, chosen: dict[str, Any] | None = None
-    ) -> Model:
+    def _model(self, corpus: Corpus, weights: array.array, l1: float | None, dev: DevSet | None, chosen: dict[str, Any] | None) -> Model:
         header = {**self._header(corpus, l1), **({"chosen": chosen} if chosen else {})}
         model = build(corpus.layout, weights, corpus.builder, header)
         return model if self.run.weights == "float32" else self._quantised(model, dev)

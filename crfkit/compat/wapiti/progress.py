@@ -55,7 +55,7 @@ class Log(Progress):
         self.note(f"* {text}")
         self.sequences = 0
 
-    def reading(self, tokens: int, sequences: int = 0) -> None:
+    def reading(self, tokens: int, sequences: int) -> None:
         self.loaded(self.sequences + sequences)
 
     def loaded(self, sequences: int) -> None:

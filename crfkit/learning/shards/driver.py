@@ -93,7 +93,7 @@ class DistributedCorpus:
 
     # ------------------------------------------------------------------------------------------ what workers are to do
 
-    def catching_up(self, memory: set[Any], shards: Sequence[int] = ()) -> list[Any]:
+    def catching_up(self, memory: set[Any], shards: Sequence[int]) -> list[Any]:
         """The steps after which a worker with this memory holds these shards, with all that is known of them so far."""
         steps: list[Any] = [[verb, arguments] for verb, arguments in self.common if verb not in memory]
         memory.update(verb for verb, _ in self.common)
