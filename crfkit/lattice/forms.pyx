@@ -25,7 +25,7 @@ cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=False) noe
 
     Measured by benchmarks/sparse_threshold.py. Up to some eighty labels a matrix fits into the L1 cache, and only very short lists are faster.
     With more labels, lists of up to 9 % of all pairs are faster for both forward-backward and Viterbi, and of up to a quarter for forward-backward
-    alone, by the sums of a list (loops/simd/sums.inc): that is `summed`, where best paths are never searched and all steps are the shared one."""
+    alone, by the sums of a list (loops/simd/sums.inc): that is `summed`, where best paths are never searched and all steps are the shared one, or changes of it."""
     if recursions == SPARSE:
         return L * L
     if recursions == DENSE or L < 48:
@@ -33,13 +33,13 @@ cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=False) noe
     return L * L // (32 if L < 88 else 4 if summed else 11)
 
 
-def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes) -> int:
+def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes, bint summed=False) -> int:
     """Memory for so many steps with rich attributes, at most so many each, in the form that they have while all features have weights."""
     cdef int64_t b, longest = 0, n
     for b in range(layout.c.B):
         longest = max(longest, layout.c.b_ptr[b + 1] - layout.c.b_ptr[b])
     n = layout.c.n_pairs + attributes * longest
-    if pairs_known(&layout.c) if is_listed(&layout.c, AUTO, False) else changes_pay(layout.c.L, layout.c.P, attributes * longest, steps):
+    if pairs_known(&layout.c) if is_listed(&layout.c, AUTO, summed) else changes_pay(layout.c.L, layout.c.P, attributes * longest, steps):
         return steps * attributes * longest * sizeof(ChangeC)
     if n > most_pairs(layout.c.L, AUTO):
         return bytes_of_matrices(layout.c.L, layout.c.P, steps)
@@ -48,11 +48,11 @@ def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes) ->
 
 def bytes_of_tables(Layout layout not None, bint summed) -> int:
     """Memory for the tables of all pairs of labels of one thread, with weights that change all the time (`list_features`). Of lists, only the
-    searches of best paths touch some: single scores, which steps with rich attributes need, too, and how often paths have which pairs."""
+    searches of best paths touch some: single scores, which lists of steps with rich attributes need, too, and how often paths have which pairs."""
     cdef:
         const LayoutC* c = &layout.c
         int64_t table = <int64_t>c.L * c.P * sizeof(double)
-        int64_t places = 0 if summed and c.B == 0 else c.n_pairs + (c.L if c.P > c.L else 0)    # of scores, and the padding of each row
+        int64_t places = 0 if summed and pairs_known(c) else c.n_pairs + (c.L if c.P > c.L else 0)    # of scores, and the padding of each row
         bint counts = (c.n_pairs > 0 or c.B > 0) and not summed
     if not is_listed(c, AUTO, summed):
         return 5 * table
@@ -73,10 +73,8 @@ cdef bint changes_pay(int64_t L, int64_t P, int64_t n, int64_t steps) noexcept n
 cdef bint pairs_known(const LayoutC* layout) noexcept nogil:
     """Whether the pairs of all rich features are features, too: then all are on the list of these."""
     cdef int64_t f
-    if not layout.has_tau:
-        return False
-    for f in range(layout.b_ptr[layout.B]):
-        if not layout.tau_mask[<int64_t>layout.b_prev[f] * layout.P + layout.b_label[f]]:
+    for f in range(layout.b_ptr[layout.B] if layout.B else 0):
+        if not layout.has_tau or not layout.tau_mask[<int64_t>layout.b_prev[f] * layout.P + layout.b_label[f]]:
             return False
     return True
 
@@ -87,4 +85,4 @@ cdef bint places_fit(const LayoutC* layout) noexcept nogil:
 
 cdef bint is_listed(const LayoutC* layout, Recursions form, bint summed) noexcept nogil:
     """Whether the pairs of labels that are features are so few that the shared step is a list of them (`list_features`)."""
-    return places_fit(layout) and layout.n_pairs <= most_pairs(layout.L, form, summed and layout.B == 0)
+    return places_fit(layout) and layout.n_pairs <= most_pairs(layout.L, form, summed and pairs_known(layout))

@@ -171,7 +171,7 @@ cdef class Lattice:
             list_masked(self, layout.tau_mask if layout.has_tau else <const uint8_t*>shared.score, n)
             self.known = pairs_known(layout)
             self.c.counts = <double*>arena_reserve(self, &self.counts, crfkit_most_places(layout.L, n), sizeof(double))
-            if summed and layout.B == 0:    # single scores, which lie far apart in a matrix, are never needed
+            if summed and self.known:   # single scores, which lie far apart in a matrix, are never needed
                 shared.score = NULL
         elif form == AUTO and places_fit(layout) and 0 < n <= <int64_t>layout.L * layout.L // 4:
             list_places(self, layout, n)

@@ -150,6 +150,14 @@ def test_what_a_step_with_features_takes(pairs, known, expected):
     assert bytes_of_steps(layout, 7, 1) == 7 * expected
 
 
+@pytest.mark.parametrize(("summed", "expected"), [(False, 2 * 100 * 104 * 8), (True, 3 * 100 * 32)])
+def test_trainers_that_only_sum_have_changes_of_longer_lists(summed, expected):
+    """Of up to a quarter of all pairs. Of a matrix, so many changes would not pay."""
+    layout = Layout(100, True, 0, array("q", [0]), array("H"), array("q", [0, 100]), array("H", range(100)), array("H", range(100)))
+    layout.tell_absent(bytes(j < 20 or i == j for i in range(100) for j in range(104)))
+    assert bytes_of_steps(layout, 7, 3, summed) == 7 * expected
+
+
 @pytest.mark.parametrize("labels", [46_336, 46_344])
 def test_no_tables_where_no_pair_is_a_feature(labels):
     """Places in lists have 32 bits, which does not matter where there are none: with more labels than these tell apart, too."""
