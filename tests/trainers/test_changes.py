@@ -101,10 +101,11 @@ def test_tagging(both, constrained):
     assert matrices == changes
 
 
-def test_scores_that_lie_far_apart(both):
-    """Sums are then those of logarithms."""
+@pytest.mark.parametrize("factor", [25, 3000])
+def test_scores_that_lie_far_apart(both, factor):
+    """Changes are far above all plain scores; with the greater factor, sums are those of logarithms."""
     model = crfkit.learn(TRAIN, RULES, max_iter=9)
-    steep = Model(model.header, {**model.sections, "weights": array("f", [3000 * weight for weight in model.weights])})
+    steep = Model(model.header, {**model.sections, "weights": array("f", [factor * weight for weight in model.weights])})
 
     def work():
         trained = [crfkit.learn(TRAIN, RULES, algorithm, init=steep, **given) for algorithm, given in (("lbfgs", {"max_iter": 3}), ("sgd", {"passes": 2, "rate": 0.01}))]
