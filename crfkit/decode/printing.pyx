@@ -78,7 +78,7 @@ cdef class Printer:
         cdef uint16_t* labels = x.room(rows.c.n_tok)
         cdef int64_t s, t, j, pos
         cdef int32_t column = rows.c.label_col if self.fill else -1
-        cdef double p = 0, share
+        cdef double p = 0
         for s in range(rows.c.n_seq):
             x.best(rows, s, self.how, labels)
             if self.probability:
@@ -91,13 +91,16 @@ cdef class Printer:
                 j = labels[t - rows.c.seq_ptr[s]]
                 pos = out_label(&rows.c, t, pos, x.decoder.name[j], x.decoder.name_len[j], self.between, self.between_len, column, out)
                 if self.probability:
-                    for share in (marginal(x, t - rows.c.seq_ptr[s], j), p):
-                        out_separator(&rows.c, t, self.between, self.between_len, out)
-                        out_decimal(out, share)
+                    self.print_probability(rows, t, marginal(x, t - rows.c.seq_ptr[s], j), out)
+                    self.print_probability(rows, t, p, out)
                 elif rivals is not None:
                     pos = self.print_reasons(rivals, t - rows.c.seq_ptr[s], rows, pos, out)
             end_sentence(&rows.c, s, pos, out)
         return out_lines(&rows.c, rows.c.tail_start, rows.c.n_text, True, out)
+
+    cdef int print_probability(self, Rows rows, int64_t t, double p, OutC* out) except -1 nogil:
+        out_separator(&rows.c, t, self.between, self.between_len, out)
+        return out_decimal(out, p)
 
     cdef int64_t print_reasons(self, Rivals rivals, int64_t t, Rows rows, int64_t end, OutC* out) except -1 with gil:
         """Write the line end that stands at `end`, and the reasons for the label of a token, line by line; the position behind that line end."""
