@@ -65,7 +65,7 @@ cdef inline int64_t out_label(const RowsC* rows, int64_t token, int64_t pos, con
     """Write the line of a token, with the separator and the label at its end, or with the label in place of the cell in this column, unless it is -1."""
     cdef int64_t end = rows.line_end[token]
     cdef const char* cell
-    cdef int32_t size
+    cdef int32_t size = 0
     if column >= 0:
         cell = rows_cell(rows, token, column, &size)
         end = cell - rows.text
@@ -73,4 +73,4 @@ cdef inline int64_t out_label(const RowsC* rows, int64_t token, int64_t pos, con
     if column < 0:
         out_separator(rows, token, separator, separator_len, out)
     out_bytes(out, label, n)
-    return end if column < 0 else end + size
+    return end + size
