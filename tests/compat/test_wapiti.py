@@ -1,5 +1,6 @@
 """crfkit-wapiti: Wapiti's options, log and output, against Wapiti itself and what it once printed."""
 
+import math
 import os
 import re
 import signal
@@ -248,6 +249,31 @@ def test_layout_of_the_data():
     done = run("label", "-m", "model", stdin="Dog NN\r\na DT\r\n\r\n\n \n  x1 NN \n\nan\té").stdout_bytes.decode()
     assert re.sub(r"\t[BIOX](\r?)$", r"\t?\1", done, flags=re.M) == "Dog NN\t?\r\na DT\t?\r\n\r\n  x1 NN \t?\n\nan\té\t?\n\n"
     assert run("label", "-m", "model", stdin="").stdout == ""
+
+
+@pytest.mark.parametrize("rho1", [0.0, 0.3])
+def test_a_small_stopeps_comes_near_the_optimum(rho1):
+    """In sentences of one token, the expected count of a feature at the optimum is the observed one less what the penalties ask for. With
+    rho2 = 1, the objective exceeds its minimum by at most half the squared norm of what is amiss."""
+    tokens = [row for rows in sentences(1, 60) for row in rows]
+    write(patterns="u0:%x[0,0]\nu1:%x[0,1]\nu2\n", train="\n".join(" ".join(row) + "\n" for row in tokens))
+
+    def excess(*options):
+        log = trained("-1", str(rho1), "-2", "1", "-w", "0", *options)
+        weights = {(name.decode(), j): w for name, _, features in observations(foreign.read("model")) for _, j, w in features}
+        labels = foreign.read("model").labels
+        slopes = dict.fromkeys(weights, 0.0)
+        for word, tag, label in tokens:
+            names = f"u0:{word}", f"u1:{tag}", "u2"
+            powers = [math.exp(sum(weights.get((name, j), 0.0) for name in names)) for j in range(len(labels))]
+            for name in names:
+                for j, power in enumerate(powers):
+                    if (name, j) in weights:
+                        slopes[name, j] += power / sum(powers) - (labels[j] == label)
+        amiss = [slopes[key] + w + math.copysign(rho1, w) if w else max(abs(slopes[key]) - rho1, 0.0) for key, w in weights.items()]
+        return sum(x * x for x in amiss) / 2 / float(re.findall(r"obj=(\S+)", log)[-1])
+
+    assert excess("-e", "0.0000001") < 1e-6 < excess("-e", "0.00001")
 
 
 def test_training_ends_when_a_window_of_values_is_flat():

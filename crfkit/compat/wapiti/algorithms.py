@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from crfkit.errors import OptionError
+from crfkit.options import TRAINERS
 from crfkit.values import exactly
 
 ALGORITHMS = ("l-bfgs", "sgd-l1", "bcd", "rprop", "rprop+", "rprop-")
 TYPES = ("maxent", "memm", "crf")
 UNLIMITED = 2**31 - 1
+_NEAREST = 1e-7  # to the optimum, as a part of it: the digits of weights in single precision
 
 # Options that change how Wapiti computes, not what; crfkit has no use for them.
 WITHOUT_EFFECT = ("jobsize", "sparse", "maxls", "stpmin", "stpmax", "stpinc", "stpdec", "cutoff")
@@ -33,8 +35,10 @@ def trainer_of(given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     batch = {"max_iter": limit, "delta": 0.0, "l2": l2}  # whether the objective still falls is for --objwin
     if algorithm == "bcd":
         return "sbcd", {**batch, "l1": l1, "kappa": given["kappa"]}
+    trainer = "owlqn" if l1 else "lbfgs"
     batch["memory"] = min(max(given["histsz"], 1), 64)
-    return ("owlqn", {**batch, "l1": l1}) if l1 else ("lbfgs", batch)
+    batch["epsilon"] = min(max(given["stopeps"], _NEAREST), TRAINERS[trainer].epsilon)  # or a small --stopeps would change nothing
+    return trainer, {**batch, "l1": l1} if l1 else batch
 
 
 def note_of(given: dict[str, Any], chosen: set[str]) -> str | None:
