@@ -75,7 +75,7 @@ def parse(text: str, dialect: str, path: str | None = None) -> Template:
     try:
         lines = tuple(parser(line, number) for number, line in enumerate(text.split("\n"), 1) if line)
         if not lines:
-            raise TemplateError("the template is empty")
+            raise TemplateError("the template has no line that starts with " + ("U or B" if dialect == CRFPP else "u, b or *"))
     except TemplateError as error:
         if path is None:
             raise

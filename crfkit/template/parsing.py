@@ -276,7 +276,7 @@ class _LineParser:
         kinds = _KINDS.get(self.line[0])
         if kinds is None:
             expected = "U (unigram), B (bigram), * (both), T (trigram), P (parser) or # (comment)"
-            order = "" if "%" in self.line else "; the template is given before the training data"
+            order = "" if "%" in self.line or self.known else "; the template is given before the training data"
             raise self.error(f"a line starts with '{self.line[0]}', expected {expected}{order}")
         if "\0" in self.line:
             raise self.error("a NUL character in the template")

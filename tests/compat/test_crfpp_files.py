@@ -47,7 +47,7 @@ def test_lines_of_no_kind_in_templates_are_named_and_passed_over():
         lines = run(crf_learn, "stray", "train", "same").stderr.splitlines()
         assert len(lines) == 4 and lines[3] == f"crfkit: warning: stray: nor of {said}: the template is given before the training data"
     Path("stray").write_text("*:%x[0,0]\n")
-    assert run(crf_learn, "stray", "train", "none", code=1).stderr.endswith("error: stray: the template is empty\n")
+    assert run(crf_learn, "stray", "train", "none", code=1).stderr.endswith("error: stray: the template has no line that starts with U or B\n")
 
 
 @pytest.mark.parametrize("cell", ["%x[,0]", "%x[0,]", "%x[-,]", "%x[,]", "%x[00,000]"])

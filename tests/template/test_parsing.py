@@ -182,6 +182,11 @@ def test_faulty_templates_are_refused(text, message):
     assert "\n" not in str(caught.value)
 
 
+def test_behind_a_line_with_a_macro_nobody_mistook_the_data_for_a_template():
+    with pytest.raises(TemplateError, match=r"t:2: a line starts with 'w', .* or # \(comment\)$"):
+        Template.parse("U:%x[0,0]\nwords in context", "t")
+
+
 def test_unnamed_template_still_tells_the_line():
     with pytest.raises(TemplateError, match="template:2: unknown macro"):
         Template.parse("U\nU%z")
