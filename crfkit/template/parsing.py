@@ -126,13 +126,14 @@ class Template:
         text = text.removeprefix("\ufeff")
         lines: list[Line] = []
         known: dict[str, Macro] = {}
+        doubt = "" if "%x[" in text else "; the template is given before the training data"
         # Only \n ends a line, as in CRF++: str.splitlines would also split at U+2028 and the like.
         for number, line in enumerate(text.split("\n"), 1):
             line = line.removesuffix("\r")
             if not line.isascii() and re.search("[\ud800-\udfff]", line):
                 raise TemplateError("expected text that UTF-8 can encode: the line has half of a pair of UTF-16", _name(path), number)
             if line.strip(" \t") and not line.startswith("#"):
-                lines.append(_LineParser(line, number, path, known).parse())
+                lines.append(_LineParser(line, number, path, known, doubt).parse())
         if not lines:
             raise TemplateError(f"the template {'has only comments' if text.strip() else 'is empty'}; it needs a line that starts with U, B or P", _name(path))
         template = cls(tuple(lines), text, path)
@@ -263,10 +264,11 @@ def _columns(macro: Macro) -> list[tuple[str | None, int]]:
 class _LineParser:
     """Parses one line; knows its place for error messages.
 
-    `known` maps the texts of macros in earlier lines to the macros, since templates repeat them."""
+    `known` maps the texts of macros in earlier lines to the macros, since templates repeat them. `doubt` says what may be amiss if a line is
+    of no kind."""
 
-    def __init__(self, line: str, number: int, path: str | None, known: dict[str, Macro]):
-        self.line, self.number, self.path, self.known = line, number, path, known
+    def __init__(self, line: str, number: int, path: str | None, known: dict[str, Macro], doubt: str):
+        self.line, self.number, self.path, self.known, self.doubt = line, number, path, known, doubt
         self.parses = line[0] == "P"
 
     def error(self, message: str) -> TemplateError:
@@ -276,8 +278,7 @@ class _LineParser:
         kinds = _KINDS.get(self.line[0])
         if kinds is None:
             expected = "U (unigram), B (bigram), * (both), T (trigram), P (parser) or # (comment)"
-            order = "" if "%" in self.line or self.known else "; the template is given before the training data"
-            raise self.error(f"a line starts with '{self.line[0]}', expected {expected}{order}")
+            raise self.error(f"a line starts with '{self.line[0]}', expected {expected}{self.doubt}")
         if "\0" in self.line:
             raise self.error("a NUL character in the template")
         body, rule, min_freq = self.annotations()

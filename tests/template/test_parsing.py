@@ -182,9 +182,10 @@ def test_faulty_templates_are_refused(text, message):
     assert "\n" not in str(caught.value)
 
 
-def test_behind_a_line_with_a_macro_nobody_mistook_the_data_for_a_template():
-    with pytest.raises(TemplateError, match=r"t:2: a line starts with 'w', .* or # \(comment\)$"):
-        Template.parse("U:%x[0,0]\nwords in context", "t")
+@pytest.mark.parametrize("text", ["// words\nU:%x[0,0]", "U:%x[0,0]\nwords in context"])
+def test_what_has_macros_was_not_given_in_the_place_of_the_data(text):
+    with pytest.raises(TemplateError, match=r"t:[12]: a line starts with '[/w]', .* or # \(comment\)$"):
+        Template.parse(text, "t")
 
 
 def test_unnamed_template_still_tells_the_line():
