@@ -278,7 +278,7 @@ class _LineParser:
         kinds = _KINDS.get(self.line[0])
         if kinds is None:
             expected = "U (unigram), B (bigram), * (both), T (trigram), P (parser) or # (comment)"
-            raise self.error(f"a line starts with '{self.line[0]}', expected {expected}{self.doubt}")
+            raise self.error(f"a line starts with {self.line[0]!r}, expected {expected}{self.doubt}")
         if "\0" in self.line:
             raise self.error("a NUL character in the template")
         body, rule, min_freq = self.annotations()

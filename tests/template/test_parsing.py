@@ -124,6 +124,7 @@ def test_the_first_line_with_history_is_found():
     ("# U00:%x[0,0]\n", "t: the template has only comments; it needs a line that starts with U, B or P"),
     ("U\nQ01:%x[0,0]", "t:2: a line starts with 'Q', expected U"),
     ("U\n U01:%x[0,0]", "t:2: a line starts with ' ', expected U"),
+    ("U\n\u200bU01:%x[0,0]", "t:2: a line starts with '\\u200b', expected U"),  # a blank of no width, which nobody would see
     ("He PRP B-NP", "t:1: a line starts with 'H', expected U (unigram), B (bigram), * (both), T (trigram), P (parser) or # (comment); the template is given before"),
     ("U:%q[0,0]", "t:1: unknown macro '%q'; the macros are %x %X %t %T %m %M %p %s %S %C %N %= %y"),
     ("U:100%", "t:1: unknown macro '%'"),
