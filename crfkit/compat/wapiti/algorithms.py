@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from crfkit.errors import OptionError
-from crfkit.options import TRAINERS
+from crfkit.options.trainers import Lbfgs, Owlqn
 from crfkit.values import exactly
 
 ALGORITHMS = ("l-bfgs", "sgd-l1", "bcd", "rprop", "rprop+", "rprop-")
@@ -35,10 +35,9 @@ def trainer_of(given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     batch = {"max_iter": limit, "delta": 0.0, "l2": l2}  # whether the objective still falls is for --objwin
     if algorithm == "bcd":
         return "sbcd", {**batch, "l1": l1, "kappa": given["kappa"]}
-    trainer = "owlqn" if l1 else "lbfgs"
     batch["memory"] = min(max(given["histsz"], 1), 64)
-    batch["epsilon"] = min(max(given["stopeps"], _NEAREST), TRAINERS[trainer].epsilon)  # or a small --stopeps would change nothing
-    return trainer, {**batch, "l1": l1} if l1 else batch
+    batch["epsilon"] = min(max(given["stopeps"], _NEAREST), (Owlqn if l1 else Lbfgs).epsilon)  # or a small --stopeps would change nothing
+    return ("owlqn", {**batch, "l1": l1}) if l1 else ("lbfgs", batch)
 
 
 def note_of(given: dict[str, Any], chosen: set[str]) -> str | None:
