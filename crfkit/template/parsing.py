@@ -65,6 +65,7 @@ _KINDS = {"U": "U", "u": "U", "B": "B", "b": "B", "*": "UB", "T": "T", "P": "P"}
 
 # Six digits are beyond any use and keep every sum of offsets within 32 bits.
 _NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
+_CURES = {"@": "; only crfkit-wapiti counts rows from the ends of a sentence", **dict.fromkeys("\u2212\u2013", "; write a minus sign as -")}
 _NAME = r"[^\W\d][^\s,\[\]\"]*"
 _ARGUMENT = re.compile(r'[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*([],])|([^][",]*)([],])')
 _TEXT = r"\n|%[A-Za-z=]+\["  # rather than a path
@@ -387,8 +388,7 @@ class _LineParser:
             return f"{name}_name", argument
         if re.fullmatch("[+-]?[0-9]+", argument):
             raise self.error(f"{shown(argument)} in {shown(text)} is out of range: expected at most six digits")
-        what = "a column number or name" if code in "cC" else "a number"
-        raise self.error(f"'{argument}' in '{text}' is not {what}")
+        raise self.error(f"'{argument}' in '{text}' is not a {'column number or name' if code in 'cC' else 'number'}{_CURES.get(argument[:1], '')}")
 
     def place(self, form: _Form, text: str, argument: str) -> str:
         """The place that a macro of a P line looks at."""
