@@ -190,6 +190,15 @@ def test_going_on_from_a_state():
     assert Path("state").read_bytes() != before
 
 
+def test_a_state_of_a_run_that_was_near_enough_goes_on_to_where_a_smaller_stopeps_ends():
+    nearer = ("-1", "0", "-2", "1", "-w", "0", "-e", "0.0000001")
+    whole = trained(*nearer, name="whole")
+    log = trained(*nearer[:-2], "-o", "0", "--sstate", "state")
+    assert log.count("obj=") < whole.count("obj=")  # it ended by itself
+    trained(*nearer, "--rstate", "state")
+    assert Path("model").read_bytes() == Path("whole").read_bytes()
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
     (("--sstate", "train", "train", "m"), "--sstate: train has another use here and would be overwritten"),
     (("--sstate", "patterns", "train", "m"), "--sstate: patterns has another use here and would be overwritten"),

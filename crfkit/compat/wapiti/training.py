@@ -76,7 +76,7 @@ def _trained(given: dict[str, Any], source: Any, algorithm: str, made: Any, log:
     ready()
     old, template = _before(given, log)
     run = Run(features="all", format="crfsuite" if given["me"] else "columns", threads=given["nthread"], **_states(given, stack))
-    checkpoint = None if run.checkpoint is None else Checkpoint(run, algorithm, made, given["rstate"])
+    checkpoint = None if run.checkpoint is None else Checkpoint(run, algorithm, _lasting(made), given["rstate"])
     log.step("Load training data")
     known = None if old is None else Known(old.labels, old.places.keys())
     with placed_in(path_of(source)):
@@ -97,6 +97,8 @@ def _trained(given: dict[str, Any], source: Any, algorithm: str, made: Any, log:
     log.step(f"Train the model with {given['algo']}")
     divergence = Divergence(made, corpus.dataset.weight, len(corpus.dataset.labels))
     passes = Passes(make_trainer(algorithm, corpus, made, run, initial), divergence, run, None, checkpoint, log, stop)
+    if given["rstate"]:
+        passes.trainer.converged = None  # the next iteration judges anew: --stopeps may be a smaller one than before
     log.state = partial(_state, corpus, passes.trainer, dev, max(run.threads, 1))
     ((_, weights),) = passes.all()
     if given["sstate"] and os.path.exists(run.checkpoint or ""):
@@ -183,6 +185,11 @@ def _states(given: dict[str, Any], stack: ExitStack) -> dict[str, Any]:
             raise FileError(f"{end}: contains something other than a state; give another name to --sstate")
     path = os.path.join(stack.enter_context(tempfile.TemporaryDirectory()), "state")
     return {"checkpoint": path, "resume": bool(begin), "checkpoint_every": ONLY_AT_THE_END}
+
+
+def _lasting(made: Any) -> Any:
+    """The options that a state must have in common with the run that goes on from it: how near to the optimum that ends is not among them."""
+    return replace(made, epsilon=type(made).epsilon) if hasattr(made, "epsilon") else made
 
 
 def _is_state(path: str) -> bool:
