@@ -88,7 +88,7 @@ typedef struct {
     void (*merge_list)(const LayoutC *, const weight_t *w, double scale, const SentenceC *, int32_t t, const EdgeC *plain,
                        EdgeC *, PairC **merged);
     /* potentials of such a list, with the max of the plain one; the largest score */
-    double (*exp_changed)(EdgeC *, const EdgeC *plain);
+    void (*exp_changed)(EdgeC *, const EdgeC *plain);
     /* potentials, or scores, as a matrix: that of the step, or the one given */
     const double *(*unfold)(const EdgeC *, int potentials, double *matrix);
     /* row o= by, scaled to the sum 1; the sum before that */
