@@ -249,12 +249,19 @@ cdef int64_t extend(NBest s, const LatticeC* lat, int64_t t, const PartC* before
         int32_t* following = <int32_t*>s.trail.data
         StepC step = StepC(before, n_before, following, lat.score + t * lat.P, lat.edge[t], NULL, NULL, -DBL_MAX)
         int64_t n = gather(before, n_before, groups, <int32_t*>s.links.data, following)
+        bint changed = step.edge.plain != NULL and step.edge.plain.pair != NULL
+    if changed:
+        K.exchange_scores(step.edge, False)
+        step.edge = step.edge.plain
     if step.edge.pair == NULL:
         step.score = K.unfold(step.edge, False, lat.unfolded)
         n = runs_of_matrix(s, lat, &step, groups, n, width)
     else:
         n = runs_of_list(s, lat, &step, groups, n, width)
-    return merge(s, lat, n, &step, beam, width)
+    n = merge(s, lat, n, &step, beam, width)
+    if changed:
+        K.exchange_scores(lat.edge[t], True)
+    return n
 
 
 cdef int64_t begin(NBest s, const LatticeC* lat, PartC* beam, int64_t width) except -1 nogil:

@@ -48,6 +48,7 @@ cdef extern from "kernels.h" nogil:
         void (*merge_list)(const LayoutC*, const weight_t*, double, const SentenceC*, int32_t, const EdgeC*, EdgeC*,
                            PairC**) noexcept nogil
         void (*exp_changed)(EdgeC*, const EdgeC*) noexcept nogil
+        void (*exchange_scores)(const EdgeC*, int) noexcept nogil
         const double* (*unfold)(const EdgeC*, int, double*) noexcept nogil
         double (*chain_times)(int32_t, const double*, double*) noexcept nogil
         void (*chain_nodes)(int32_t, const double*, const double*, double, double, double*, double*) noexcept nogil

@@ -89,6 +89,7 @@ typedef struct {
                        EdgeC *, PairC **merged);
     /* potentials of such a list, with the max of the plain one; the largest score */
     void (*exp_changed)(EdgeC *, const EdgeC *plain);
+    void (*exchange_scores)(const EdgeC *, int back);
     /* potentials, or scores, as a matrix: that of the step, or the one given */
     const double *(*unfold)(const EdgeC *, int potentials, double *matrix);
     /* row o= by, scaled to the sum 1; the sum before that */
