@@ -24,13 +24,15 @@ cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=False) noe
     """Up to how many pairs with a weight a list is faster than a matrix; -1: it never is.
 
     Measured by benchmarks/sparse_threshold.py. Up to some eighty labels a matrix fits into the L1 cache, and only very short lists are faster.
-    With more labels, lists of up to 9 % of all pairs are faster for both forward-backward and Viterbi, and of up to a quarter for forward-backward
-    alone, by the sums of a list (loops/simd/sums.inc): that is `summed`, where best paths are never searched and all steps are the shared one, or changes of it."""
+    With more labels, lists of up to 9 % of all pairs are faster for both forward-backward and Viterbi. For forward-backward alone, by the sums of a
+    list (loops/simd/sums.inc), these are an eighth and a quarter: that is `summed`, where best paths are never searched and all steps are the shared one, or changes of it."""
     if recursions == SPARSE:
         return L * L
     if recursions == DENSE or L < 48:
         return -1
-    return L * L // (32 if L < 88 else 4 if summed else 11)
+    if summed:
+        return L * L // (8 if L < 88 else 4)
+    return L * L // (32 if L < 88 else 11)
 
 
 def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes, bint summed=False) -> int:

@@ -225,7 +225,7 @@ cdef Lattice lattice_of(const LayoutC* layout, const weight_t* w, str recursions
 cdef int take_tables(Lattice lattice) except -1:
     """The tables of all pairs of labels, as one block. Of lists most of it is never touched."""
     cdef LatticeC* lat = &lattice.c
-    cdef int64_t matrix = <int64_t>lat.L * lat.P, n = 5 * matrix + 2 * lat.P + <int64_t>lat.L * max(lat.P, 64)
+    cdef int64_t matrix = <int64_t>lat.L * lat.P, outer = crfkit_most_places(lat.L, matrix), n = 4 * matrix + outer + 2 * lat.P + <int64_t>lat.L * max(lat.P, 64)
     try:
         lat.shared.score = <double*>(arena_mostly_unused if lat.counted else arena_zeros)(lattice, n, sizeof(double))
     except MemoryError as error:
@@ -233,7 +233,7 @@ cdef int take_tables(Lattice lattice) except -1:
     lat.shared.E = lat.shared.score + matrix
     lat.shared.ET = lat.shared.E + matrix
     lat.outer = lat.shared.ET + matrix
-    lat.pair = lat.outer + matrix
+    lat.pair = lat.outer + outer
     lat.tops = lat.pair + matrix
     lat.unfolded = lat.tops + 2 * lat.P
 

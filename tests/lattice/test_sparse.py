@@ -129,9 +129,28 @@ def test_many_labels(labels, density, lists):
     assert not apart(sparse.nodes(), dense.nodes(), rel=1e-10, abs=1e-14).any()
 
 
+@pytest.mark.parametrize("lists", ["shared", "listed"])
+@pytest.mark.parametrize("labels", [20, 41, 65])
+def test_two_labels_that_have_pairs_with_all(labels, lists):
+    """Their sums go on in further lanes. One is as good as forbidden before and after nearly all."""
+    rng = random.Random(labels)
+    nodes, far = [[rng.uniform(-1, 1) for _ in range(labels)] for _ in range(9)], (0, labels - 3)
+    tau = [[rng.uniform(-1, 1) if i == j or 0 in (i, j) else 0.0 for j in range(labels)] for i in range(labels)]
+    for j in range(1, labels - 1):
+        tau[far[1]][j] = tau[j][far[1]] = -60.0
+    own = {t: [[cell + 1 if (i, j) in ((0, t), (t, 0), (t, t)) else cell for j, cell in enumerate(row)] for i, row in enumerate(tau)] for t in (2, 5)}
+    dense, sparse = OpenLattice(labels), OpenLattice(labels)
+    for lattice in (dense, sparse):
+        lattice.load(nodes, tau, own)
+    sparse.use_lists(lists)
+    assert sparse.expect() == pytest.approx(dense.expect(), rel=1e-13)
+    for one, other in ((sparse.nodes(), dense.nodes()), (sparse.pair_sums(), dense.pair_sums())):
+        assert not apart(one, other, rel=1e-10, abs=1e-290).any()
+
+
 @pytest.mark.parametrize("high", [40.0, 51.0, 300.0])
 def test_a_score_far_above_those_of_the_shared_step(high):
-    """Potentials are divided by the largest shared one, unless a step has one too far above it."""
+    """Potentials are divided by the largest shared one, also where a step has one far above it."""
     labels, rng = 12, random.Random(1)
     nodes = [[rng.uniform(-1, 1) for _ in range(labels)] for _ in range(4)]
     tau = [[rng.uniform(-1, 1) if (i + j) % 3 == 0 else 0.0 for j in range(labels)] for i in range(labels)]

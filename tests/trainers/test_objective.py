@@ -103,6 +103,19 @@ def test_lists_of_many_labels_are_those_of_the_twin(wide):
         assert_close(built.to_weights(gradient), expected, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("rich", [False, True])
+@pytest.mark.parametrize("recursions", ["dense", "sparse"])
+def test_labels_that_are_beside_all_others(recursions, rich):
+    """As what is outside of all chunks: they have far more pairs than most."""
+    labels, rng = 30, Random(2)
+    order = [label for j in range(1, labels) for label in (0, j)] + [0, 5, 5, 7, 0]
+    tokens = [[(rng.randrange(5), 1.0)] for _ in order]
+    edges = [[(rng.randrange(3), 1.0)] * (rich and rng.random() < 0.7) for _ in order]
+    corpus = Corpus([Sample(order[k : k + 9], tokens[k : k + 9], edges[k : k + 9]) for k in range(0, len(order), 8)], labels, 5, 3 * rich, u_all={1, 2})
+    weights = {feature: rng.randint(-32, 32) / 8 for feature in sorted(corpus.features(), key=str)}
+    agrees_with_the_twin(Built(corpus), weights, 0.5, recursions, rel=1e-11)
+
+
 @given(corpora(), L2, st.data())
 def test_the_gradient_is_the_slope(corpus, l2, data):
     built = Built(corpus)

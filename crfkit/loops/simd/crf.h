@@ -81,7 +81,8 @@ typedef struct {
 
 /* The pairs of a list in the order in which sums over them are taken (sums.inc), for one direction: from labels, or to labels. */
 typedef struct {
-    int32_t n;                 /* groups of eight labels that have pairs */
+    int32_t n;                 /* groups of eight lanes, in each of which are pairs of one label */
+    int32_t firsts;            /* so many of them begin labels, each a different one; the others go on with labels that have more pairs */
     int32_t *begin;            /* [n+1] the places of a group; multiples of eight */
     uint16_t *label;           /* [n][8] whose sum a lane is */
     uint16_t *other;           /* [begin[n]] the label at the other end */
@@ -91,19 +92,21 @@ typedef struct {
 
 #define CRFKIT_SUMS_HEAD 128 /* bytes for the two of a list */
 
+/* So many pairs are in a lane at most: twice as many as a label has on average, and some more. */
+static inline int32_t crfkit_longest_lane(int64_t L, int64_t pairs) { return (int32_t)(2 * pairs / L + 8); }
+
 /* The most places that this many pairs can take: a group is as long as its longest lane, which is no longer than the shortest lane
- * of the group before. */
-static inline int64_t crfkit_most_places(int64_t L, int64_t pairs)
-{
-    int64_t all = (L + 7) / 8 * 8 * L;
-    return pairs + 8 * L < all ? pairs + 8 * L : all;
-}
+ * of the group before, but for the first ones that begin labels, and that go on with them. */
+static inline int64_t crfkit_most_places(int64_t L, int64_t pairs) { return pairs + 2 * 8 * crfkit_longest_lane(L, pairs); }
+
+/* The most lanes: one for each label, up to whole groups, and those that go on. */
+static inline int64_t crfkit_most_lanes(int64_t L, int64_t pairs) { return L + 8 + pairs / crfkit_longest_lane(L, pairs) + 8; }
 
 /* Bytes for all of it. */
 static inline int64_t crfkit_sums_bytes(int64_t L, int64_t pairs)
 {
-    int64_t most = crfkit_most_places(L, pairs);
-    return CRFKIT_SUMS_HEAD + (pairs + 8) * 12 + 2 * (most * 10 + pairs * 4 + (L / 8 + 2) * 4 + (L + 8) * 2 + 64);
+    int64_t places = crfkit_most_places(L, pairs), lanes = crfkit_most_lanes(L, pairs);
+    return CRFKIT_SUMS_HEAD + (pairs + 8) * 12 + 2 * (places * 10 + pairs * 4 + (lanes / 8 + 2) * 4 + lanes * 2 + 64);
 }
 
 /* One step: the scores of going from a label to the next, and their potentials exp(score - max). A step has one of three forms:
