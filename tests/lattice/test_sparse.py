@@ -150,7 +150,7 @@ def test_two_labels_that_have_pairs_with_all(labels, lists):
 
 @pytest.mark.parametrize("high", [40.0, 51.0, 300.0])
 def test_a_score_far_above_those_of_the_shared_step(high):
-    """Potentials are divided by the largest shared one, also where a step has one far above it."""
+    """Potentials are divided by the largest shared one, however far a step has one above it."""
     labels, rng = 12, random.Random(1)
     nodes = [[rng.uniform(-1, 1) for _ in range(labels)] for _ in range(4)]
     tau = [[rng.uniform(-1, 1) if (i + j) % 3 == 0 else 0.0 for j in range(labels)] for i in range(labels)]
@@ -175,6 +175,19 @@ def test_every_step_has_a_score_far_above_those_of_the_shared_one(high):
     lattice.use_lists("all")
     assert lattice.expect() == pytest.approx(sum(own[t][3][3] for t in own), rel=1e-12)
     assert [row[3] for row in lattice.nodes()] == pytest.approx([1.0] * length, rel=1e-12)
+
+
+@pytest.mark.parametrize("lists", ["none", "changes", "listed", "all"])
+@pytest.mark.parametrize("high", [200.0, 400.0])
+def test_sums_may_be_asked_for_again(high, lists):
+    """Between numbers, or logarithms where scores lie too far apart: the potentials that are there already do not tell how far."""
+    tau = [[0.0, 0.5, 0.0], [0.0] * 3, [0.0, 0.0, 1.0]]
+    own = {t: [[0.0, 0.5, high], [0.0] * 3, [high, 0.0, 1.0]] for t in (1, 2, 3)}
+    lattice = loaded(Problem([[0.0, 1.0, 2.0]] * 4, tau, own))
+    lattice.use_lists(lists)
+    for _ in range(2):
+        assert lattice.expect() == pytest.approx(3 * high + 4 + log(2), rel=1e-12)
+        assert lattice.nodes()[1] == pytest.approx([0.5, 0.0, 0.5], rel=1e-12)
 
 
 @pytest.mark.parametrize("low", [-250.0, -800.0])

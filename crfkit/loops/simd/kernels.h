@@ -87,7 +87,7 @@ typedef struct {
     /* a list of plain label pairs with the weights of a position's rich attributes added, in the room that the step has for it */
     void (*merge_list)(const LayoutC *, const weight_t *w, double scale, const SentenceC *, int32_t t, const EdgeC *plain,
                        EdgeC *, PairC **merged);
-    /* potentials of such a list, with the max of the plain one; the largest score */
+    /* potentials of such a list, with the max of the plain one */
     void (*exp_changed)(EdgeC *, const EdgeC *plain);
     void (*exchange_scores)(const EdgeC *, int back);
     /* potentials, or scores, as a matrix: that of the step, or the one given */
