@@ -35,13 +35,19 @@ cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=False) noe
     return L * L // (32 if L < 88 else 11)
 
 
-def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes, bint summed=False) -> int:
-    """Memory for so many steps with rich attributes, at most so many each, in the form that they have while all features have weights."""
+def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes, bint summed=False, bint tagging=False) -> int:
+    """Memory for so many steps with rich attributes, at most so many each, in the form that they have while all features have weights: of a trainer,
+    which may only sum (`summed`), or, for `tagging`, of a tagger, for which lists are no changes."""
     cdef int64_t b, longest = 0, n
+    cdef bint changes
     for b in range(layout.c.B):
         longest = max(longest, layout.c.b_ptr[b + 1] - layout.c.b_ptr[b])
     n = layout.c.n_pairs + attributes * longest
-    if pairs_known(&layout.c) if is_listed(&layout.c, AUTO, summed) else changes_pay(layout.c.L, layout.c.P, attributes * longest, steps):
+    if is_listed(&layout.c, AUTO, summed):
+        changes = not tagging and pairs_known(&layout.c)
+    else:
+        changes = changes_pay(layout.c.L, layout.c.P, attributes * longest, steps)
+    if changes:
         return steps * attributes * longest * sizeof(ChangeC)
     if n > most_pairs(layout.c.L, AUTO):
         return bytes_of_matrices(layout.c.L, layout.c.P, steps)
