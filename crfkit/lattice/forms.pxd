@@ -16,6 +16,7 @@ cdef enum Recursions:
 cdef Recursions recursions_of(str name) except *
 cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=*) noexcept nogil
 cdef bint changes_pay(int64_t L, int64_t P, int64_t n, int64_t steps) noexcept nogil
+cdef bint changes_of_list_pay(int64_t L, int64_t P, int64_t pairs, int64_t n, bint summed) noexcept nogil
 cdef bint pairs_known(const LayoutC* layout) noexcept nogil
 cdef bint places_fit(const LayoutC* layout) noexcept nogil
 cdef bint is_listed(const LayoutC* layout, Recursions form, bint summed) noexcept nogil

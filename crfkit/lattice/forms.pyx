@@ -13,6 +13,8 @@ cdef int64_t labels_to_change = 41, cells_a_change = 40
 
 cdef enum:
     MANY_BYTES = 1 << 26        # of the matrices of one sequence, which no cache holds then
+    PAIRS_A_CHANGE = 8          # of a shared list
+    CELLS_A_SUMMED_CHANGE = 14  # of a matrix, whose exponentials take longer than all else
     LEAST_CELLS = 6             # and this many cells a change: changes take a quarter of the memory, or less, and no more time
 
 
@@ -44,7 +46,8 @@ def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes, bi
         longest = max(longest, layout.c.b_ptr[b + 1] - layout.c.b_ptr[b])
     n = layout.c.n_pairs + attributes * longest
     if is_listed(&layout.c, AUTO, summed):
-        changes = not tagging and pairs_known(&layout.c)
+        changes = not tagging and pairs_known(&layout.c) and changes_of_list_pay(
+            layout.c.L, layout.c.P, layout.c.n_pairs, attributes * longest, summed)
     else:
         changes = changes_pay(layout.c.L, layout.c.P, attributes * longest, steps)
     if changes:
@@ -76,6 +79,12 @@ cdef bint changes_pay(int64_t L, int64_t P, int64_t n, int64_t steps) noexcept n
     if bytes_of_matrices(L, P, steps) > MANY_BYTES and n * LEAST_CELLS <= L * P:
         return True
     return L >= labels_to_change and n * cells_a_change <= L * P
+
+
+cdef bint changes_of_list_pay(int64_t L, int64_t P, int64_t pairs, int64_t n, bint summed) noexcept nogil:
+    """The same of a shared list of so many pairs, which has those of all features. `summed`: best paths, which a list or a matrix of the step's own
+    gives sooner than that many changes, are never searched."""
+    return n * CELLS_A_SUMMED_CHANGE <= L * P if summed else n * PAIRS_A_CHANGE <= pairs
 
 
 cdef bint pairs_known(const LayoutC* layout) noexcept nogil:

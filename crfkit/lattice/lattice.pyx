@@ -8,7 +8,7 @@ from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_mostly_unused, arena_reserve, arena_zeros, memchr, memset
 from crfkit.lattice.forms cimport (
-    AUTO, LARGEST_CELL, Recursions, changes_pay, is_listed, labels_to_change, most_pairs, pairs_known, places_fit, recursions_of,
+    AUTO, LARGEST_CELL, Recursions, changes_of_list_pay, changes_pay, is_listed, labels_to_change, most_pairs, pairs_known, places_fit, recursions_of,
 )
 from crfkit.weights.cells cimport padded, rich_features
 from crfkit.loops.structs cimport ChangeC, EdgeC, PairC, crfkit_edge_score, crfkit_most_places, crfkit_row_top, crfkit_set_score, crfkit_sums_bytes
@@ -247,8 +247,8 @@ cdef void pad_scores(LatticeC* lat) noexcept nogil:
 
 
 cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* sent) except -1 nogil:
-    """Give each step with rich attributes changes of the shared step, if these are few or that is a list of all their pairs, or a list of its own,
-    if that is short, or else a matrix. If all have matrices, these stay in place for the next sequences."""
+    """Give each step with rich attributes changes of the shared step, if these are few, and of a list only if that has all their pairs, or a list
+    of its own, if that is short, or else a matrix. If all have matrices, these stay in place for the next sequences."""
     cdef:
         LatticeC* lat = &lattice.c
         EdgeC* edge = lat.own
@@ -257,6 +257,8 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
         ChangeC* changed
         int32_t* index
         int64_t size = <int64_t>lat.L * lat.P, matrices = 0, lists = 0, pairs = 0, longest = 0, changes = 0, rich, n, t
+        bint summed = lat.shared.score == NULL      # best paths are never searched
+        bint changing
     lattice.n_matrices = 0
     memset(edge, 0, lat.n_own * sizeof(EdgeC))
     for t in range(1, sent.T):
@@ -265,7 +267,11 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
         rich = rich_features(layout, sent.b_id, sent.b_ptr[t], sent.b_ptr[t + 1])
         n = lat.shared.n + rich
         edge.L, edge.P, edge.n = lat.L, lat.P, <int32_t>n
-        if lattice.known if lat.shared.pair != NULL else not lattice.matrices and changes_pay(lat.L, lat.P, rich, lat.n_own):
+        if lat.shared.pair != NULL:
+            changing = lattice.known and changes_of_list_pay(lat.L, lat.P, lat.shared.n, rich, summed)
+        else:
+            changing = not lattice.matrices and changes_pay(lat.L, lat.P, rich, lat.n_own)
+        if changing:
             edge.plain, edge.n = &lat.shared, <int32_t>rich
             changes += rich
         elif n <= lattice.most:

@@ -77,6 +77,22 @@ def test_gradients(both, spread):
     assert matrices == changes
 
 
+@pytest.mark.parametrize("spread", [1.0, 400.0])
+def test_gradients_over_lists(spread):
+    """What matrices give. Steps with few features are changes of the list; others have lists, or, where all pairs may be on these, matrices."""
+    rng, samples, labels = Random(5), [], 20
+    for length in range(2, 40):
+        tokens = range(length)
+        rich = [[(2 * b + k, 1.0) for k in range(2)] for b in (rng.choice([0, 1 + rng.randrange(40)]) for _ in tokens)]
+        samples.append(Sample([rng.randrange(labels) for _ in tokens], [[(rng.randrange(2), 1.0)] for _ in tokens], rich))
+    built = Built(Corpus(samples, labels, 2, 82))
+    weights = built.to_cells({feature: rng.gauss(0, spread) for feature in sorted(built.corpus.features())}, "d")
+    (value, gradient), (of_matrices, gradient_of_matrices) = (
+        value_at(Objective(built.dataset, built.layout, 0.0, 1, recursions=form), weights) for form in ("sparse", "dense"))
+    assert value == pytest.approx(of_matrices, rel=1e-10)
+    assert list(gradient) == pytest.approx(list(gradient_of_matrices), rel=1e-7, abs=1e-7)
+
+
 @pytest.mark.parametrize(("algorithm", "given"), [("mira", {"nbest": 1}), ("mira", {"nbest": 2}), ("sapo", {"nbest": 3}), ("sapo", {"nbest": 3, "search": "beam"})])
 def test_candidates(both, algorithm, given):
     matrices, changes = both(lambda: list(crfkit.learn(TRAIN, RULES, algorithm, passes=3, **given).features()))

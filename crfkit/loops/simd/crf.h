@@ -253,7 +253,7 @@ typedef struct {
     double *rowmax;     /* [T] */
     double *inv;        /* [T] */
     const EdgeC **edge; /* [T] the step into t: `shared`, or one of `own`. None leads into position 0 */
-    EdgeC shared;       /* plain label pairs; score is always there */
+    EdgeC shared;       /* plain label pairs; score is NULL for lists where best paths are never searched */
     EdgeC *own;         /* [n_own] in order of their positions: plain label pairs and rich attributes */
     PairC *merged[2];   /* room for the longest of their lists, each */
     double *counts;     /* where only listed pairs are counted: the sums of alpha[t-1]' right[t] over the shared steps of a sequence, and of
