@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from commands import invoked
+from commands import invoked, python
 from compat.wapiti_runs import run, sentences, trained, write_files
 
 import crfkit
@@ -27,6 +27,18 @@ def test_label_and_dump_open_models_of_crfkit():
     printed = run("label", "-l", "-m", "crfkit.model", "plain").stdout
     assert [part.split() for part in printed.strip().split("\n\n")] == [tagger.tag(rows) for rows in sentences(4, 60, 2)]
     assert run("dump", "crfkit.model").stdout.startswith("b\tB\tB\t")
+
+
+def test_label_imports_nothing_of_training():
+    program = """
+import sys
+from crfkit.compat.wapiti.commands import cli
+cli(["label", "-m", "wapiti.model", "plain"], standalone_mode=False)
+print([name for name in ("numpy", "crfkit.learning", "crfkit.options.trainers") if name in sys.modules], file=sys.stderr)
+"""
+    Path("patterns").write_text("u:%x[0,0]\nb\n")
+    run("train", "-p", "patterns", "train", "wapiti.model")
+    assert python(program).stderr.endswith("\n[]\n")
 
 
 def test_label_does_not_look_ahead():

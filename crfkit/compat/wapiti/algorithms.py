@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from crfkit.errors import OptionError
-from crfkit.options.trainers import Lbfgs, Owlqn
 from crfkit.values import exactly
 
 ALGORITHMS = ("l-bfgs", "sgd-l1", "bcd", "rprop", "rprop+", "rprop-")
@@ -24,6 +23,8 @@ WORDS = {rf"--{ours}\b(?!-)": f"--{theirs}" for ours, theirs in _NAMES.items()}
 
 def trainer_of(given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """crfkit's trainer for the options of `wapiti train`, and its own options."""
+    from crfkit.options.trainers import Lbfgs, Owlqn
+
     algorithm, limit = given["algo"], given["maxiter"] or UNLIMITED
     if algorithm not in ALGORITHMS:
         raise OptionError(f"--algo: expected one of {', '.join(ALGORITHMS)}, found {exactly(algorithm)}")
