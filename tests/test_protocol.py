@@ -13,6 +13,7 @@ import tasks
 import together
 from claims import better, costs, fewer
 from commands import log_lines
+from journal import Journal
 from outcome import Outcome, Row
 from protocol import CONTRADICTED, MISSING, REPRODUCED, TIE, Search
 from runs import Raw, Runs, choice, words
@@ -220,6 +221,23 @@ def test_what_is_missing_is_said():
     found, lacking = study.outcomes(Runs(raw, Path("work"), start=False), TABLE)
     assert not found and lacking == ["sgd", "lbfgs"]
     assert TABLE.claims[0].verdict(found, Runs(raw, Path("work"), start=False)) == (MISSING, "")
+
+
+def test_a_line_that_was_cut_short_is_dropped_and_its_run_made_again():
+    """Counts are kept as any characters: U+0085 ends a line for str.splitlines, and takes two bytes."""
+    path = Path("raw/counts.jsonl")
+    first, second = ({"run": run, "counts": ["\x851", "", "\x7f\x85"]} for run in (1, 2))
+    journal = Journal(path, "run")
+    assert [journal.of({"run": one["run"]}, lambda one=one: one) for one in (first, second)] == [first, second]
+    whole = path.read_bytes()
+    kept = whole.index(b"\n") + 1
+    assert whole.count(b"\n") == 2
+    for end in range(kept, len(whole)):
+        path.write_bytes(whole[:end])
+        journal = Journal(path, "run")
+        assert [*journal.known.values()] == [first] and path.read_bytes() == whole[:kept]
+        assert journal.of({"run": 1}, dict) == first and journal.of({"run": 2}, lambda: second) == second
+        assert path.read_bytes() == whole
 
 
 RUN = {"algorithm": "sgd", "options": {}, "seed": 1, "template": ""}

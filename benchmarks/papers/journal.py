@@ -17,12 +17,12 @@ class Journal:
     def __init__(self, path: Path, *names: str) -> None:
         self.path, self.names = path, names
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        if torn := text[text.rfind("\n") + 1 :]:
-            text = text.removesuffix(torn)
-            path.write_text(text, encoding="utf-8")
+        data = path.read_bytes() if path.exists() else b""     # text may be cut within a character, and has more kinds of line ends
+        if torn := data[data.rfind(b"\n") + 1 :]:
+            data = data.removesuffix(torn)
+            path.write_bytes(data)
         self.known: dict[str, Record] = {}
-        for record in map(json.loads, text.splitlines()):
+        for record in map(json.loads, data.splitlines()):
             self.known.setdefault(self.key(record), record)
 
     def key(self, record: Record) -> str:
