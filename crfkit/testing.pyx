@@ -8,8 +8,9 @@ from crfkit.features.cells cimport View
 from crfkit.features.strings cimport StringTable
 from crfkit.features.walk cimport Extractor
 from crfkit.lattice cimport forms
+from crfkit.lattice.lattice cimport Lattice
 from crfkit.loops.numbers cimport INFINITY
-from crfkit.loops.structs cimport EdgeC, LatticeC, SentenceC, weight_t
+from crfkit.loops.structs cimport EdgeC, SentenceC, weight_t
 from crfkit.parser.trees cimport Treebank
 from crfkit.memory cimport Arena, arena_zeros, array_of
 from crfkit.template.patterns cimport Patterns
@@ -24,9 +25,10 @@ from crfkit.trainers.batch.edges cimport Edges
 from crfkit.trainers.batch.nests cimport Nests
 from crfkit.trainers.batch.steps cimport History
 from crfkit.trainers.batch.visits cimport Visits
+from crfkit.trainers.stepwise cimport OnlineTrainer
 from crfkit.weights.layout cimport Layout
 from crfkit.threads cimport Threads
-from crfkit.trainers.batch.objective cimport PARTS, Objective
+from crfkit.trainers.batch.objective cimport PARTS, Objective, Worker
 
 from array import array
 
@@ -68,11 +70,24 @@ def step_forms(Edges edges not None, const float[::1] cells not None) -> list[tu
     return found
 
 
-def forms_of(Scratch scratch not None) -> list[str]:
-    """The form of each step with rich attributes of the scored sentence."""
-    cdef LatticeC* lat = &scratch.lattice.c
-    cdef int64_t k
-    return ["changes" if lat.own[k].plain != NULL else "list" if lat.own[k].pair != NULL else "matrix" for k in range(lat.n_own)]
+def forms_of(owner not None) -> list[str]:
+    """The form of each step with rich attributes of the sentence that a scratch, an online trainer or an objective's first thread scored last."""
+    cdef:
+        Lattice lattice
+        const EdgeC* edge
+        int64_t k
+    if isinstance(owner, Objective):
+        lattice = (<Worker?>(<Objective>owner).workers[0]).lattice
+    else:
+        lattice = (<OnlineTrainer>owner).lattice if isinstance(owner, OnlineTrainer) else (<Scratch?>owner).lattice
+    found = []
+    for k in range(lattice.c.n_own):
+        edge = lattice.c.own + k
+        if edge.plain != NULL:
+            found.append("changes" if edge.plain.pair == NULL else "changes of a list")
+        else:
+            found.append("matrix" if edge.pair == NULL else "list")
+    return found
 
 
 def weights_in(Rows rows not None) -> list[float]:

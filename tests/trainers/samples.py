@@ -158,8 +158,9 @@ def accuracy_of(model: Model, sentences: list[Rows]) -> float:
     return sum(right) / len(right)
 
 
-def many_labels(labels=60, sequences=40, after_each=2):
-    """A corpus with so many labels, and so few pairs of them, that steps are lists, or matrices of which a few places are written."""
+def many_labels(labels=60, sequences=40, after_each=2, rich=False):
+    """A corpus with so many labels, and so few pairs of them, that steps are lists, or matrices of which a few places are written. `rich`: most
+    are changes of these, with two attributes that have the same pairs."""
     rng = random.Random(labels)
     follows = [rng.sample(range(labels), after_each) for _ in range(labels)]
     samples = []
@@ -168,5 +169,6 @@ def many_labels(labels=60, sequences=40, after_each=2):
         for _ in range(7):
             own.append(rng.choice(follows[own[-1]]))
         shown = [own[t] if rng.random() < 0.7 else rng.randrange(labels) for t in range(8)]
-        samples.append(Sample(own, [[(a, 1.0)] for a in shown], [[] for _ in own]))
-    return Corpus(samples, labels, labels)
+        pairs = [[(a % 5, 1.0), (5, 1.0)] if rich and a % 4 else [] for a in shown]
+        samples.append(Sample(own, [[(a, 1.0)] for a in shown], pairs))
+    return Corpus(samples, labels, labels, 6 if rich else 0)

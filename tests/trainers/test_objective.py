@@ -17,7 +17,7 @@ from trainers.twins import Built, Corpus, Sample, corpora, expectations, objecti
 
 from crfkit import constants
 from crfkit.data.dataset import Dataset
-from crfkit.testing import value_at, visits_of
+from crfkit.testing import forms_of, value_at, visits_of
 from crfkit.trainers.batch.objective import Objective
 from crfkit.trainers.batch.quanta import largest_factors, sums_of_terms
 from crfkit.trainers.batch.visits import bytes_of_visits
@@ -90,17 +90,20 @@ def test_value_and_gradient_are_those_of_the_twin(corpus, l2, recursions, data):
     agrees_with_the_twin(Built(corpus), weights, l2, recursions, rel=1e-10, abs=1e-10)
 
 
-@pytest.mark.parametrize("wide", [3.0, 40.0])
-def test_lists_of_many_labels_are_those_of_the_twin(wide):
-    """Of lengths from none to many, of labels most of which have no feature at a position; and of pairs that hardly can be."""
-    corpus = many_labels(130, 3, 9)
+@pytest.mark.parametrize(("wide", "rich"), [(3.0, False), (40.0, False), (3.0, True), (900.0, True)])
+def test_lists_of_many_labels_are_those_of_the_twin(wide, rich):
+    """Of lengths from none to many, of labels most of which have no feature at a position; and of pairs that hardly can be. Steps with rich
+    attributes are changes of them, with weights so far apart, too, that sums are those of logarithms."""
+    corpus = many_labels(130, 3, 9, rich)
     built, rng = Built(corpus), Random(1)
     weights = {feature: float(rng.choice([0, rng.randint(-8, 8) * wide / 8])) for feature in sorted(corpus.features(), key=str)}
     expected_f, expected = objective(weights, corpus, 0.5)
-    for recursions in ("auto", "sparse", "dense"):
-        f, gradient = value_at(Objective(built.dataset, built.layout, 0.5, 1, recursions), built.to_cells(weights, "d"))
+    for recursions, threads in (("auto", 1), ("sparse", 3), ("dense", 1)):
+        of_all = Objective(built.dataset, built.layout, 0.5, threads, recursions, chunks=array.array("q", range(4)))
+        f, gradient = value_at(of_all, built.to_cells(weights, "d"))
         assert f == pytest.approx(expected_f, rel=1e-10)
         assert_close(built.to_weights(gradient), expected, rel=1e-9, abs=1e-9)
+        assert recursions != "auto" or {*forms_of(of_all)} == ({"changes of a list"} if rich else set())
 
 
 @pytest.mark.parametrize("rich", [False, True])

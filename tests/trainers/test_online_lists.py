@@ -10,6 +10,7 @@ from problems import apart
 from trainers.samples import many_labels, options_of
 from trainers.twins import Built, corpora, weighted
 
+from crfkit.testing import forms_of
 from crfkit.trainers import trainer_class
 
 PATHS = {
@@ -31,10 +32,13 @@ OF_PATHS, OF_SUMS = (
 )
 
 
-def trained(name, chosen, built, start, recursions, passes=3):
+def trained(name, chosen, built, start, recursions, passes=3, form=None):
     initial = built.to_cells(start) if start is not None else None
     trainer = trainer_class(name)(built.dataset, built.layout, options_of(name, **chosen), initial=initial, seed=1, recursions=recursions)
-    return [trainer.run_pass() for _ in range(passes)], trainer.weights()
+    said = [trainer.run_pass() for _ in range(passes)]
+    if form:
+        assert {*forms_of(trainer)} == {form}
+    return said, trainer.weights()
 
 
 def agrees_with_matrices(found, name, chosen, built, start, passes, rel=1e-5):
@@ -63,11 +67,12 @@ def test_trainers_that_need_sums_come_to_the_same_weights(name, chosen, corpus, 
         assert not apart(weights, expected, rel=1e-5, abs=1e-6).any()
 
 
+@pytest.mark.parametrize("rich", [False, True])
 @pytest.mark.parametrize(("name", "chosen"), [(name, all_of_them[0]) for name, all_of_them in {**PATHS, **SUMS}.items()])
-def test_lists_are_chosen_where_labels_are_many(name, chosen):
-    """The choice of lists or matrices changes only the time."""
-    built = Built(many_labels())
-    found = trained(name, chosen, built, None, "auto", 2)
+def test_lists_are_chosen_where_labels_are_many(name, chosen, rich):
+    """The choice of lists or matrices, and of changes of lists for steps with rich attributes, changes only the time."""
+    built = Built(many_labels(rich=rich))
+    found = trained(name, chosen, built, None, "auto", 2, "changes of a list" if rich else None)
     assert found == trained(name, chosen, built, None, "sparse", 2)
     agrees_with_matrices(found, name, chosen, built, None, 2)
 
@@ -89,15 +94,16 @@ def test_places_of_matrices_are_all_that_changes(name, chosen, labels):
     agrees_with_matrices(trained(name, chosen, built, start, "auto", 2), name, chosen, built, start, 2)
 
 
+@pytest.mark.parametrize("rich", [False, True])
 @pytest.mark.parametrize(
     ("name", "chosen"),
     [pytest.param(name, chosen, marks=pytest.mark.long if k else ()) for name, all_of_them in SUMS.items() for k, chosen in enumerate(all_of_them)],
 )
-def test_sums_over_lists_are_chosen_for_more_pairs(name, chosen):
+def test_sums_over_lists_are_chosen_for_more_pairs(name, chosen, rich):
     """With a hundred labels and more, and pairs that are too many for those who look for paths. It changes nothing but time."""
-    built = Built(many_labels(130, 400, 24))
+    built = Built(many_labels(130, 400, 24, rich))
     pairs = sum(kind == "T" for kind, *_ in built.cells)
     assert 130 * 130 // 11 < pairs < 130 * 130 // 4
-    found = trained(name, chosen, built, None, "auto", 1)
+    found = trained(name, chosen, built, None, "auto", 1, "changes of a list" if rich else None)
     assert found == trained(name, chosen, built, None, "sparse", 1)
     agrees_with_matrices(found, name, chosen, built, None, 1, rel=1e-6)

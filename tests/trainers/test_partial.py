@@ -80,10 +80,11 @@ def test_the_objective_sums_over_what_may_be_true(corpus, rng, l2, recursions, t
     assert built.to_weights(gradient) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
+@pytest.mark.parametrize("rich", [False, True])
 @pytest.mark.parametrize("features", ["seen pairs", "all pairs"])
-def test_many_labels(features):
-    """Steps that are lists of pairs, or large matrices: against forward and backward with scores of -inf."""
-    corpus = many_labels(130, 2, 9)
+def test_many_labels(features, rich):
+    """Steps that are lists of pairs, or large matrices, or changes of these: against forward and backward with scores of -inf."""
+    corpus = many_labels(130, 2, 9, rich)
     corpus.tau_all = features == "all pairs"
     built, rng = Built(corpus), Random(1)
     choices = left_open(rng, corpus)
