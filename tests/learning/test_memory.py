@@ -24,7 +24,7 @@ from crfkit.lattice.forms import bytes_of_steps, bytes_of_tables
 from crfkit.learning import memory
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.learn import learn
-from crfkit.learning.memory import check_memory, in_use, threads_with_work
+from crfkit.learning.memory import check_memory, in_use, lattice_bytes, threads_with_work
 from crfkit.learning.reader import Reader
 from crfkit.template.parsing import Template
 from crfkit.trainers import trainer_class
@@ -153,12 +153,15 @@ def test_what_a_step_with_features_takes(pairs, known, expected):
     assert bytes_of_steps(layout, 7, 1, tagging=True) == 7 * (2 * 100 * 104 * 8 if pairs == 750 else expected)
 
 
-@pytest.mark.parametrize(("summed", "expected"), [(False, 2 * 100 * 104 * 8), (True, 3 * 100 * 32)])
-def test_trainers_that_only_sum_have_changes_of_longer_lists(summed, expected):
-    """Of up to a quarter of all pairs. Of a matrix, so many changes would not pay."""
+@pytest.mark.parametrize(("summed", "expected", "tables"), [(False, 2 * 100 * 104 * 8, 5 * 100 * 104 * 8), (True, 3 * 100 * 32, 0)])
+def test_trainers_that_only_sum_have_changes_of_longer_lists(summed, expected, tables):
+    """Of up to a quarter of all pairs, and touch no table of all pairs then. Of a matrix, so many changes would not pay."""
     layout = Layout(100, True, 0, array("q", [0]), array("H"), array("q", [0, 100]), array("H", range(100)), array("H", range(100)))
     layout.tell_absent(bytes(j < 20 or i == j for i in range(100) for j in range(104)))
     assert bytes_of_steps(layout, 7, 3, summed) == 7 * expected
+    assert bytes_of_tables(layout, summed) == tables
+    data = SimpleNamespace(labels=range(100), longest=9, n_incidences=(9, 21), n_tokens=9, n_sequences=2)
+    assert lattice_bytes(SimpleNamespace(layout=layout, dataset=data), summed) == 9 * 6 * 104 * 8 + 9 * expected
 
 
 @pytest.mark.parametrize("labels", [46_336, 46_344])
