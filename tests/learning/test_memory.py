@@ -224,13 +224,14 @@ def test_taggers_without_label_pairs_have_no_tables_of_all_pairs(monkeypatch):
     assert more[0] < 1_000_000 < 3 * 8 * 1000**2 < more[1]
 
 
-def test_each_tagger_has_room_for_the_longest_sentence(monkeypatch):
+def test_each_thread_and_each_tagger_has_room_for_the_longest_sentence(monkeypatch):
     """Among others for its scores, and forward and backward sums. And what was once in use is taken, whatever is needed now."""
-    corpus = read_corpus(Reader([[["a", "XY"[n % 2]] for n in range(1000)]], Template.parse("U:%x[0,0]\n"), options.Run()))
+    corpus = read_corpus(Reader([[["a", "XY"[n % 2]] for n in range(5000)]], Template.parse("U:%x[0,0]\n"), options.Run()))
     for peak in (0, 1 << 40):
         monkeypatch.setattr(memory, "in_use", lambda peak=peak: (1 << 20, peak))
-        one, three = (memory.expected_memory(corpus, "perceptron", options.make("perceptron", {}), 1, taggers) for taggers in (1, 3))
-        assert one == three == peak if peak else three - one > 2 * 3 * 8 * 1000 * 8
+        for numbers in ((1, 1), (1, 3)), ((1, 0), (3, 0)):
+            one, three = (memory.expected_memory(corpus, "lbfgs", options.make("lbfgs", {"l2": 1.0}), threads, taggers) for threads, taggers in numbers)
+            assert one == three == peak if peak else three - one > 2 * 3 * 8 * 5000 * 8
 
 
 @pytest.mark.parametrize(("algorithm", "needed"), [("lbfgs", [1, 6]), ("sgd", [1, 4])])
