@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from trainers.samples import ends_at_the_minimum, many_labels, read, sentences, template
 from trainers.twins import Built, Corpus, Sample, corpora
 
+from crfkit import constants
 from crfkit.learning.learn import learn
 from crfkit.options import trainers as options
 from crfkit.testing import scaled_by_threads, value_at
@@ -29,6 +30,16 @@ def test_the_result_is_a_zero_of_the_twins_gradient(corpus, l2, memory):
     built = Built(corpus)
     trainer = Lbfgs(built.dataset, built.layout, options.Lbfgs(l2=l2, memory=memory, epsilon=1e-9, delta=0.0))
     ends_at_the_minimum(trainer, built, 0.0, l2, 1e-3)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_same_where_steps_are_changes_of_a_list(threads, monkeypatch):
+    """Also those of the warm-up."""
+    monkeypatch.setattr(constants, "CHUNK_TOKENS", 16)  # so that there is work for two
+    built = Built(many_labels(60, 10, 3, rich=True))
+    trainer = Lbfgs(built.dataset, built.layout, options.Lbfgs(l2=0.5, epsilon=1e-9, delta=0.0), threads=threads)
+    assert list(trainer.prepare())
+    ends_at_the_minimum(trainer, built, 0.0, 0.5, 1e-3)
 
 
 @pytest.fixture(scope="module")

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from trainers.samples import assert_close, many_labels
 from trainers.twins import Built, Corpus, Sample, corpora, expectations, objective, problem, viterbi, weighted
 
-from crfkit import constants
+from crfkit import constants, parallel
 from crfkit.data.dataset import Dataset
 from crfkit.testing import forms_of, value_at, visits_of
-from crfkit.trainers.batch.objective import Objective
+from crfkit.trainers.batch.objective import Objective, paying_threads
 from crfkit.trainers.batch.quanta import largest_factors, sums_of_terms
 from crfkit.trainers.batch.visits import bytes_of_visits
 
@@ -67,6 +67,13 @@ def test_values_of_one_need_not_be_listed(values, every, data):
     arrays = ones.dataset.arrays()
     none = Dataset(arrays["seq_ptr"], [*accumulate(map(len, left), initial=0)], [a for token in left for a in token], label=arrays["label"], n_u=ones.dataset.n_u)
     assert bytes_of_visits(ones.dataset, ones.layout, 1) == bytes_of_visits(none, ones.layout, 1)
+
+
+@pytest.mark.parametrize(("every", "size"), [(False, 2 * (4 + 2)), (True, 4)])
+def test_what_visits_take(every, size):
+    """A place and a label for each label of an attribute, or, where it has all labels, only the place of its weights."""
+    built = Built(Corpus([Sample([0, 1], [[(0, 1.0), (1, 1.0)]] * 2, [[], []])] * 3, 20, 2, u_all={0, 1} if every else set()))
+    assert bytes_of_visits(built.dataset, built.layout, 1) == 6 * (24 + 2 * size)
 
 
 def given_of(dataset):
@@ -132,6 +139,15 @@ def test_the_gradient_is_the_slope(corpus, l2, data):
     there[cell] += step
     back[cell] -= step
     assert (value_at(f, there)[0] - value_at(f, back)[0]) / (2 * step) == pytest.approx(gradient[cell], rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize(("processors", "small", "large"), [(1, 1, 1), (3, 2, 3)])
+def test_as_many_threads_as_pay(processors, small, large, monkeypatch):
+    """Two, or more where there is much to do for each weight, and never more than there are processors."""
+    monkeypatch.setattr(parallel, "available_cpus", lambda: processors)
+    for corpus, n in (Corpus([Sample([0], [[(0, 1.0)]], [[]])], 30, 1, tau_all=True), small), (many_labels(), large):
+        built = Built(corpus)
+        assert paying_threads(built.dataset, built.layout) == n
 
 
 def test_a_point_of_another_layout_is_refused():
