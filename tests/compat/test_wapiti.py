@@ -15,6 +15,7 @@ from inputs import filled
 
 import crfkit
 from crfkit import foreign
+from crfkit.compat.wapiti.algorithms import trainer_of
 from crfkit.compat.wapiti.progress import Windows
 from crfkit.foreign.wapiti import read_file
 from crfkit.template.patterns import Patterns
@@ -283,6 +284,13 @@ def test_a_small_stopeps_comes_near_the_optimum(rho1):
         return sum(x * x for x in amiss) / 2 / float(re.findall(r"obj=(\S+)", log)[-1])
 
     assert excess("-e", "0.0000001") < 1e-6 < excess("-e", "0.00001")
+
+
+@pytest.mark.parametrize(("rho1", "stopeps", "epsilon"), [(0.0, 0.02, 1e-5), (0.5, 0.02, 1e-4), (0.5, 1e-5, 1e-5), (0.0, 0.0, 1e-7)])
+def test_a_stopeps_may_only_bring_training_nearer_to_the_optimum(rho1, stopeps, epsilon):
+    """Than crfkit's own trainers come by default, and no nearer than weights in single precision can."""
+    given = {"algo": "l-bfgs", "maxiter": 0, "clip": False, "rho1": rho1, "rho2": 1.0, "histsz": 5, "stopeps": stopeps}
+    assert trainer_of(given)[1]["epsilon"] == epsilon
 
 
 def test_training_ends_when_a_window_of_values_is_flat():
