@@ -24,6 +24,7 @@ def files():
     ("train --clip -p patterns train model", "--clip is not supported: shrink the model with `update -c` and train it again without --clip"),
     ("train --me -p patterns train model", "--me is for lines that name their features: it takes no --pattern; for sentences there is --type maxent"),
     ("train -p none train model", "none: cannot be read: No such file or directory"),
+    ("train -p empty train model", "empty: the template has no line that starts with u, b or *"),
     ("train -p bad train model", "bad:3: '%z[0,0]' is not a macro of Wapiti: %x[row,column], %t or %m[row,column,\"regex\"]"),
     ("train -p far train model", "far:1: %x[0,7] uses column 7, but the data have 2 feature columns (counted from 0)"),
     ("train -m patterns train model", "patterns: expected a model of Wapiti, which begins with #mdl#"),
