@@ -82,7 +82,7 @@ static void run_lists(const LayoutC *y, const weight_t *w, const double *x, cons
     SentenceC all = {.T = 1, .b_ptr = attributes, .b_id = id, .weight = 1};
     EdgeC merged = {.L = y->L, .P = y->P, .pair = pairs_of(y), .room = index_of(y)};
     K->merge_list(y, w, 0.75, &all, 0, &other.shared, &merged, (PairC *[]){pairs_of(y), pairs_of(y)});
-    add_double(K->exp_changed(&merged, &other.shared));
+    K->exp_changed(&merged, &other.shared);
     add_edge(&merged);
     say("merge_list and exp_changed");
 }

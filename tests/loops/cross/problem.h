@@ -222,7 +222,7 @@ static void make_steps(const LayoutC *y, const SentenceC *s, LatticeC *lat)
         if (lat->shared.pair != NULL)
             edge->pair = pairs_of(y), edge->room = index_of(y);
         else if (lat->n_own % 2)
-            edge->plain = &lat->shared, edge->changed = pairs_of(y);
+            edge->plain = &lat->shared, edge->changed = ROOM(ChangeC, (int64_t)y->L * y->P + y->b_ptr[RICH]);
         else
             edge->score = ROOM(double, (int64_t)y->L * y->P), edge->E = ROOM(double, (int64_t)y->L * y->P);
         lat->edge[t] = edge;
