@@ -24,6 +24,7 @@ from crfkit.lattice.forms import bytes_of_steps, bytes_of_tables
 from crfkit.learning import memory
 from crfkit.learning.corpus import read_corpus
 from crfkit.learning.learn import learn
+from crfkit.learning.local import Local
 from crfkit.learning.memory import check_memory, in_use, lattice_bytes, threads_with_work
 from crfkit.learning.reader import Reader
 from crfkit.template.parsing import Template
@@ -235,6 +236,15 @@ def test_each_thread_and_each_tagger_has_room_for_the_longest_sentence(monkeypat
         for numbers in ((1, 1), (1, 3)), ((1, 0), (3, 0)):
             one, three = (memory.expected_memory(corpus, "lbfgs", options.make("lbfgs", {"l2": 1.0}), threads, taggers) for threads, taggers in numbers)
             assert one == three == peak if peak else three - one > 2 * 3 * 8 * 5000 * 8
+
+
+@pytest.mark.parametrize(("dev", "taggers"), [(None, 0), ("dev", 3)])
+def test_as_many_taggers_as_threads_label_development_data(dev, taggers, monkeypatch):
+    monkeypatch.setattr(memory, "in_use", lambda: (1 << 20, 0))
+    corpus = read_corpus(Reader([[["a", "XY"[n % 2]] for n in range(50)]], Template.parse("U:%x[0,0]\n"), options.Run()))
+    chosen = options.make("perceptron", {})
+    place = Local("perceptron", options.Run(dev=dev, threads=3), ambiguity=False, resumed=False)
+    assert place.expected_memory(corpus, chosen) == memory.expected_memory(corpus, "perceptron", chosen, 1, taggers)
 
 
 @pytest.mark.parametrize(("algorithm", "needed"), [("lbfgs", [1, 6]), ("sgd", [1, 4])])
