@@ -69,7 +69,7 @@ except MemoryError as error:
         "True None [39999]",
         "model in memory: 40,000 labels: there is no memory for the weights of all pairs of them, 12.8 GB",
         "40000 0",
-        "no memory for a table of 76800640008 bytes, for all pairs of 40,000 labels",
+        "no memory for a table of 76810881032 bytes, for all pairs of 40,000 labels",
     ]
 
 

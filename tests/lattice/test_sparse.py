@@ -134,10 +134,10 @@ def test_many_labels(labels, density, lists):
 def test_two_labels_that_have_pairs_with_all(labels, lists):
     """Their sums go on in further lanes. One is as good as forbidden before and after nearly all."""
     rng = random.Random(labels)
-    nodes, far = [[rng.uniform(-1, 1) for _ in range(labels)] for _ in range(9)], (0, labels - 3)
+    nodes, far = [[rng.uniform(-1, 1) for _ in range(labels)] for _ in range(9)], labels - 3
     tau = [[rng.uniform(-1, 1) if i == j or 0 in (i, j) else 0.0 for j in range(labels)] for i in range(labels)]
     for j in range(1, labels - 1):
-        tau[far[1]][j] = tau[j][far[1]] = -60.0
+        tau[far][j] = tau[j][far] = -60.0
     own = {t: [[cell + 1 if (i, j) in ((0, t), (t, 0), (t, t)) else cell for j, cell in enumerate(row)] for i, row in enumerate(tau)] for t in (2, 5)}
     dense, sparse = OpenLattice(labels), OpenLattice(labels)
     for lattice in (dense, sparse):

@@ -169,6 +169,6 @@ def many_labels(labels=60, sequences=40, after_each=2, rich=False):
         for _ in range(7):
             own.append(rng.choice(follows[own[-1]]))
         shown = [own[t] if rng.random() < 0.7 else rng.randrange(labels) for t in range(8)]
-        pairs = [[(a % 5, 1.0), (5, 1.0)] if rich and a % 4 else [] for a in shown]
+        pairs = [[(a, 1.0), (labels + a // 2, 1.0)] if rich and a % 4 else [] for a in shown]
         samples.append(Sample(own, [[(a, 1.0)] for a in shown], pairs))
-    return Corpus(samples, labels, labels, 6 if rich else 0)
+    return Corpus(samples, labels, labels, 2 * labels if rich else 0)
