@@ -1,10 +1,11 @@
-"""Up to which share of active label pairs the sparse loops are faster than the dense ones: the number behind `most_pairs`
-in lattice/lattice.pyx.
+"""Up to which share of active label pairs the sparse loops are faster than the dense ones: the numbers behind `most_pairs`
+in lattice/forms.pyx.
 
     python benchmarks/sparse_threshold.py
 
 Times both kinds of forward-backward and of Viterbi in turn on random sequences. Each cell of the table is time of
-the sparse loop / time of the dense loop, with a star where the rule in the code would take the sparse one.
+the sparse loop / time of the dense loop, with a star where the rule in the code would take the sparse one: of
+forward-backward for trainers that only sum, of Viterbi for all others.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ REPEATS = 7
 
 
 def compare(labels, share):
-    """Time of the sparse loops relative to the dense ones: forward-backward, Viterbi; and what the rule says."""
+    """Time of the sparse loops relative to the dense ones: forward-backward, Viterbi; and what the rule says of each."""
     rng = random.Random(labels)
     tau = [[rng.gauss(0, 1) if rng.random() < share else 0.0 for _ in range(labels)] for _ in range(labels)]
     nodes = [[rng.gauss(0, 2) for _ in range(labels)] for _ in range(LENGTH)]
@@ -36,7 +37,7 @@ def compare(labels, share):
     best = [
         min(times) for times in zip(*([seconds(verb) for verb in verbs] for _ in range(REPEATS)), strict=True)
     ]
-    return best[1] / best[0], best[3] / best[2], active <= most_pairs(labels, "auto")
+    return best[1] / best[0], best[3] / best[2], *(active <= most_pairs(labels, "auto", summed) for summed in (True, False))
 
 
 def main():
@@ -47,8 +48,8 @@ def main():
     for labels in (16, 32, 48, 64, 100, 150, 250, 400):
         line = f"{labels:>6}  "
         for share in SHARES:
-            expect, viterbi, rule = compare(labels, share)
-            line += f"{expect:>7.2f} |{viterbi:>5.2f}{' *'[rule]} "
+            expect, viterbi, summed, searched = compare(labels, share)
+            line += f"{expect:>6.2f}{' *'[summed]} |{viterbi:>5.2f}{' *'[searched]}"
         print(line, flush=True)
 
 

@@ -34,9 +34,9 @@ from array import array
 
 
 
-def most_pairs(int64_t labels, str recursions) -> int:
-    """Up to how many pairs with a weight a step is a list."""
-    return forms.most_pairs(labels, forms.recursions_of(recursions))
+def most_pairs(int64_t labels, str recursions, bint summed=False) -> int:
+    """Up to how many pairs with a weight a step is a list; `summed`: of trainers that only sum."""
+    return forms.most_pairs(labels, forms.recursions_of(recursions), summed)
 
 
 def scaled_by_threads(const double[::1] gradient not None, const float[::1] curvature not None, int threads) -> list[list[float]]:

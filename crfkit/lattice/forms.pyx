@@ -27,7 +27,8 @@ cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=False) noe
 
     Measured by benchmarks/sparse_threshold.py. Up to some eighty labels a matrix fits into the L1 cache, and only very short lists are faster.
     With more labels, lists of up to 9 % of all pairs are faster for both forward-backward and Viterbi. For forward-backward alone, by the sums of a
-    list (loops/simd/sums.inc), these are an eighth and a quarter: that is `summed`, where best paths are never searched and all steps are the shared one, or changes of it."""
+    list (loops/simd/sums.inc), these are an eighth and a quarter: that is `summed`, where best paths are never searched and all steps are the shared
+    one, or changes of it."""
     if recursions == SPARSE:
         return L * L
     if recursions == DENSE or L < 48:

@@ -237,10 +237,14 @@ def test_two_hundred_thousand_positions():
     assert sparse.viterbi() == dense.viterbi()
 
 
-@pytest.mark.parametrize(("labels", "part"), [(2, None), (47, None), (48, 32), (87, 32), (88, 11), (400, 11)])
-def test_the_choice_between_lists_and_matrices(labels, part):
-    """Lists of a 32nd of all pairs, or of an eleventh where labels are many, are faster than matrices: benchmarks/sparse_threshold.py."""
+@pytest.mark.parametrize(
+    ("labels", "part", "summed"), [(2, None, None), (47, None, None), (48, 32, 8), (87, 32, 8), (88, 11, 4), (400, 11, 4)]
+)
+def test_the_choice_between_lists_and_matrices(labels, part, summed):
+    """Lists of a 32nd of all pairs, or of an eleventh where labels are many, are faster than matrices, and four and nearly three times as long ones
+    for sums alone: benchmarks/sparse_threshold.py."""
     assert most_pairs(labels, "auto") == (-1 if part is None else labels * labels // part)
+    assert most_pairs(labels, "auto", True) == (-1 if summed is None else labels * labels // summed)
     assert most_pairs(labels, "sparse") == labels * labels
     assert most_pairs(labels, "dense") == -1
 
