@@ -85,6 +85,17 @@ static void run_lists(const LayoutC *y, const weight_t *w, const double *x, cons
     K->exp_changed(&merged, &other.shared);
     add_edge(&merged);
     say("merge_list and exp_changed");
+    ChangeC changed[3];
+    for (int32_t k = 0; k < 3; k++) { /* the second pair twice */
+        const PairC *pair = other.shared.pair + (k < 2 ? k : 1);
+        changed[k] = (ChangeC){(uint16_t)pair->from, (uint16_t)pair->to, (int32_t)(pair - other.shared.pair), k < 1 ? 0.5 : -1.5, 0, 0};
+    }
+    EdgeC changes = {.L = y->L, .P = y->P, .n = 3, .plain = &other.shared, .changed = changed};
+    for (int back = 0; back < 2; back++) {
+        K->exchange_scores(&changes, back);
+        add_edge(&other.shared);
+    }
+    say("exchange_scores");
 }
 
 static void run_paths(LatticeC *lat)
