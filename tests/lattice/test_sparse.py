@@ -70,6 +70,15 @@ def test_searches_find_the_same_paths(problem, n, width):
     assert all(others == found["none"] for others in found.values())
 
 
+@pytest.mark.parametrize("form", ["none", "changes", "listed", "shared", "all"])
+def test_a_beam_knows_what_a_step_lowers(form):
+    """The pair that most paths take is worth 3 elsewhere, here 1: by that score, the second path would seem too bad to be kept."""
+    problem = Problem([[0.0, 2.0], [-3.0, 1.0], [-1.0, 3.0]], [[0.0, 0.0], [0.0, 3.0]], {2: [[0.0, 0.0], [0.0, 1.0]]})
+    lattice = loaded(problem)
+    lattice.use_lists(form)
+    assert OpenSearch().beam(lattice, 2, 2) == problem.top(2)
+
+
 @pytest.mark.parametrize("form", ["rows", "changes", "listed"])
 def test_a_pair_of_one_step_makes_its_row_promising(form):
     """Elsewhere, nothing after the label before is worth as much as what its node lacks."""
