@@ -9,7 +9,7 @@ from crfkit.lattice.lattice cimport (
 )
 from crfkit.loops.kernels cimport K
 from crfkit.loops.numbers cimport INFINITY
-from crfkit.loops.structs cimport ChangeC, EdgeC, LatticeC, PairC, crfkit_find_pair
+from crfkit.loops.structs cimport ChangeC, EdgeC, LatticeC, LayoutC, PairC, crfkit_find_pair
 from crfkit.memory cimport BufferC, arena_reserve, memset
 
 from array import array
@@ -95,6 +95,7 @@ cdef class OpenLattice(Lattice):
             int64_t k, cell, L = lat.L
             int64_t indices = 2 * (L + 1) + L * L
             EdgeC* edge
+            LayoutC bare
             bytes mask
         self.lists = which
         lat.shared.pair, lat.shared.row_top = NULL, NULL
@@ -112,7 +113,8 @@ cdef class OpenLattice(Lattice):
         if which in ("rows", "changes", "listed"):
             find_row_tops(lat)
         elif which != "none":
-            self.list_pairs("sparse")
+            memset(&bare, 0, sizeof(LayoutC))
+            self.list_pairs(&bare, "sparse")
         for k in range(lat.n_own):
             if which in ("changes", "listed"):
                 self.make_changes(k)

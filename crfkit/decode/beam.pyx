@@ -20,6 +20,7 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.loops.numbers cimport INFINITY, fabs
 from crfkit.loops.kernels cimport K
+from crfkit.lattice.lattice cimport put_changes, take_changes
 from crfkit.loops.structs cimport EdgeC, crfkit_edge_score, crfkit_find_pair
 from crfkit.memory cimport arena_reserve, memset
 from .nbest cimport add_path, is_too_bad, most_into, search_nbest
@@ -247,21 +248,17 @@ cdef int64_t extend(NBest s, const LatticeC* lat, int64_t t, const PartC* before
     cdef:
         GroupC* groups = <GroupC*>s.states.data
         int32_t* following = <int32_t*>s.trail.data
-        StepC step = StepC(before, n_before, following, lat.score + t * lat.P, lat.edge[t], NULL, NULL, -DBL_MAX)
+        StepC step = StepC(before, n_before, following, lat.score + t * lat.P, put_changes(lat.edge[t]), NULL, NULL, -DBL_MAX)
         int64_t n = gather(before, n_before, groups, <int32_t*>s.links.data, following)
-        bint changed = step.edge.plain != NULL and step.edge.plain.pair != NULL
-    if changed:
-        K.exchange_scores(step.edge, False)
-        step.edge = step.edge.plain
-    if step.edge.pair == NULL:
-        step.score = K.unfold(step.edge, False, lat.unfolded)
-        n = runs_of_matrix(s, lat, &step, groups, n, width)
-    else:
-        n = runs_of_list(s, lat, &step, groups, n, width)
-    n = merge(s, lat, n, &step, beam, width)
-    if changed:
-        K.exchange_scores(lat.edge[t], True)
-    return n
+    try:
+        if step.edge.pair == NULL:
+            step.score = step.edge.score
+            n = runs_of_matrix(s, lat, &step, groups, n, width)
+        else:
+            n = runs_of_list(s, lat, &step, groups, n, width)
+        return merge(s, lat, n, &step, beam, width)
+    finally:
+        take_changes(lat.edge[t])
 
 
 cdef int64_t begin(NBest s, const LatticeC* lat, PartC* beam, int64_t width) except -1 nogil:

@@ -10,6 +10,7 @@ label. It is followed once, and kept are its largest reasons and the sum of the 
 these. So the time grows with the number of tokens, even if rivals differ from the best path over thousands of them.
 """
 
+from crfkit.lattice.lattice cimport put_changes, take_changes
 from crfkit.loops.kernels cimport K
 from crfkit.loops.numbers cimport INFINITY, fabs
 from crfkit.loops.structs cimport EdgeC, PairC, crfkit_edge_score, crfkit_find_pair
@@ -120,12 +121,13 @@ cdef int32_t neighbour(Rivals self, int direction, int64_t t, int32_t j) noexcep
         int64_t row = (t + direction) * lat.P
         int32_t k, found = (<int32_t*>self.best.data)[t + direction]
         const EdgeC* edge = lat.edge[t if direction < 0 else t + 1]
-        const double* whole = K.unfold(edge, False, lat.unfolded) if edge.plain != NULL else NULL  # else each label would search the changes
-        double most = way_score(lat, whole, direction, t, j, found), score
+        const EdgeC* step = put_changes(edge)       # else each label would search the changes
+        double most = way_score(lat, step, direction, t, j, found), score
     for k in range(lat.L):
-        score = way_score(lat, whole, direction, t, j, k)
+        score = way_score(lat, step, direction, t, j, k)
         if score > most:
             most, found = score, k
+    take_changes(edge)
     return found
 
 
@@ -222,12 +224,12 @@ cdef inline int64_t end_of(Rivals self, int64_t side, int64_t t) noexcept nogil:
     return (<SideC*>self.sides.data)[side].end if side else t
 
 
-cdef inline double way_score(const LatticeC* lat, const double* whole, int direction, int64_t t, int32_t j, int32_t k) noexcept nogil:
-    """The best score of the way from label j at position t to one side, with label k next. `whole`: the scores of that step as a matrix, or NULL."""
+cdef inline double way_score(const LatticeC* lat, const EdgeC* step, int direction, int64_t t, int32_t j, int32_t k) noexcept nogil:
+    """The best score of the way from label j at position t to one side, over this step to label k."""
     cdef int64_t cell = (t + direction) * lat.P + k
     if direction < 0:
-        return lat.alpha[cell] + (whole[<int64_t>k * lat.P + j] if whole != NULL else crfkit_edge_score(lat.edge[t], k, j))
-    return (whole[<int64_t>j * lat.P + k] if whole != NULL else crfkit_edge_score(lat.edge[t + 1], j, k)) + (lat.score[cell] + lat.beta[cell])
+        return lat.alpha[cell] + crfkit_edge_score(step, k, j)
+    return crfkit_edge_score(step, j, k) + (lat.score[cell] + lat.beta[cell])
 
 
 cdef void look_ahead(LatticeC* lat) noexcept nogil:
@@ -235,15 +237,18 @@ cdef void look_ahead(LatticeC* lat) noexcept nogil:
     cdef:
         int64_t t, j, P = lat.P
         double* ahead = lat.right       # scratch, as are the positions behind
+        const EdgeC* step
     for j in range(lat.L):
         lat.beta[(lat.T - 1) * P + j] = 0
     for t in range(lat.T - 2, -1, -1):
         for j in range(P):
             ahead[j] = lat.score[(t + 1) * P + j] + lat.beta[(t + 1) * P + j] if j < lat.L else -INFINITY
-        if lat.edge[t + 1].pair != NULL:
-            best_of_list(lat.edge[t + 1], ahead, lat.beta + t * P, <int32_t*>(ahead + P))
+        step = put_changes(lat.edge[t + 1])
+        if step.pair != NULL:
+            best_of_list(step, ahead, lat.beta + t * P, <int32_t*>(ahead + P))
         else:
-            best_of_matrix(lat.L, P, K.unfold(lat.edge[t + 1], False, lat.unfolded), ahead, lat.beta + t * P)
+            best_of_matrix(lat.L, P, step.score, ahead, lat.beta + t * P)
+        take_changes(lat.edge[t + 1])
 
 
 cdef void best_of_matrix(int64_t L, int64_t P, const double* score, const double* ahead, double* way) noexcept nogil:

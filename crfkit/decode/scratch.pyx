@@ -35,7 +35,7 @@ cdef class Scratch:
         if decoder.rest != NULL:
             self.rest = lattice_of(&decoder.layout.c, decoder.rest, decoder.recursions, matrix)
             add_weights(&self.lattice.c, &self.rest.c)
-            self.lattice.matrices = self.rest.matrices = True
+            self.lattice.changeable = self.rest.changeable = False
         if decoder.constrained:
             lattice_forbid(&self.lattice.c, decoder.may_follow)
             self.voting = Lattice(decoder.layout.c.L)       # steps have the score zero
@@ -46,7 +46,7 @@ cdef class Scratch:
             self.history = LookaheadSearch(decoder.layout, self.lattice, decoder.depth, decoder.index.shared())
             self.history.w = decoder.w
         self.flags = <uint8_t*>arena_zeros(self, decoder.layout.c.L, 1)
-        self.lattice.list_pairs(decoder.recursions)
+        self.lattice.list_pairs(&decoder.layout.c, decoder.recursions)
         self.decoder = decoder
 
     cdef int score(self, Rows rows, int64_t s) except -1 nogil:

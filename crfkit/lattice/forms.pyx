@@ -3,7 +3,7 @@ that steps share; and what memory that takes. Paths are the same with any, to th
 
 from posix.unistd cimport _SC_PAGESIZE, sysconf
 
-from crfkit.loops.structs cimport ChangeC, PairC
+from crfkit.loops.structs cimport ChangeC, EdgeC, PairC
 from crfkit.weights.layout cimport Layout
 
 cdef int64_t LARGEST_CELL = (1 << 31) - 1       # places in a matrix of label pairs are 32 bits where there are many of them
@@ -38,20 +38,16 @@ cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=False) noe
     return L * L // (32 if L < 88 else 11)
 
 
-def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes, bint summed=False, bint tagging=False) -> int:
-    """Memory for so many steps with rich attributes, at most so many each, in the form that they have while all features have weights: of a trainer,
-    which may only sum (`summed`), or, for `tagging`, of a tagger, for which lists are no changes."""
+def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes, bint summed=False) -> int:
+    """Memory for so many steps with rich attributes, at most so many each, in the form that they have while all features have weights. `summed`: of a
+    trainer that only sums."""
     cdef int64_t b, longest = 0, n
-    cdef bint changes
+    cdef bint listed = is_listed(&layout.c, AUTO, summed)
     for b in range(layout.c.B):
         longest = max(longest, layout.c.b_ptr[b + 1] - layout.c.b_ptr[b])
     n = layout.c.n_pairs + attributes * longest
-    if is_listed(&layout.c, AUTO, summed):
-        changes = not tagging and pairs_known(&layout.c) and changes_of_list_pay(
-            layout.c.L, layout.c.P, layout.c.n_pairs, attributes * longest, summed)
-    else:
-        changes = changes_pay(layout.c.L, layout.c.P, attributes * longest, steps)
-    if changes:
+    if (not listed or pairs_known(&layout.c)) and changes_pay(
+            layout.c.L, layout.c.P, layout.c.n_pairs if listed else -1, attributes * longest, steps, summed):
         return steps * attributes * longest * sizeof(ChangeC)
     if n > most_pairs(layout.c.L, AUTO):
         return bytes_of_matrices(layout.c.L, layout.c.P, steps)
@@ -75,17 +71,15 @@ cdef int64_t bytes_of_matrices(int64_t L, int64_t P, int64_t steps) noexcept nog
     return steps * 2 * L * P * <int64_t>sizeof(double)
 
 
-cdef bint changes_pay(int64_t L, int64_t P, int64_t n, int64_t steps) noexcept nogil:
-    """Whether a step with so many rich features, one of so many, had better be changes of the shared matrix than a matrix of its own."""
+cdef bint changes_pay(int64_t L, int64_t P, int64_t pairs, int64_t n, int64_t steps, bint summed) noexcept nogil:
+    """Whether a step with so many rich features, one of so many, had better be changes of the shared one than a list or a matrix of its own. `pairs`:
+    so many are on the shared list, those of all features among them; -1: it is a matrix. `summed`: best paths, which a step's own list or matrix
+    gives sooner than many changes, are never searched."""
+    if pairs >= 0:
+        return n * CELLS_A_SUMMED_CHANGE <= L * P if summed else n * PAIRS_A_CHANGE <= pairs
     if bytes_of_matrices(L, P, steps) > MANY_BYTES and n * LEAST_CELLS <= L * P:
         return True
     return L >= labels_to_change and n * cells_a_change <= L * P
-
-
-cdef bint changes_of_list_pay(int64_t L, int64_t P, int64_t pairs, int64_t n, bint summed) noexcept nogil:
-    """The same of a shared list of so many pairs, which has those of all features. `summed`: best paths, which a list or a matrix of the step's own
-    gives sooner than that many changes, are never searched."""
-    return n * CELLS_A_SUMMED_CHANGE <= L * P if summed else n * PAIRS_A_CHANGE <= pairs
 
 
 cdef bint pairs_known(const LayoutC* layout) noexcept nogil:
@@ -95,6 +89,28 @@ cdef bint pairs_known(const LayoutC* layout) noexcept nogil:
         if not layout.has_tau or not layout.tau_mask[<int64_t>layout.b_prev[f] * layout.P + layout.b_label[f]]:
             return False
     return True
+
+
+cdef int64_t mark_scored(const EdgeC* shared, uint8_t* mask) noexcept nogil:
+    """Make a mask of the pairs with a score; how many these are."""
+    cdef int64_t k, n = 0
+    for k in range(<int64_t>shared.L * shared.P):
+        mask[k] = k % shared.P < shared.L and shared.score[k] != 0
+        n += mask[k]
+    return n
+
+
+cdef int64_t mark_rich(const LayoutC* layout, uint8_t* mask) noexcept nogil:
+    """Add the pairs of all rich features to it; how many are new. -1: one is of labels that do not exist, as may be where only the ends of the
+    layout's tables were checked."""
+    cdef int64_t f, cell, n = 0
+    for f in range(layout.b_ptr[layout.B] if layout.B else 0):
+        if layout.b_prev[f] >= layout.L or layout.b_label[f] >= layout.L:
+            return -1
+        cell = <int64_t>layout.b_prev[f] * layout.P + layout.b_label[f]
+        n += not mask[cell]
+        mask[cell] = True
+    return n
 
 
 cdef bint places_fit(const LayoutC* layout) noexcept nogil:

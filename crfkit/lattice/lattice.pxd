@@ -7,7 +7,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from crfkit.memory cimport Arena, BufferC
-from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, weight_t
+from crfkit.loops.structs cimport EdgeC, LatticeC, LayoutC, SentenceC, weight_t
 
 cdef str IMPOSSIBLE
 
@@ -20,6 +20,8 @@ cdef int lattice_sum(LatticeC* lat) except -1 nogil
 cdef int lattice_expect(LatticeC* lat) except -1 nogil
 cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noexcept nogil
 cdef void lattice_add(LatticeC* lat, const double* more, int64_t stride) noexcept nogil
+cdef const EdgeC* put_changes(const EdgeC* edge) noexcept nogil
+cdef void take_changes(const EdgeC* edge) noexcept nogil
 cdef void forbid_labels(double* row, const uint8_t* allowed, int64_t L) noexcept nogil
 cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil
 cdef void lattice_forbid(LatticeC* lat, const uint8_t* transitions) noexcept nogil
@@ -30,8 +32,8 @@ cdef class Lattice(Arena):
     cdef LatticeC c
     cdef int64_t positions              # there is room for this many
     cdef int64_t most                   # steps with rich attributes are lists of up to this many pairs
-    cdef bint matrices                  # steps with rich attributes may not be changes of the shared one
-    cdef bint known                     # the shared list has the pairs of all rich features
+    cdef bint changeable                # steps with rich attributes may be changes of the shared one; a list has the pairs of all of them then
+    cdef bint summed                    # best paths are never searched
     cdef int64_t n_matrices             # this many steps with rich attributes have matrices that may stay
     cdef BufferC pairs, sums, index     # of the shared step, and its sums
     cdef BufferC places, at_places      # of the features among the shared step's pairs, if it is a matrix
@@ -40,7 +42,7 @@ cdef class Lattice(Arena):
     cdef BufferC steps, own_matrices, own_pairs, own_index, own_changes
     cdef int reserve(self, const LayoutC* layout, const SentenceC* sent) except -1 nogil
     cdef int reserve_shared(self, int32_t T) except -1 nogil
-    cdef int list_pairs(self, str recursions) except -1
+    cdef int list_pairs(self, const LayoutC* layout, str recursions) except -1
     cdef int list_features(self, const LayoutC* layout, str recursions, bint summed) except -1
 
 cdef int list_masked(Lattice lattice, const uint8_t* mask, int64_t n) except -1

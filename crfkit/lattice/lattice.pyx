@@ -8,7 +8,7 @@ from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_mostly_unused, arena_reserve, arena_zeros, memchr, memset
 from crfkit.lattice.forms cimport (
-    AUTO, LARGEST_CELL, Recursions, changes_of_list_pay, changes_pay, is_listed, labels_to_change, most_pairs, pairs_known, places_fit, recursions_of,
+    AUTO, LARGEST_CELL, Recursions, changes_pay, is_listed, labels_to_change, mark_rich, mark_scored, most_pairs, pairs_known, places_fit, recursions_of,
 )
 from crfkit.weights.cells cimport padded, rich_features
 from crfkit.loops.structs cimport ChangeC, EdgeC, PairC, crfkit_edge_score, crfkit_most_places, crfkit_row_top, crfkit_set_score, crfkit_sums_bytes
@@ -101,6 +101,20 @@ cdef void lattice_add(LatticeC* lat, const double* more, int64_t stride) noexcep
             lat.score[t * lat.P + j] += more[t * stride + j]
 
 
+cdef const EdgeC* put_changes(const EdgeC* edge) noexcept nogil:
+    """The step itself, or if it is changes the shared one, with their scores until take_changes: in between no other step may be asked."""
+    if edge.plain == NULL:
+        return edge
+    K.exchange_scores(edge, False)
+    return edge.plain
+
+
+cdef void take_changes(const EdgeC* edge) noexcept nogil:
+    """After put_changes: let the shared step be what it was."""
+    if edge.plain != NULL:
+        K.exchange_scores(edge, True)
+
+
 cdef void forbid_labels(double* row, const uint8_t* allowed, int64_t L) noexcept nogil:
     """Forbid the labels whose flag is 0, in a row of scores."""
     cdef int64_t j
@@ -140,21 +154,26 @@ cdef class Lattice:
             raise ValueError(f"a lattice needs 1 to 65,535 labels, not {labels}")
         self.c.L = self.c.shared.L = labels
         self.c.P = self.c.shared.P = padded(labels)
-        self.most = -1
+        self.most, self.changeable = -1, True
         if not listing:
             take_tables(self)
             pad_scores(&self.c)
 
-    cdef int list_pairs(self, str recursions) except -1:
-        """After lattice_load_weights, or lattice_forbid: make steps lists of the pairs with a weight, if these are few. After list_features
-        these may be lists already."""
+    cdef int list_pairs(self, const LayoutC* layout, str recursions) except -1:
+        """After lattice_load_weights, or lattice_forbid: make steps lists of the pairs with a weight, if these are few; and of those of rich features,
+        if they still are. After list_features these may be lists already."""
+        cdef uint8_t* mask = <uint8_t*>self.c.unfolded      # scratch
+        cdef int64_t n, rich
         if not self.c.counted:
+            self.c.shared.pair = NULL
             self.most = most_pairs(self.c.L, recursions_of(recursions))
-            reserve_lists(self, max(self.most, 0))
-            if K.list_pairs(&self.c.shared, NULL, self.most, <PairC*>self.pairs.data, <int32_t*>self.index.data) > self.most:
+            n = mark_scored(&self.c.shared, mask) if self.most >= 0 else 0
+            if n > self.most:
                 self.most = -1
             else:
-                list_sums(self)
+                rich = mark_rich(layout, mask)
+                self.changeable = 0 <= rich <= self.most - n
+                list_masked(self, mask if self.changeable else NULL, n + rich if self.changeable else n)
         choose_rows(&self.c)
 
     cdef int list_features(self, const LayoutC* layout, str recursions, bint summed) except -1:
@@ -163,15 +182,15 @@ cdef class Lattice:
         cdef EdgeC* shared = &self.c.shared
         cdef int64_t n = layout.n_pairs
         cdef Recursions form = recursions_of(recursions)
-        self.c.counted = is_listed(layout, form, summed)
+        self.c.counted, self.summed = is_listed(layout, form, summed), summed
         take_tables(self)
         if self.c.counted:
             self.most = most_pairs(layout.L, form)
             # without features nothing is looked at, neither a mask nor all scores
             list_masked(self, layout.tau_mask if layout.has_tau else <const uint8_t*>shared.score, n)
-            self.known = pairs_known(layout)
+            self.changeable = pairs_known(layout)
             self.c.counts = <double*>arena_reserve(self, &self.counts, crfkit_most_places(layout.L, n), sizeof(double))
-            if summed and self.known:   # single scores, which lie far apart in a matrix, are never needed
+            if summed and self.changeable:  # single scores, which lie far apart in a matrix, are never needed
                 shared.score = NULL
         elif form == AUTO and places_fit(layout) and 0 < n <= <int64_t>layout.L * layout.L // 4:
             list_places(self, layout, n)
@@ -257,8 +276,6 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
         ChangeC* changed
         int32_t* index
         int64_t size = <int64_t>lat.L * lat.P, matrices = 0, lists = 0, pairs = 0, longest = 0, changes = 0, rich, n, t
-        bint summed = lat.shared.score == NULL      # best paths are never searched
-        bint changing
     lattice.n_matrices = 0
     memset(edge, 0, lat.n_own * sizeof(EdgeC))
     for t in range(1, sent.T):
@@ -267,11 +284,7 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
         rich = rich_features(layout, sent.b_id, sent.b_ptr[t], sent.b_ptr[t + 1])
         n = lat.shared.n + rich
         edge.L, edge.P, edge.n = lat.L, lat.P, <int32_t>n
-        if lat.shared.pair != NULL:
-            changing = lattice.known and changes_of_list_pay(lat.L, lat.P, lat.shared.n, rich, summed)
-        else:
-            changing = not lattice.matrices and changes_pay(lat.L, lat.P, rich, lat.n_own)
-        if changing:
+        if lattice.changeable and changes_pay(lat.L, lat.P, lat.shared.n if lat.shared.pair != NULL else -1, rich, lat.n_own, lattice.summed):
             edge.plain, edge.n = &lat.shared, <int32_t>rich
             changes += rich
         elif n <= lattice.most:
@@ -332,7 +345,7 @@ cdef int reserve_lists(Lattice lattice, int64_t pairs) except -1 nogil:
 
 
 cdef int list_masked(Lattice lattice, const uint8_t* mask, int64_t n) except -1:
-    """Make the shared step a list of the n pairs in a mask of L x P."""
+    """Make the shared step a list of the n pairs in a mask of L x P; NULL: of those with a score."""
     reserve_lists(lattice, n)
     K.list_pairs(&lattice.c.shared, mask, n, <PairC*>lattice.pairs.data, <int32_t*>lattice.index.data)
     list_sums(lattice)

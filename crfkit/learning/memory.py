@@ -74,14 +74,14 @@ def check_data_dir(path: str | None) -> None:
         raise FileError(f"{shown(path)}: not a file name") from None
 
 
-def lattice_bytes(corpus: Corpus, summed: bool = False, tagging: bool = False) -> int:
+def lattice_bytes(corpus: Corpus, summed: bool = False) -> int:
     """The scratch of one thread for the longest sequence, with matrices, lists or changes where rich features make edges differ, but without
-    tables of all pairs of labels. `summed`: best paths are never searched; `tagging`: of a tagger, whose weights do not change."""
+    tables of all pairs of labels. `summed`: best paths are never searched."""
     from crfkit.lattice.forms import bytes_of_steps
 
     width, longest, rich = (len(corpus.dataset.labels) + 7) // 8 * 8, corpus.dataset.longest, corpus.dataset.n_incidences[1]
     most = -(-rich // max(corpus.dataset.n_tokens - corpus.dataset.n_sequences, 1))
-    steps = bytes_of_steps(corpus.layout, min(longest, rich), most, summed, tagging)
+    steps = bytes_of_steps(corpus.layout, min(longest, rich), most, summed)
     return DOUBLE * width * 6 * longest + steps
 
 
@@ -114,7 +114,7 @@ def expected_memory(corpus: Corpus, algorithm: str, options: Any, threads: int, 
     own += threads * (lattice_bytes(corpus, summed) + bytes_of_tables(corpus.layout, summed))
     # scores of all pairs, and their potentials in rows and in columns
     of_taggers = 3 * DOUBLE * len(corpus.dataset.labels) ** 2 if corpus.layout.has_tau else bytes_of_tables(corpus.layout, False)
-    return max(peak, now + own + taggers * (lattice_bytes(corpus, tagging=True) + of_taggers))
+    return max(peak, now + own + taggers * (lattice_bytes(corpus) + of_taggers))
 
 
 def check_memory(expected: int, options: Any, run: Run, savings: Callable[[], list[str]]) -> str | None:

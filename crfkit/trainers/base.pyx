@@ -230,7 +230,7 @@ def _label_some(Dataset data, Layout layout, const float[::1] weights, uint16_t[
         int64_t s
         Lattice lattice = lattice_of(&layout.c, w, "auto")
         SentenceC sent
-    lattice.list_pairs("auto")
+    lattice.list_pairs(&layout.c, "auto")
     with nogil:
         for s in range(first, min(first + AT_ONCE, data.c.n_seq)):
             sent = dataset_sentence(&data.c, s)

@@ -27,6 +27,7 @@ from crfkit.errors import DataError, ModelFileError
 from crfkit.features.indexing import IndexBuilder
 from crfkit.learning.memory import in_use
 from crfkit.template.parsing import Template
+from crfkit.testing import forms_of
 from crfkit.text.rows import Rows
 from crfkit.trainers.base import best_labels
 from crfkit.weights.layout import Layout
@@ -302,3 +303,53 @@ def test_many_labels_as_lists(share, template):
             assert found[:2] == expected[:2]
             for ours, theirs in zip(found[2:], expected[2:], strict=True):
                 numpy.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
+
+
+def observed(n):
+    """A model of 64 labels, of which few pairs are seen, weights for it, a tenth of them 0, and sentences of `n` tokens."""
+    rng = Random(n)
+    words = [f"w{k}" for k in range(500)]
+    rows = [[[rng.choice(words), f"l{(first + k) % 64}"] for k in range(rng.randint(2, 8))] for first in rng.choices(range(64), k=300)]
+    trained = learn(rows, Template.parse(RICH), "sgd", passes=1, rate=0.1)
+    weights = array.array("f", [rng.choice([0.0, *9 * [rng.gauss(0, 3)]]) if w else 0.0 for w in trained.weights])
+    return trained, weights, [[[rng.choice(words)] for _ in range(n)] for _ in range(5)]
+
+
+@pytest.mark.parametrize("n", [1, 2, 12])
+@pytest.mark.parametrize("recursions", ["auto", "sparse"])
+def test_steps_that_are_changes_of_a_list(n, recursions):
+    """Where an attribute is seen with few pairs, all of which are on the list of those that other steps have; some have no weight there."""
+    trained, weights, sentences = observed(n)
+    listed, matrices = (OneSentence(Decoder(trained.index, trained.layout, weights, trained.labels, recursions=form)) for form in (recursions, "dense"))
+    seen = set()
+    for sentence in sentences:
+        found, expected = (everything(scratch, filled([sentence]), n, n=20) for scratch in (listed, matrices))
+        seen.update(forms_of(listed))
+        assert found[:2] == expected[:2]
+        for ours, theirs in zip(found[2:], expected[2:], strict=True):
+            numpy.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-12)
+        for scratch in (listed, matrices):
+            scratch.read(sentence)
+        assert listed.explain(9) == matrices.explain(9)
+    assert n == 1 or "changes of a list" in seen
+
+
+@pytest.mark.parametrize("part", ["b_prev", "b_label"])
+def test_features_of_labels_that_do_not_exist(part):
+    """Sentences without them are labelled as before, in a model that nobody has verified."""
+    trained, weights, _ = observed(2)
+    parts = {name: trained.sections[f"layout.{name}"] for name in ("u_ptr", "u_label", "b_ptr", "b_prev", "b_label")}
+    parts[part] = array.array("H", parts[part])
+    parts[part][-1] = 65535
+    damaged = Layout(64, True, trained.layout.hot, *parts.values(), verify=False)
+    whole, scratch = (OneSentence(Decoder(trained.index, layout, weights, trained.labels, verified=False)) for layout in (trained.layout, damaged))
+    refused = 0
+    for rows in (filled([[[f"w{k}"], [f"w{k}"]]]) for k in range(500)):
+        whole.score_sentence(rows, 0)
+        try:
+            scratch.score_sentence(rows, 0)
+        except ModelFileError:
+            refused += 1
+        else:
+            assert scratch.best_paths(9) == whole.best_paths(9)
+    assert 0 < refused < 9

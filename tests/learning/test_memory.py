@@ -145,13 +145,11 @@ def test_the_estimate_with_thousands_of_labels(algorithm, labels, template, tmp_
     (700, True, 893 * 24 + (2 * 104 + 893 + 3) * 4), (750, True, 100 * 32),
 ])
 def test_what_a_step_with_features_takes(pairs, known, expected):
-    """Changes of a shared matrix, or of a shared list that has all pairs, and eight a change. If not, or for a tagger, it is a list, or a matrix if that
-    is too long."""
+    """Changes of a shared matrix, or of a shared list that has all pairs, and eight a change. If not, it is a list, or a matrix if that is too long."""
     labels = 100
     layout = Layout(labels, True, 0, array("q", [0]), array("H"), array("q", [0, labels]), array("H", range(labels)), array("H", range(labels)))
     layout.tell_absent(bytes(j < labels and (i * labels + j < pairs or (known and i == j)) for i in range(labels) for j in range(104)))
     assert bytes_of_steps(layout, 7, 1) == 7 * expected
-    assert bytes_of_steps(layout, 7, 1, tagging=True) == 7 * (2 * 100 * 104 * 8 if pairs == 750 else expected)
 
 
 @pytest.mark.parametrize(("summed", "known", "expected", "tables"), [
