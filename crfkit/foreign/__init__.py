@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class Format(Protocol):
     """The interface of a format's module."""
 
-    START: bytes  # by which its files are recognised
+    START: bytes | tuple[bytes, ...]  # by which its files are recognised
 
     def read(self, data: memoryview) -> Parts:
         """Parse a file; ModelFileError says what is wrong with it."""
@@ -57,6 +57,11 @@ def _format(name: str) -> Format:
     return import_module(f".{_MODULES[name]}", __name__)
 
 
+def _format_of(start: bytes) -> Format | None:
+    """The format of another program whose files begin so."""
+    return next((form for form in map(_format, _MODULES) if start.startswith(form.START)), None)
+
+
 def ready(name: str) -> None:
     """Import what writes a format, as crfkit.model.ready does."""
     for module in (f".{_MODULES[name]}", ".darts", ".observations", ".placed", "numpy"):
@@ -65,7 +70,8 @@ def ready(name: str) -> None:
 
 def begins_as_model(path: str) -> bool:
     """Whether a file has the beginning of a model, be it of crfkit or of another program."""
-    return held(path).start.startswith((modelfile.MAGIC, *(form.START for form in map(_format, _MODULES))))
+    start = held(path).start
+    return start.startswith(modelfile.MAGIC) or _format_of(start) is not None
 
 
 PIECE = 1 << 16  # bytes of a dump
@@ -113,8 +119,7 @@ class _Foreign(NamedTuple):
 def _opened(source: Any) -> tuple[Held, _Foreign | None]:
     """The bytes of a model, and the model if it is of another program: None for crfkit's own, and for a file that crfkit's reader will refuse."""
     found = held(source)
-    foreign = () if found.start.startswith(modelfile.MAGIC) else map(_format, _MODULES)
-    form = next((form for form in foreign if found.start.startswith(form.START)), None)
+    form = None if found.start.startswith(modelfile.MAGIC) else _format_of(found.start)
     return found, None if form is None else _Foreign(found, form)
 
 

@@ -5,6 +5,8 @@
     maxid: ...
     xsize: ...
     (blank line)
+
+As in CRF++, the first four lines may come in any order, and blanks around values and weights mean nothing.
 """
 
 from __future__ import annotations
@@ -25,30 +27,34 @@ from .parts import Parts, Places
 if TYPE_CHECKING:
     import numpy
 
-START = b"version: 100"
+_BOM = "\ufeff".encode()
+START = tuple(mark + first for mark in (b"", _BOM) for first in (b"version: 100", b"cost-factor: ", b"maxid: ", b"xsize: "))
 
-_HEADER = (("version", rb"100"), ("cost-factor", rb"[-+0-9.e]{1,30}"), ("maxid", rb"[0-9]{1,15}"), ("xsize", rb"[0-9]{1,9}"))
-_ALONE = re.compile(rb"(?<!\r)\n")
+_HEADER = {b"version": rb"100", b"cost-factor": rb"[-+0-9.e]{1,30}", b"maxid": rb"[0-9]{1,15}", b"xsize": rb"[0-9]{1,9}"}
+_BLANKS = b" \t"
 _WHOLE = re.compile(rb"-?[0-9]+\.[0-9]{16}")  # as CRF++ writes a weight: with fewer digits, the file may have been cut
 
 
 def read(data: memoryview) -> Parts:
-    windows = data[:13] == b"version: 100\r"  # CRF++ for Windows ends all lines so, and none by \n alone
-    text = _ALONE.sub(b"\0", data).replace(b"\r\n", b"\n") if windows else data
-    content = b"".join((text, b"\n"))  # a blank line behind the last one
+    content = b"".join((data[len(_BOM) :] if data[: len(_BOM)] == _BOM else data, b"\n"))  # a blank line behind the last one
+    if content[: content.find(b"\n")].endswith(b"\r"):  # CRF++ for Windows ends all lines so; elsewhere, names may end so
+        content = content.replace(b"\r\n", b"\n")
     last = content[content.rfind(b"\n", 0, -1) + 1 : -1]
-    if _WHOLE.fullmatch(last):  # editors leave out the last line end
+    if _WHOLE.fullmatch(last.strip(_BLANKS)):  # editors leave out the last line end
         content += b"\n"
     elif last:
         raise ModelFileError(f"{_line(content)}: damaged: the last line has no end")
-    header: dict[str, bytes] = {}
+    header: dict[bytes, bytes] = {}
+    awaited = dict(_HEADER)
     at = 0
-    for number, (name, form) in enumerate(_HEADER, 1):
+    while awaited:
         line = content[at : content.find(b"\n", at)]
-        key, _, value = line.partition(b": ")
-        if key != name.encode() or not re.fullmatch(form, value):
-            raise ModelFileError(f"{number}: damaged: expected {name!r} and its value, found {_shown(line)}")
-        header[name], at = value, at + len(line) + 1
+        name, _, value = line.partition(b":")
+        if name not in awaited or not re.fullmatch(awaited[name], value.strip(_BLANKS)):
+            wanted = [name] if name in awaited else awaited
+            raise _unexpected(content, at, f"{' or '.join(repr(name.decode()) for name in wanted)} and its value")
+        del awaited[name]
+        header[name], at = value.strip(_BLANKS), at + len(line) + 1
     blocks = []
     for what in ("the labels", "the template", "the features", "the weights"):
         if content[at : at + 1] != b"\n":
@@ -62,12 +68,11 @@ def read(data: memoryview) -> Parts:
     if content[at:].strip(b"\n"):
         raise ModelFileError(f"{_line(content, at)}: damaged: more lines behind the weights")
     found = content.count(b"\n", first, end)
-    if found != int(header["maxid"]):
-        raise ModelFileError(f"{_line(content, end) - 1}: damaged: {found} weights, {header['maxid'].decode()} are announced")
+    if found != int(header[b"maxid"]):
+        raise ModelFileError(f"{_line(content, end) - 1}: damaged: {found} weights, {header[b'maxid'].decode()} are announced")
     names, lines = (content[slice(*block)].split(b"\n")[:-1] for block in (labels, template))
-    return assembled(
-        names, lines, int(header["xsize"]), _features(content, *features), _weights(content, first, end), {"cost_factor": _cost(header["cost-factor"])}
-    )
+    options = {"cost_factor": _cost(header[b"cost-factor"], list(header).index(b"cost-factor") + 1)}
+    return assembled(names, lines, int(header[b"xsize"]), _features(content, *features), _weights(content, first, end), options)
 
 
 def _line(content: bytes, at: int = -1) -> int:
@@ -79,11 +84,11 @@ def _shown(line: bytes) -> str:
     return repr(line[:60].decode(errors="replace"))
 
 
-def _cost(text: bytes) -> float:
+def _cost(text: bytes, line: int) -> float:
     with suppress(ValueError):
         if math.isfinite(value := float(text)):
             return value
-    raise ModelFileError(f"2: damaged: {_shown(text)} is not a cost factor")
+    raise ModelFileError(f"{line}: damaged: {_shown(text)} is not a cost factor")
 
 
 def _features(content: bytes, begin: int, end: int) -> Places:
@@ -92,7 +97,7 @@ def _features(content: bytes, begin: int, end: int) -> Places:
     found = content.count(b"\n", begin, end)
     at, names, places = read_places(content, begin, found)
     if at < end:
-        raise _unexpected(content, at, "a number, a blank and the name of a feature")
+        raise _unexpected(content, at, "a number, a blank and the name of a feature, which begins with U or B")
     if len(names) < found:
         raise ModelFileError("damaged: two features of the same name")
     return Places(names, places)

@@ -14,7 +14,7 @@ from crfkit.loops.numbers cimport isfinite, ldexp
 from crfkit.features.hashing cimport strings_get
 from crfkit.features.strings cimport StringTable
 from crfkit.memory cimport memchr, memcpy
-from crfkit.text.scanning cimport find, is_digit, is_exact, parse_double, skip_sign
+from crfkit.text.scanning cimport find, is_blank, is_digit, is_exact, parse_double, skip_sign
 from crfkit.text.writing cimport Output, PIECE, out_bytes, out_char, out_decimal, out_integer
 from .names cimport NameC, by_place
 
@@ -241,7 +241,7 @@ def read_places(const uint8_t[::1] text not None, int64_t at, int64_t n):
         while k < stop and k - at < MOST_PLACE and is_digit(s[k]):
             name[i].place = 10 * name[i].place + digit_of(s[k])
             k += 1
-        if k == at or k == stop or s[k] != b" ":
+        if k == at or k + 1 >= stop or s[k] != b" " or (s[k + 1] != b"U" and s[k + 1] != b"B"):
             n = i
             break
         name[i].number, name[i].s, name[i].length = i, s + k + 1, stop - k - 1
@@ -250,20 +250,23 @@ def read_places(const uint8_t[::1] text not None, int64_t at, int64_t n):
 
 
 def read_decimals(const uint8_t[::1] text not None, int64_t at, array_t weights not None):
-    """Read a number from each line there from byte `at` on, to fill the array. Returns where they end, or a line of another form begins."""
+    """Read a number, which may have blanks around it, from each line there from byte `at` on, to fill the array. Returns where they end, or a line of another form begins."""
     cdef const char* s = <const char*>&text[0]
-    cdef int64_t i, n, stop, size = text.shape[0]
+    cdef int64_t i, begin, end, stop, size = text.shape[0]
     cdef double* weight = weights.data.as_doubles
     if weights.typecode != "d" or not 0 <= at <= size:
         raise ValueError("an array of other numbers")
     for i in range(len(weights)):
         stop = find(s, b"\n", at, size)
-        n = stop - at
-        n -= n > 0 and s[stop - 1] == b"\r"
-        if not parse_double(s + at, n, &weight[i]):
-            if s[at:at + n] not in NOT_FINITE:
+        begin, end = at, stop
+        while begin < end and is_blank(s[begin]):
+            begin += 1
+        while end > begin and is_blank(s[end - 1]):
+            end -= 1
+        if not parse_double(s + begin, end - begin, &weight[i]):
+            if s[begin:end] not in NOT_FINITE:
                 break
-            weight[i] = float(s[at:at + n])
+            weight[i] = float(s[begin:end])
         at = min(stop + 1, size)
     return at
 

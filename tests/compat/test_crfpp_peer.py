@@ -3,6 +3,7 @@
 import importlib.util
 import random
 import re
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,23 @@ def test_random_templates(seed):
     invoked(crf_learn, "-C", "theirs.txt", "converted")
     theirs("crfpp_learn", "-C", "theirs.txt", "again")
     assert Path("converted").read_bytes() == Path("again").read_bytes()
+
+
+def test_a_text_model_that_was_edited():
+    """CRF++ reads the header in any order, and passes over blanks around numbers; it has no use for the cost factor, and writes 1."""
+    write(template="U:%x[0,0]\nB\n", train="a A\nb B\n\n")
+    theirs("crfpp_learn", "-m", "5", "-t", "template", "train", "model")
+    head, rest = Path("model.txt").read_bytes().split(b"\n\n", 1)
+    rest, weights = rest.rstrip().rsplit(b"\n\n", 1)
+    edited = [b"\xef\xbb\xbf" + head, b"\n".join(reversed(head.split(b"\n"))), head.replace(b": 1\n", b": \t1 \n"), head.replace(b"factor: 1", b"factor: 2.5")]
+    for lines in edited:
+        Path("edited").write_bytes(lines + b"\n\n" + rest + b"\n\n" + b"".join(b" \t" + weight + b" \n" for weight in weights.split(b"\n")))
+        theirs("crfpp_learn", "-C", "edited", "again")
+        invoked(crf_learn, "-C", "edited", "converted")
+        assert Path("again").read_bytes() == Path("model").read_bytes()
+        written = Path("converted").read_bytes()
+        assert struct.unpack("<d", written[8:16]) == (2.5 if b"2.5" in lines else 1,)
+        assert written[:8] + struct.pack("<d", 1) + written[16:] == Path("again").read_bytes()
 
 
 def test_numbers_and_names_that_crf_learn_reads_in_another_way():

@@ -119,14 +119,26 @@ def test_binary_and_text_say_the_same(model):
 
 def test_a_text_model_may_have_the_line_ends_of_windows(model):
     text = crfpp_text.write(foreign.read(model.to_bytes()))
-    assert crfpp_text.write(foreign.read(text.replace(b"\n", b"\r\n"))) == text
-    with pytest.raises(ModelFileError, match="damaged"):
-        foreign.read(text.replace(b"\n", b"\r\n", 20))
+    for lines in -1, 1, 20:  # all of them, or the first ones, as editors may leave them
+        assert crfpp_text.write(foreign.read(text.replace(b"\n", b"\r\n", lines))) == text
     labels = text.replace(b"\nO\n", b"\nO\r\n").replace(b" B1:X\n", b" B1:X\r\n")  # of training data with such line ends, elsewhere
     assert crfpp_text.write(foreign.read(labels)) == labels != text
-    for end in b"\0", b"\n":
-        with pytest.raises(ModelFileError, match="damaged: expected a weight, found "):
-            foreign.read(text.rstrip(b"\n").replace(b"\n", b"\r\n") + end + b"0.0000000000000000\r\n")
+    with pytest.raises(ModelFileError, match="damaged: expected a weight, found "):
+        foreign.read(text.rstrip(b"\n").replace(b"\n", b"\r\n") + b"\0" + b"0.0000000000000000\r\n")
+
+
+def test_a_text_model_may_have_what_crfpp_passes_over(model):
+    """The same with a byte order mark, header lines in any order, and blanks around numbers."""
+    text = crfpp_text.write(foreign.read(model.to_bytes()))
+    head, rest = text.split(b"\n\n", 1)
+    rest, weights = rest[:-1].rsplit(b"\n\n", 1)
+    for lines in itertools.permutations(head.split(b"\n")):
+        for mark in b"", b"\xef\xbb\xbf":
+            padded = [line.replace(b": ", b": \t ") + b" " for line in lines[1:]], [b"\t " + line + b" \t" for line in weights.split(b"\n")]
+            for end in b"\n", b"\r\n":
+                data = mark + b"\n".join([lines[0], *padded[0], b"", rest, b"", *padded[1], b""]).replace(b"\n", end)
+                assert crfpp_text.write(foreign.read(data)) == text
+                assert crfpp_text.write(foreign.read(data.removesuffix(end))) == text
 
 
 def test_a_text_model_may_lack_the_last_line_end(model):
@@ -142,7 +154,7 @@ def test_weights_may_have_any_form_of_decimals(model):
     before = text[:-1].rpartition(b"\n")[0]
     for form in (b"-12.5", b"-125e-1", b"-1.25E+1"):
         assert crfpp_text.write(foreign.read(before + b"\n" + form + b"\n")) == before + b"\n-12.5000000000000000\n"
-    for form in (b"1_0", b"0x1", b" 1"):
+    for form in (b"1_0", b"0x1", b"1 1", b" ", b"- 1"):
         with pytest.raises(ModelFileError, match=rf":{text.count(10)}: damaged: expected a weight, found "):
             foreign.read(before + b"\n" + form + b"\n")
 
@@ -302,14 +314,17 @@ def test_messages():
     data, text = sound("crfpp"), sound("crfpp-text")
     for old, new, message in (
         (b"cost-factor: 1", b"cost-factor: x", "2: damaged: expected 'cost-factor' and its value, found 'cost-factor: x'"),
-        (b"cost-factor: 1", b"cost_factor: 1", "2: damaged: expected 'cost-factor' and its value, found 'cost_factor: 1'"),
+        (b"cost-factor: 1", b"cost_factor: 1", "2: damaged: expected 'cost-factor' or 'maxid' or 'xsize' and its value, found 'cost_factor: 1'"),
+        (b"xsize: 2", b"version: 100", "4: damaged: expected 'xsize' and its value, found 'version: 100'"),
+        (b"version: 100\ncost-factor: 1", b"cost-factor: 9e999\nversion: 100", "1: damaged: '9e999' is not a cost factor"),
         (b"xsize: 2\n", b"xsize: 2x\n", "4: damaged: expected 'xsize' and its value, found 'xsize: 2x'"),
         (b"cost-factor: 1", b"cost-factor: 9e999", "2: damaged: '9e999' is not a cost factor"),
         (b"cost-factor: 1", b"cost-factor: 1.2.3", "2: damaged: '1.2.3' is not a cost factor"),
         (text[-9:], text[-9:] + b"\n1\n", f"{text.count(10) + 1}: damaged: more lines behind the weights"),
         (b"\nB1:%x[0,1]\n", b"\nB1:%x[0,7]\n", "the template uses column 7 of 2"),
         (b"\nO\n", b"\nB-A\n", "the labels are not different names"),
-        (b" B1:X\n", b" C1:X\n", "the feature b'C1:X' has its weights at"),
+        (b" B1:X\n", b" C1:X\n", f"{text[: text.index(b' B1:X')].count(10) + 1}: damaged: expected a number, a blank and the name of a feature, which begins with U or B, found"),
+        (b" B1:X\n", b"  B1:X\n", f"{text[: text.index(b' B1:X')].count(10) + 1}: damaged: expected a number, a blank and the name of a feature, which"),
         (b" B1:X\n", b" B1:Y\n", "damaged: two features of the same name"),
         (b" B1:X\n", b"_B1:X\n", f"{text[: text.index(b' B1:X')].count(10) + 1}: damaged: expected a number, a blank and the name of a feature"),
         (b"xsize: 2\n\n", b"xsize: 2\n", "5: damaged: expected a blank line, and the labels behind it"),
