@@ -138,7 +138,6 @@ BAD_DATA = [
     (b"a b O\n\nc d e f\n", "train:3: "),
     (b"a b O\n\xff b O\n", "train:2: "),
     (b"a b O\na\0 b O\n", "train:2: "),
-    (b"a b O\nc d O\n", "train: only one label, 'O'"),
     (b"a\tb\tO\nc\td\t\n", "train:2: column 3 is empty: expected a label"),
     (b"# columns = word pos chunk\na\tb\tO\nc\td\t\n", "train:3: column 3 (chunk) is empty: expected a label"),
     (b"# columns = word pos\na\tb\tO\nc\td\t\n", "train:3: column 3 is empty: expected a label"),

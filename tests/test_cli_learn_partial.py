@@ -76,7 +76,6 @@ def test_attribute_lines(tmp_path):
     ("a |\nb X\n\n", "train: the label '|' lists an empty one: expected labels with | between, or ? for any"),
     ("a X|?\nb X\n\n", "train: the label 'X|?' lists ? among others: expected labels with | between, or ? for any"),
     ("a ?\nb ?\n\n", "train: no token has a label: all of them are ?"),
-    ("a ?\nb X\n\n", "train: only one label, 'X': there is nothing to learn"),
     ("".join(f"a L{k}|M{k}\n" for k in range(32768)) + "\n", "train: 65536 labels; at most 65535 are supported"),
 ])
 def test_faults_in_choices(tmp_path, text, said):
@@ -88,7 +87,6 @@ def test_faults_of_several_files_name_none_of_them():
     """The label may be in any of them."""
     write(other="a X\n\n", train="a X|\nb Y\n\n")
     assert error("learn", "--partial", "template", "other", "train", "model").startswith("the label 'X|' lists an empty one")
-    assert error("learn", "template", "other", "other", "model") == "only one label, 'X': there is nothing to learn"
 
 
 @pytest.mark.parametrize("label", ["?", "X|Y"])

@@ -21,10 +21,11 @@ POOR, USELESS = 10.0, 0.98  # times the loss of weights of zero: worth a warning
 
 class Divergence:
     """Checks each pass of a run. `tokens` counts each sequence by its weight; `labels`: how many a token may have; `largest`: the largest value
-    of a feature. Only trainers with a rate can have a wrong one. `of_zeros`: what a model whose weights are all zero does."""
+    of a feature. Only trainers with a rate can have a wrong one, and only where labels can be wrong. `of_zeros`: what a model whose
+    weights are all zero does."""
 
     def __init__(self, options: Any, tokens: float, labels: int, largest: float = 1.0, of_zeros: str = "every token will have the same label"):
-        self.has_rate, self.largest, self.l2 = hasattr(options, "rate"), largest, getattr(options, "l2", None) or 0.0
+        self.has_rate, self.largest, self.l2 = hasattr(options, "rate") and labels > 1, largest, getattr(options, "l2", None) or 0.0
         self.untrained, self.of_zeros = tokens * math.log(labels), of_zeros
         self.advice = ("lower --rate, or " if self.has_rate else "") + "scale down the values of the features"
 
@@ -58,7 +59,7 @@ class Divergence:
         if prune is not None and base.summarise(weights)[0]:
             advice = f"; lower --prune, which is {prune:g}"
             base.prune(weights, prune)
-        if not base.summarise(weights)[0]:
+        if self.untrained and not base.summarise(weights)[0]:  # a single label needs none
             progress.warn(f"all weights are zero: {self.of_zeros}{advice}")
 
 

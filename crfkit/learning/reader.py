@@ -127,7 +127,7 @@ class Reader:
             if misfits_column(label):
                 raise DataError(f"the label {shown(label)} holds a tab, a line end or a zero byte", path)
         if len(dataset.labels) < 2:
-            raise DataError(f"only one label, {shown(dataset.labels[0])}: there is nothing to learn", path)
+            self.progress.warn(f"only one label, {shown(dataset.labels[0])}: the model will give it to every token")
         return dataset
 
     def names_warning(self, dataset: Any) -> str | None:

@@ -79,6 +79,15 @@ def test_data_without_tokens(content):
     assert run(crf_test, "-m", "model", "none").stdout == ""
 
 
+@pytest.mark.parametrize("algorithm", ["CRF", "CRF-L1", "MIRA"])
+def test_data_of_one_label(algorithm):
+    Path("one").write_text("a b X\nc d X\n\n")
+    done = run(crf_learn, "-a", algorithm, "template", "one", "model")
+    assert done.stderr == "crfkit: warning: only one label, 'X': the model will give it to every token\n"
+    assert "iter=0 terr=0.00000 serr=0.00000" in done.stdout and "Done!" in done.stdout
+    assert run(crf_test, "-m", "model", "one").stdout == "a\tb\tX\tX\nc\td\tX\tX\n\n"
+
+
 @pytest.mark.parametrize(("arguments", "code", "message"), [
     (["-f300", "words", "train", "model"], 1, "error: train: no feature is left: lower --freq"),
     (["-aCRF-L1", "-c1e-4", "template", "train", "model"], 0, "warning: all weights are zero: every token will have the same label; raise --cost"),

@@ -46,7 +46,6 @@ def files():
     ("train --me bare model", "bare:2: expected features, and the label last"),
     ("train --me empty model", "empty: no lines: expected features, and the label last, in each line"),
     ("train --me -d empty pair model", "empty: no lines: expected features, and the label last, in each line"),
-    ("train --me lines model", "lines: only one label, 'X': there is nothing to learn"),
     ("train --me zero model", "zero: sentence 2, token 1: found 'Y\\x00', expected a label without zero bytes"),
     ("update -m good patch", "patch:2: the model has no observation 'zz', and an update cannot add any"),
 ])

@@ -11,6 +11,7 @@ from compat.wapiti_peer import wapiti
 from compat.wapiti_runs import TIMES, TWICE, dumped, run, sentences, trained, write_files
 
 from crfkit import foreign
+from crfkit.compat.wapiti.algorithms import ALGORITHMS
 
 
 @pytest.fixture(autouse=True)
@@ -177,7 +178,7 @@ def test_numbers_are_read_as_wapiti_reads_them():
 
 
 def test_byte_order_marks_and_data_of_one_label():
-    """What Wapiti makes of them, and crfkit does not."""
+    """A mark is a part of the first cell to Wapiti. Both learn from data of one label."""
     log = trained("-i", "3")
     for name in ("train", "patterns"):
         Path(name).write_bytes(b"\xef\xbb\xbf" + Path(name).read_bytes())
@@ -190,4 +191,8 @@ def test_byte_order_marks_and_data_of_one_label():
     Path("same").write_text("a A\nb A\n")
     wapiti("train", "-i", "3", "-p", "plain patterns", "same", "theirs")
     assert wapiti("label", "-l", "-m", "theirs", "same")[0].split() == ["A", "A"]
-    assert "same: only one label, 'A'" in run("train", "-p", "plain patterns", "same", "ours", code=1).stderr
+    for algorithm in ALGORITHMS:
+        assert "only one label, 'A': the model will give it to every token" in run("train", "-a", algorithm, "-p", "plain patterns", "same", "ours").stderr
+        assert run("label", "-l", "-m", "ours", "same").stdout == wapiti("label", "-l", "-m", "ours", "same")[0] == "A\nA\n\n"
+    assert "only one label, 'A'" in run("train", "--me", "same", "ours").stderr
+    assert run("label", "--me", "-l", "-m", "ours", "same").stdout == wapiti("label", "--me", "-l", "-m", "ours", "same")[0] == "A\n\nA\n\n"

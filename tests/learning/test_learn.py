@@ -119,7 +119,6 @@ def test_instance_weights_count_as_repetition():
     (ROWS, Template.parse("U:%x[0,word]\n"), {}, TemplateError, "names column 'word', but the data do not name their columns; use numbers"),
     (ROWS, Template.parse("U:%x[0,0]\n"), {"min_freq": 100}, DataError, "no feature is left: lower min_freq"),
     ([[["a", "b", "X"]], [["a", "X"]]], TEMPLATE, {}, DataError, "columns"),
-    ([[["a", "b", "X"]]], TEMPLATE, {}, DataError, "only one label, 'X'"),
     ([[["a", "b", "X"], ["a", "b", "Y\tZ"]]], TEMPLATE, {}, DataError, r"^the label 'Y\\tZ' holds a tab, a line end or a zero byte"),
     ("absent", TEMPLATE, {}, FileError, "absent: cannot be read"),
     (ROWS, "absent", {}, FileError, "absent: cannot read the template"),

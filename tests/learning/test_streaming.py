@@ -217,10 +217,16 @@ def test_lines_that_need_all_data(line):
         crfkit.learn(io.BytesIO(b"a X\nb Y\n\n"), Template.parse(line), "adf", passes=1)
 
 
-@pytest.mark.parametrize(("text", "message"), [(b"", "no tokens"), (b"a X\n\n", "only one label"), (b"a\tX\ra\nb\tY\n", "holds a tab, a line end or a zero byte")])
-def test_a_stream_without_data_or_with_one_label_is_refused(text, message):
+@pytest.mark.parametrize(("text", "message"), [(b"", "no tokens"), (b"a\tX\ra\nb\tY\n", "holds a tab, a line end or a zero byte")])
+def test_a_stream_without_data_is_refused(text, message):
     with pytest.raises(crfkit.CrfkitError, match=message):
         crfkit.learn(io.BytesIO(text), Template.parse("U0:%x[0,0]\n"), "adf", passes=1)
+
+
+def test_a_stream_with_one_label():
+    with pytest.warns(crfkit.CrfkitWarning, match="^only one label, 'X': the model will give it to every token$"):
+        model = crfkit.learn(io.BytesIO(b"a X\n\nb X\n\n"), Template.parse("U0:%x[0,0]\nB\n"), "adf", passes=1, window=1)
+    assert model.tagger().tag([["a"], ["c"]]) == ["X", "X"]
 
 
 def test_other_trainers_hold_their_input():

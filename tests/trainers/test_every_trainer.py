@@ -17,6 +17,7 @@ from crfkit import constants, options, threads
 from crfkit.evaluation.evaluate import evaluate
 from crfkit.learning.learn import learn
 from crfkit.tagging import Tagger
+from crfkit.template.parsing import Template
 from crfkit.trainers import trainer_class
 
 pytestmark = pytest.mark.parametrize("algorithm", options.TRAINERS)
@@ -183,6 +184,24 @@ def test_sequences_without_tokens_teach_nothing(algorithm):
     among = crfkit.CRF(algorithm=algorithm).fit([[], rows[0], [], rows[1], []], [[], labels[0], [], labels[1], []])
     assert among.model_.to_bytes() == alone.model_.to_bytes()
     assert among.predict([[], *rows]) == [[], *alone.predict(rows)]
+
+
+@pytest.mark.parametrize("features", ["all", "observed"])
+def test_data_of_one_label(algorithm, features, tmp_path):
+    """A model gives the only label that it knows, and is sure of it; also from weights that others left, where none are needed."""
+    one, two = [[["a", "X"], ["b", "X"]], [["c", "X"]]], [[["a", "X"], ["b", "Y"]], [["c", "X"]]]
+    rules = Template.parse("U:%x[0,0]\nB\n")
+    before = learn(two, rules, algorithm, features=features)
+    for initial in None, before:
+        with pytest.warns(crfkit.CrfkitWarning) as heard:
+            model = learn(one, rules, algorithm, features=features, dev=one, init=initial, log=tmp_path / "log", **limit(algorithm, 3))
+        assert "only one label, 'X': the model will give it to every token" in [str(warning.message) for warning in heard]
+        assert not any("weights" in str(warning.message) or "loss" in str(warning.message) for warning in heard)
+        tagger = Tagger(model)
+        assert tagger.labels == ["X"] and tagger.tag([["a"], ["new"]]) == ["X", "X"]
+        if algorithm not in constants.WITHOUT_PROBABILITIES:
+            assert tagger.marginals([["a"], ["new"]]) == pytest.approx(1)
+            assert tagger.nbest([["a"], ["new"]], 3) == [(pytest.approx(1), ["X", "X"])]
 
 
 def test_values_of_zero_alone_teach_nothing(algorithm):

@@ -58,7 +58,7 @@ class Log(Progress):
             bounded, norm = record["bounded_sequences"], record["squared_norm"]
             return f"act={record['active_sequences']} uact={bounded} obj={norm:.5f} kkt={record['violation']:.5f}"
         before, self.objective = self.objective, record.get("objective", record.get("loss", 0.0))
-        change = abs(before - self.objective) / before if self.lines else 1.0
+        change = abs(before - self.objective) / before if before else float(self.lines == 0)  # data of one label have no loss
         return f"act={record['active'] if self.sparse else self.weights} obj={self.objective:.5f} diff={change:.5f}"
 
     def done(self) -> None:
