@@ -120,3 +120,10 @@ def test_conllu_and_data_in_files(tmp_path, monkeypatch):
     assert many == one
     assert workers.verbs.count("read") > 1
     assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(("shards", "wanted", "started"), [(1, 1024, 1), (None, 9, 4), (6, 4, 4), (3, 3, 3)])
+def test_no_more_workers_than_there_are_shards(tmp_path, monkeypatch, capsys, shards, wanted, started):
+    _, workers = with_workers(monkeypatch, corpus(tmp_path / "train.txt", 30), TEMPLATE, "perceptron", wanted, shards=shards, passes=1, progress=True)
+    said = f"starting {started} of {wanted} workers, one for each part into which the data are cut (shards)\n"
+    assert workers.started == started and capsys.readouterr().err.startswith(said) == (started < wanted)

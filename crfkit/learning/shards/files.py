@@ -46,8 +46,8 @@ def matching(name: str) -> list[str]:
     return sorted(glob.glob(name)) if glob.has_magic(name) and not os.path.exists(name) else [name]
 
 
-def look(train: Iterable[str], form: str, comments: bool) -> dict[str, Any]:
-    """The files that match names and patterns, with their sizes, which of them cannot be cut, and their columns."""
+def files_of(train: Iterable[str]) -> list[list[Any]]:
+    """The files that match names and patterns, with their sizes, and whether they cannot be cut."""
     names: list[str] = []
     for name in train:
         found = matching(name)
@@ -60,8 +60,14 @@ def look(train: Iterable[str], form: str, comments: bool) -> dict[str, Any]:
             raise FileError(f"{name}: cannot be opened by workers: expected a file, which can be read again")
         whole = is_compressed(name)
         files.append([name, os.path.getsize(name), whole])
+    return files
+
+
+def look(train: Iterable[str], form: str, comments: bool) -> dict[str, Any]:
+    """The files of the data, and their columns."""
+    files = files_of(train)
     columns: Columns | None = None
-    for name in names:
+    for name, *_ in files:
         for block in Source([name], form, comments=comments, columns=columns):
             columns = block.columns
             if columns.n_cols:

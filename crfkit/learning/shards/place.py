@@ -22,6 +22,7 @@ from ..progress import Progress
 from ..reader import Reader
 from .batch import BYTES_PER_ANSWER, DistributedObjective
 from .driver import DistributedCorpus
+from .files import cut, files_of
 from .mixing import Mixing
 
 SERVICE = "crfkit.learning.shards.service:Service"
@@ -32,7 +33,10 @@ class Distributed:
 
     def __init__(self, train: list[Any], algorithm: str, run: Run, progress: Progress):
         self.train, self.algorithm, self.run = _names(train), algorithm, run
-        self.crew = Crew(connected(run.workers, run.cluster, SERVICE), run.worker_timeout, progress.note)
+        self.workers = run.workers and min(run.workers, len(cut(files_of(self.train), run.shards)))
+        if self.workers != run.workers:
+            progress.note(f"starting {self.workers} of {run.workers} workers, one for each part into which the data are cut (--shards)")
+        self.crew = Crew(connected(self.workers, run.cluster, SERVICE), run.worker_timeout, progress.note)
 
     def close(self) -> None:
         """End the workers."""
@@ -68,7 +72,7 @@ class Distributed:
         """The trainer, ready for its first pass."""
         if not hasattr(options, "max_iter"):
             return Mixing(self.distributed, self.algorithm, options, self.run, initial, corpus.builder.shared())
-        here, each = self.run.threads or available_cpus(), threads_each(self.run.threads, self.run.workers)
+        here, each = self.run.threads or available_cpus(), threads_each(self.run.threads, self.workers)
         objective = DistributedObjective(self.distributed, options.l2, options.train_accuracy, here, each)
         cls = trainer_class(self.algorithm)
         return cls(Dataset(), corpus.layout, options, initial=initial, seed=self.run.seed, threads=here, objective=objective)
