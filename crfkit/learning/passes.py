@@ -39,7 +39,7 @@ class Passes:
             raise OptionError(f"{self.checkpoint.source}: {self.standing.passes} passes have been made already, more than {name} {self.limit}")
         self.log: PassLog | None = None
         self.last: dict[str, Any] = {}  # the record of the last pass
-        self.whole = True  # no pass was interrupted, so a resumed run would do the same
+        self.whole = True  # no warm-up was cut short, so a resumed run would do the same
         self.started = time.perf_counter() - self.standing.seconds
 
     def all(self) -> Iterator[tuple[float | None, array.array]]:
@@ -52,10 +52,11 @@ class Passes:
                 f"resuming after pass {done}" if done else "no checkpoint to resume from: starting with the first pass"
             )
         with nullcontext() if self.run.log is None else PassLog(self.run.log, self.standing.log_size) as self.log:
-            self.stop.armed = True  # not sooner: a log that is a pipe waits for its reader, and there is nothing to keep yet
+            self.stop.armed = self.trainer.warms_up  # not sooner: a log that is a pipe waits for its reader, and there is nothing to keep yet
             if not done:
                 self._prepare()
-            self.whole = not self.stop.requested()
+            self.whole = not (self.trainer.warms_up and self.stop.requested())
+            self.stop.armed = True
             self.progress.warn(self.trainer.warning())
             self.progress.chosen(self.trainer.chosen(), REASONS)
             self.chosen = {**self.chosen, **self.trainer.chosen()}

@@ -45,7 +45,7 @@ cdef class ParserTrainer(Arena):
     """Options: depth, margin, average (crfkit.options.Lookahead). `initial` lists weights to start from: (line, key, action, weight). The loss
     is the sum of the margin violations of all decisions. The loop over passes knows it as one of the trainers (trainers/base.pyx)."""
 
-    converged = None
+    converged, warms_up = None, False
     cdef readonly Treebank data
     cdef readonly StateTables tables
     cdef readonly object options

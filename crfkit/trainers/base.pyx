@@ -69,6 +69,7 @@ cdef class Trainer:
     threaded = False            # several threads compute the same weights as one
     lock_free = False           # several threads may change the weights at once
     by_sequence = False         # makes one step for each sequence
+    warms_up = False            # `prepare` finds weights, which are worth keeping
     numbers = ("converged",)    # attributes that belong to the state
     looks_for_paths = False     # learns from the best paths, not from expectations over all paths
     rates_of_rows = False       # each row has a rate, which passes change (`rates`)

@@ -76,6 +76,15 @@ def test_values_and_weights(tmp_path, monkeypatch, algorithm):
     assert len(models) == 1
 
 
+def test_a_run_that_is_to_stop_at_once_can_be_resumed(tmp_path, monkeypatch):
+    """The first pass is made as a whole, with the rate that was found as always."""
+    train, options = corpus(tmp_path / "train.txt", 60), {"passes": 3}
+    expected, _ = with_workers(monkeypatch, train, TEMPLATE, "sgd", **options)
+    with_workers(monkeypatch, train, TEMPLATE, "sgd", checkpoint="run", stop=lambda: True, **options)
+    again, workers = with_workers(monkeypatch, train, TEMPLATE, "sgd", checkpoint="run", resume=True, **options)
+    assert again == expected and "find_rate" not in workers.verbs
+
+
 @pytest.mark.parametrize("algorithm", ["sgd", "adf"])
 def test_one_rate_for_all_where_one_machine_has_it(tmp_path, monkeypatch, algorithm):
     """Of values far from zero, shares of the rate learn next to nothing. Each pass goes on from what a checkpoint would have."""

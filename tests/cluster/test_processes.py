@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 from commands import limit, python, start
-from workers import TEMPLATE, bytes_of, corpus, on_one_machine, with_workers
+from workers import TEMPLATE, bytes_of, corpus, on_one_machine, use_local_workers, with_workers
 
 import crfkit
 from crfkit.cluster.messages import encode
@@ -65,6 +65,23 @@ def test_killed_while_they_work(tmp_path, monkeypatch):
     assert many == one
     assert workers.started == 5
     assert not workers.all
+
+
+@pytest.mark.steady
+def test_killed_while_they_are_idle(tmp_path, monkeypatch):
+    """As after a pass, whose weights the driver mixes: it finds out when it next asks them."""
+    train = corpus(tmp_path / "train.txt", 300)
+    made, told = use_local_workers(monkeypatch, kind=Processes), []
+
+    def kill(record):
+        if record["pass"] in (1, 3, 5):
+            for worker in made[0].all.values():
+                os.kill(worker.process.pid, signal.SIGKILL)
+            told.append(record["pass"])
+
+    model = crfkit.learn(train, TEMPLATE, "perceptron", passes=5, workers=2, progress=kill)
+    assert bytes_of(model) == bytes_of(crfkit.learn(train, TEMPLATE, "perceptron", passes=5, workers=1))
+    assert made[0].started == 2 + 2 * 2 and not made[0].all and told == [1, 3, 5]  # after the last pass nobody asks
 
 
 def test_a_worker_without_a_thread():

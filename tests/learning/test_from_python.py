@@ -243,6 +243,15 @@ def test_ctrl_c_ends_the_workers(tmp_path, monkeypatch):
     assert caught.value.model is not None and len(made) == 1 and not made[0].workers()
 
 
+def test_ctrl_c_while_workers_find_the_rate(tmp_path, monkeypatch):
+    """There is nothing to keep yet, and a first pass may take hours."""
+    made = use_local_workers(monkeypatch, lambda _worker, verb, _n: signal.raise_signal(signal.SIGINT) if verb == "find_rate" else None)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        learn(corpus(tmp_path / "train", 50), TEMPLATE.text, "sgd", passes=10**6, workers=2, checkpoint="run")
+    assert not isinstance(caught.value, Interrupted) and not made[0].workers()
+    assert {"find_rate", "learn"} & set(made[0].verbs) == {"find_rate"} and not pathlib.Path("run").exists()
+
+
 def test_a_second_ctrl_c_ends_at_once():
     def interrupt(record):
         signal.raise_signal(signal.SIGINT)

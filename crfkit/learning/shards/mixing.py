@@ -32,6 +32,8 @@ USUAL_LENGTH = 1024  # tokens of a sequence: that many do not add to a weight at
 class Mixing:
     """A trainer with the methods of trainers/base.pyx, whose passes workers make."""
 
+    warms_up = False
+
     def __init__(self, corpus: DistributedCorpus, algorithm: str, options: Any, run: Run, initial: array.array | None, shared: list[int]):
         self.corpus, self.kind, self.options, self.seed = corpus, trainer_class(algorithm), options, run.seed
         self.layout = corpus.layout

@@ -47,6 +47,7 @@ cdef class Lbfgs(QuasiNewton):
     cdef bint cold              # no weights were given
     cdef public bint near       # the warm-up came near the optimum
 
+    warms_up = True
     numbers = QuasiNewton.numbers + ("near",)
 
     @classmethod
