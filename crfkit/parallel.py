@@ -13,9 +13,8 @@ from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from .constants import MOST_THREADS
+from .groups import processor_limits
 from .values import Expected
-
-QUOTA = "/sys/fs/cgroup/cpu.max"  # microseconds of processor time in so many of the clock
 
 THREADS = Expected(int, low=0)
 
@@ -26,10 +25,7 @@ R = TypeVar("R")
 def available_cpus() -> int:
     """Processors that this process may use, or as many as a container's limit on their time is worth."""
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    with suppress(OSError, ValueError), open(QUOTA, encoding="ascii") as file:  # "max 100000" where there is no limit
-        quota, period = map(int, file.read().split())
-        cpus = min(cpus, max(1, -(-quota // period)))
-    return cpus
+    return min([cpus, *processor_limits()])
 
 
 def threads_of(threads: Any) -> int:

@@ -267,11 +267,8 @@ def test_nobody_is_left_when_an_exception_ends_the_work(raising):
     wait_for_the_end_of(at_work - {threading.get_native_id()})
 
 
-@pytest.mark.parametrize(("limit", "cpus"), [("150000 100000\n", 2), ("50000 100000\n", 1), ("9900000 100000\n", 8), ("max 100000\n", 8), (None, 8)])
-def test_no_more_processors_than_a_container_may_use(tmp_path, monkeypatch, limit, cpus):
-    quota = tmp_path / "cpu.max"
-    if limit:
-        quota.write_text(limit)
-    monkeypatch.setattr(parallel, "QUOTA", str(quota))
+@pytest.mark.parametrize(("limits", "cpus"), [([3, 5], 3), ([1], 1), ([99], 8), ([], 8)])
+def test_no_more_processors_than_a_container_may_use(monkeypatch, limits, cpus):
+    monkeypatch.setattr(parallel, "processor_limits", lambda: limits)
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: range(8), raising=False)
     assert parallel.available_cpus() == cpus

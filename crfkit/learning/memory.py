@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from crfkit.constants import BLOCK_SEQUENCES, CHUNK_TOKENS
 from crfkit.errors import FileError, TrainingError
+from crfkit.groups import memory_limits
 from crfkit.options import Run
 from crfkit.replacing import empty_folders_removed
 from crfkit.trainers import trainer_class
@@ -48,11 +49,9 @@ def _status(name: str) -> int:
 
 def of_machine() -> int:
     """Bytes of memory that this machine has, or that the group of its process may take; 0 if the system does not tell."""
-    found = []
+    found = memory_limits()
     with suppress(OSError, ValueError, AttributeError):
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    with suppress(OSError, ValueError), open("/sys/fs/cgroup/memory.max", encoding="ascii") as most:  # "max": no limit
-        found.append(int(most.read()))
     return min(found, default=0)
 
 

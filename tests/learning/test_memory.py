@@ -319,23 +319,15 @@ def test_what_takes_more_than_the_machine_has_is_a_warning(monkeypatch, most, li
     assert all(text.endswith(" more than the 1 MB of this machine: raise min_freq, or keep fewer attributes with select") for text in said)
 
 
-def test_the_memory_of_the_machine(monkeypatch, tmp_path):
-    """The less of what there is and of what the group of the process may take; limits that are none, and systems that tell neither."""
-    (tmp_path / "limit").write_text(f"{3 << 20}\n")
-    (tmp_path / "none").write_text("max\n")
-    opened = {"group": "missing"}
-    pages = {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}
-
-    def of_group(_, **how):
-        return open(tmp_path / opened["group"], **how)
-
+def test_the_memory_of_the_machine(monkeypatch):
+    """The less of what there is and of what the groups of the process may take; systems that tell neither."""
+    found, pages, limits = [], {"SC_PHYS_PAGES": 1000, "SC_PAGE_SIZE": 4096}, {}
     monkeypatch.setattr(memory.os, "sysconf", lambda name: pages[name] if pages else int("no such name"))
-    monkeypatch.setattr(memory, "open", of_group, raising=False)
-    found = []
-    for opened["group"] in ("missing", "none", "limit"):
+    monkeypatch.setattr(memory, "memory_limits", lambda: list(limits["of groups"]))
+    for limits["of groups"] in [], [1 << 62], [1 << 62, 3 << 20]:
         found.append(memory.of_machine())
     pages = {}
-    for opened["group"] in ("limit", "none"):
+    for limits["of groups"] in [3 << 20], []:
         found.append(memory.of_machine())
     assert found == [4096000, 4096000, 3 << 20, 3 << 20, 0]
 
