@@ -37,6 +37,8 @@ _words = re.compile(r"[^ \t-\r]+").findall  # not str.split, for which the blank
 VERSION = "0.59"
 """The release of CRF++ whose calls these are."""
 
+_ALL_WANTED = 1000  # labellings of a sentence: who asks for no more than that takes all of them
+
 
 def crfpp_learn(argv: Iterable[str | bytes]) -> int:
     """Call crf_learn with the arguments of its command line, the program's name first. Returns the exit code; 0 is success."""
@@ -300,7 +302,8 @@ class Tagger:
         if not self._rows:
             return False
         if self._paths is None or self._rank == len(self._paths) > 0:
-            wanted = max(2 * self._rank, min(self._nbest, 1000), 8)  # a caller that loops over all of them may stop early
+            first = self._nbest if self._nbest <= _ALL_WANTED else 0  # a caller that loops over more of them may stop early
+            wanted = max(2 * self._rank, first, 8)
             with sentence:
                 self._paths = [labels for _, labels in sentence.best_paths(wanted)]
         if self._rank >= len(self._paths):

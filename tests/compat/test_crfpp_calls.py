@@ -8,7 +8,6 @@ import math
 import pickle
 import random
 import signal
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ from reference import Problem
 import crfkit
 from crfkit import foreign
 from crfkit.compat import CRFPP
-from crfkit.decode.sentence import OneSentence
 from crfkit.errors import UnsupportedError
 from crfkit.template.parsing import Template
 
@@ -369,27 +367,3 @@ def test_the_programs_as_calls(capfd):
         assert CRFPP.crfpp_learn(["crf_learn", "-m3", "t", "d", "m"]) == 0
         assert CRFPP.crfpp_test(["crf_test", "-m", "m", "d"]) == 0
     assert taken.getvalue().startswith("CRF++: Yet Another CRF Tool Kit\n") and taken.getvalue().endswith("a\tA\tA\nb\tB\tB\n\n" * 3)
-
-
-class Watched(OneSentence):
-    """Notes for each question whether another thread could meanwhile have had the next sentence read."""
-
-    open_to_others: dict[str, bool]
-
-    def __getattribute__(self, name):
-        if name in ("read", "shift", "best_labels", "best_paths", "score_of", "log_z", "marginal", "fill_scores"):
-            with ThreadPoolExecutor(1) as other:
-                type(self).open_to_others[name] = other.submit(super().__getattribute__("label"), []).result() is not None
-        return super().__getattribute__(name)
-
-
-def test_threads_that_share_a_tagger_ask_one_by_one(model):
-    """A sentence whose arrays grow must not be looked at meanwhile."""
-    tagger = tagger_of(model, SENTENCES[0])
-    tagger.set_penalty(0, 0, 0.5)
-    Watched.open_to_others = {}
-    decoding = tagger._model.decoding
-    tagger._sentence = Watched(decoding.decoder, None, "columns", decoding.columns, decoding.refuse, decoding.loose)
-    assert tagger.parse() and tagger.next() and tagger.prob() <= 1 and tagger.prob(0, 0) <= 1 and tagger.Z() and tagger.alpha(0, 0)
-    assert set(Watched.open_to_others) == {"read", "shift", "best_labels", "best_paths", "score_of", "log_z", "marginal", "fill_scores"}
-    assert not any(Watched.open_to_others.values())
