@@ -107,7 +107,7 @@ def test_a_column_by_name(train):
     assert "NNP" in crfkit("dump", "--labels", "model").stdout.split()
     assert "there is no column 'tag': the columns are word pos chunk" in error("learn", "--label", "tag", "template", "train", "model")
     (train.parent / "template").write_text("U:%x[0,word]\nU:%x[-1,pos]\n")
-    assert "template:2: %x[-1,pos] uses column 1, which holds the label" in error("learn", "--label", "pos", "template", "train", "model")
+    assert "template:2: %x[-1,pos] uses column 1 (counted from 0), which holds the label" in error("learn", "--label", "pos", "template", "train", "model")
 
 
 def test_columns_without_a_name_among_those_that_have_one(train):
@@ -189,7 +189,8 @@ def test_files_of_attributes_without_an_attribute():
 @pytest.mark.parametrize(("text", "message"), [
     (b"", "template: the template is empty"),
     (b"# nothing\n\n", "template: the template has only comments"),
-    (b"U:%x[0,0]\nU:%x[0,2]\n", "template:2: %x[0,2] uses column 2, but the data have 2 feature columns"),
+    (b"U:%x[0,0]\nU:%x[0,2]\n", "template:2: %x[0,2] uses column 2 (counted from 0), which holds the label"),
+    (b"U:%x[0,0]\nU:%x[0,3]\n", "template:2: %x[0,3] uses column 3, but the data have 2 feature columns"),
     (b"U:%x[0,lemma]\n", "template:1: %x[0,lemma] names column 'lemma', but the data do not name their columns"),
     (b"U:%x[0,0\n", "template:1: "),
     (b"U:%y[-1]\n", "template:1: %y macros see labels given before, which only the trainer lookahead can use"),

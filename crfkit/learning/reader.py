@@ -110,7 +110,7 @@ class Reader:
                 columns.path,
                 columns.line,
             )
-        template.check(columns.n_cols - (label is None), columns.names, label)
+        template.check(columns.n_cols - (label is None), columns.names, columns.n_cols - 1 if label is None else label)
         return template
 
     @property

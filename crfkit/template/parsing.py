@@ -65,7 +65,8 @@ _KINDS = {"U": "U", "u": "U", "B": "B", "b": "B", "*": "UB", "T": "T", "P": "P"}
 
 # Six digits are beyond any use and keep every sum of offsets within 32 bits.
 _NUMBER = re.compile(r"[+-]?[0-9]{1,6}")
-_CURES = {"@": "; only crfkit-wapiti counts rows from the ends of a sentence", **dict.fromkeys("\u2212\u2013", "; write a minus sign as -")}
+_CURES = {"r@": "only crfkit-wapiti counts rows from the ends of a sentence", **dict.fromkeys(("r\u2212", "r\u2013"), "write a minus sign as -")}
+_CURES |= dict.fromkeys(("c@", "c$", "c'"), "a name stands there as it is, as in %x[0,word]")
 _NAME = r"[^\W\d][^\s,\[\]\"]*"
 _ARGUMENT = re.compile(r'[ \t]*"((?:[^"\\]|\\.)*)"[ \t]*([],])|([^][",]*)([],])')
 _TEXT = r"\n|%[A-Za-z=]+\["  # rather than a path
@@ -209,10 +210,10 @@ class Template:
                             f"names column '{name}', but the data do not name their columns; "
                             "use numbers, or begin a file with a line like '# columns = word pos label'"
                         )
+                    elif column == label:
+                        problem = f"uses column {column} (counted from 0), which holds the label"
                     elif column >= n_columns:
                         problem = f"uses column {column}, but the data have {plural(n_columns, 'feature column')} (counted from 0)"
-                    elif column == label:
-                        problem = f"uses column {column}, which holds the label"
                     elif names is not None and column >= len(names):
                         problem = f"uses column {column}, but the data name only the first {len(names)}: {' '.join(names)}"
                     else:
@@ -327,8 +328,7 @@ class _LineParser:
         letter = body[start + 1 : start + 2]
         form = MACROS.get(letter)
         if form is None:
-            known = " ".join("%" + name for name in MACROS)
-            raise self.error(f"unknown macro '%{letter}'; the macros are {known}, and %% for a percent sign")
+            raise self.error(f"unknown macro '%{letter}'; the macros are {' '.join('%' + name for name in MACROS)}, and %% for a percent sign")
         position = start + 2
         if not body.startswith("[", position):
             raise self.error(f"'%{letter}' without '['; expected {form.usage(letter)}")
@@ -388,13 +388,13 @@ class _LineParser:
             return f"{name}_name", argument
         if re.fullmatch("[+-]?[0-9]+", argument):
             raise self.error(f"{shown(argument)} in {shown(text)} is out of range: expected at most six digits")
-        raise self.error(f"'{argument}' in '{text}' is not a {'column number or name' if code in 'cC' else 'number'}{_CURES.get(argument[:1], '')}")
+        cure = _CURES.get(code.lower() + argument[:1], f"expected {form.usage(text[1])}")
+        raise self.error(f"'{argument}' in '{text}' is not a {'column number or name' if code in 'cC' else 'number'}; {cure}")
 
     def place(self, form: _Form, text: str, argument: str) -> str:
         """The place that a macro of a P line looks at."""
         if not PLACE.fullmatch(argument):
-            known = "s0 s1 s2 q0 q1 q2, and children such as s0.l s0.r2 s1.l.r"
-            raise self.error(f"'{argument}' in '{text}' is not a place; P lines look at {known}")
+            raise self.error(f"'{argument}' in '{text}' is not a place; P lines look at s0 s1 s2 q0 q1 q2, and children such as s0.l s0.r2 s1.l.r")
         if form.kind == "v" and argument[-1] not in "lr":
             raise self.error(f"'{text}' does not say which children to count; expected a place such as s0.l or s0.r")
         return argument
