@@ -300,7 +300,7 @@ def test_an_option_of_others_is_refused(train, option):
     assert not (train.parent / "model").exists()
 
 
-@pytest.mark.parametrize(("name", "hint"), [("train", "did you mean learn? There are"), ("predict", "did you mean tag? There are"), ("evel", "did you mean eval? There are"), ("", "there are")])
+@pytest.mark.parametrize(("name", "hint"), [("train", "did you mean learn? There are"), ("predict", "did you mean tag? There are"), ("crf_test", "did you mean tag? There are"), ("evel", "did you mean eval? There are"), ("", "there are")])
 def test_a_command_of_others_is_refused(name, hint):
     assert error(name, code=2) == f"no command {name!r}; {hint} {', '.join(COMMANDS)}"
 
@@ -330,6 +330,8 @@ def test_a_command_of_others_is_refused(name, hint):
     (("-1", "0.5"), "No such option '-1'; l1 is Wapiti's rho1"),
     (("-d", "dev"), "No such option '-d'; --dev is Wapiti's devel"),
     (("-t", "4"), "No such option '-t'; --threads is Wapiti's nthread"),
+    (("-H", "5"), "No such option '-H'; --shrinking is CRF++'s shrinking-size"),
+    (("-x",), "No such option '-x'; crfkit-crfsuite learn splits data as CRFsuite does"),
     (("-e2",), "No such option '-e'; --dev takes the file that CRFsuite would hold out"),
     (("-a", "rprop", "t", "d", "m"), "did you mean owlqn?"),
     (("--learning-rate", "1"), "No such option '--learning-rate'; did you mean --rate?"),

@@ -28,7 +28,9 @@ COMMANDS = {
 }
 
 # Their names in other programs.
-ELSEWHERE = {"train": "learn", "fit": "learn", "label": "tag", "predict": "tag", "test": "tag", "evaluate": "eval", "score": "eval"}
+ELSEWHERE = {
+    "train": "learn", "fit": "learn", "label": "tag", "predict": "tag", "test": "tag", "crf_test": "tag", "evaluate": "eval", "score": "eval", "update": "convert",
+}
 
 
 class LazyGroup(ErrorsAsLines, click.Group):

@@ -55,9 +55,14 @@ def _by_label(ctx: click.Context, param: click.Parameter, given: tuple[tuple[str
     return dict(given) or None
 
 
-# How CRF++, CRFsuite and Wapiti name the model, and what learn and eval have to be told about data.
+# How CRF++, CRFsuite and Wapiti name the model and other options, and what learn and eval have to be told about data.
 ELSEWHERE = {
     **dict.fromkeys(("-m", "--model"), "the model is the first argument"),
+    **dict.fromkeys(("-c", "--cost-factor", "--check"), "crfkit-crf-test has CRF++'s cost factor; crfkit eval counts errors, as Wapiti's check"),
+    **dict.fromkeys(("-p", "--post"), "--posterior is Wapiti's post; --probability prints what CRFsuite prints with -p"),
+    **dict.fromkeys(("-s", "--score", "-i", "--marginal"), "--probability is Wapiti's score and CRFsuite's marginal"),
+    "--force": "--partial is Wapiti's force",
+    **dict.fromkeys(("-t", "--test"), "crfkit eval is CRFsuite's test"),
     "--format": "the model knows the format of the data that it learned from",
     "--label": "the model knows which column it predicts",
 }

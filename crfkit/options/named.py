@@ -106,6 +106,8 @@ ELSEWHERE = {
     "m": "--max-iter is CRF++'s maxiter; the model is the last argument",
     "t": "--threads is Wapiti's nthread; crfkit convert --to crfpp-text writes CRF++'s text model",
     "p": "--threads is CRF++'s; CRFsuite's parameters are options such as --l2; Wapiti's pattern is the first argument",
+    **dict.fromkeys(("H", "shrinking_size"), "--shrinking is CRF++'s shrinking-size, for mira"),
+    **dict.fromkeys(("g", "split", "x", "cross_validate"), "crfkit-crfsuite learn splits data as CRFsuite does"),
     "feature.minfreq": "--min-freq is CRFsuite's feature.minfreq",
     "feature.possible_transitions": "--features all gives every pair of labels a feature",
     "all_possible_transitions": "--features all gives every pair of labels a feature",
