@@ -28,7 +28,7 @@ def _folders(kind: str) -> Iterator[str]:
     """The folders of the groups of this process that limit this: its own, and all around it. In a container, only the last one may be there."""
     groups = []
     with suppress(OSError), open(OWN, encoding="utf-8", errors="surrogateescape") as file:
-        groups = [line.rstrip("\n").split(":", 2) for line in file]
+        groups = [line.rstrip("\n").split(":", 2) for line in file if line.count(":") > 1]
     for _, kinds, path in groups:
         if not kinds or kind in kinds.split(","):  # version 2 has no kinds, as one tree is for all
             root = os.path.join(ROOT, kinds and kind)

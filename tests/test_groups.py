@@ -42,6 +42,7 @@ def limits(monkeypatch, folder, own, files):
     ),
     (b"2:memory:/\n", {"memory/memory.limit_in_bytes": "", "cpu.max": "100000 100000\n"}, [], []),
     (b"0::/\n", {"cpu.max": "100000 0\n", "memory.max": "much\n"}, [], []),
+    (b"\nnone\n0:/\n", {"memory.max": "3000\n"}, [], []),
     (None, {"memory.max": "3000\n"}, [], []),  # a system without such groups
 ])
 def test_limits(monkeypatch, tmp_path, own, files, memory, processors):
