@@ -4,11 +4,12 @@ import json
 import re
 import struct
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-
 from commands import crfkit, learn, write
+
 from crfkit.template.parsing import Template
 
 PAGE = (Path(__file__).parents[1] / "docs" / "model-format.md").read_text(encoding="utf-8")
@@ -58,7 +59,7 @@ class File:
     def strings(self, name):
         """The strings of a table, each of which is found by its hash."""
         text, offsets, slots = bytes(self.sections[name + ".strings"]), self.sections[name + ".offsets"], self.rows(name + ".slots", 2)
-        found = [text[first:last] for first, last in zip(offsets, offsets[1:], strict=False)]
+        found = [text[first:last] for first, last in pairwise(offsets)]
         for number, string in enumerate(found):
             h = HASHES["string_hash"](string)
             assert sought(slots, h % len(slots), lambda slot: slot[1] == 0, lambda slot, h=h, n=number: slot == (h >> 32, n + 1)), string
@@ -102,7 +103,8 @@ def plan_of(lines):
             nodes.setdefault(path, [])
         for bigram in (False, True):
             slot = (literals, bigram)
-            if path and (line.reach and bigram or not line.reach and "UB"[bigram] in line.kinds) and slot not in nodes[path]:
+            here = bigram if line.reach else "UB"[bigram] in line.kinds
+            if path and here and slot not in nodes[path]:
                 nodes[path].append(slot)
     return sorted(columns), views, nodes
 
