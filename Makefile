@@ -23,7 +23,7 @@ runtime = $(shell $(CC) -print-file-name=$(1))
 unpack = tar -xzf $(1)/*.tar.gz -C build/$@ --strip-components=1
 copy   = rm -rf build/$@/dist && $(python) setup.py -q sdist -d build/$@/dist && $(call unpack,build/$@/dist)
 
-.PHONY: build demo test test-all steady bench results lint sanitize debug fuzz kill-test leaks docs wheel pythons oldest clang clean help
+.PHONY: build demo test test-all steady bench results lint sanitize races debug fuzz kill-test leaks docs wheel pythons oldest clang clean help
 
 build: ## compile the extensions in place
 	$(python) setup.py -q build_ext --inplace -j $(JOBS)
@@ -58,14 +58,23 @@ lint: ## style, types, generated documentation, Cython's hints, versions, leftov
 	$(python) .ci/lint.py
 	$(if $(wildcard crfkit/loops/*.so),PYTHONPATH=.) $(python) docs/generate.py --check
 
-sanitize: report = '$(CURDIR)'/build/sanitize/report
+# What the sanitizers say is in files, of each process its own: pytest keeps what is printed.
+sanitize races: report = '$(CURDIR)'/build/$@/report
+sanitized = $(RM) $(report).* && cd build/$@ && CRFKIT_SANITIZE=$(1) $(python) setup.py -q build_ext --inplace -j $(JOBS)
+
 sanitize: ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(copy)
-	$(RM) $(report).*
-	cd build/$@ && CRFKIT_SANITIZE=1 $(python) setup.py -q build_ext --inplace -j $(JOBS)
+	$(call sanitized,1)
 	cd build/$@ && LD_PRELOAD="$(call runtime,libasan.so) $(call runtime,libubsan.so)" PYTHONMALLOC=malloc \
 	    ASAN_OPTIONS=detect_leaks=0:log_path=\"$(report)\" UBSAN_OPTIONS=print_stacktrace=1:log_path=\"$(report)\" \
 	    $(python) -m pytest --hypothesis-profile=quick $(TESTS) || { cat $(report).* 2> /dev/null; exit 1; }
+
+races: ## run what has threads under ThreadSanitizer, which is told of the races that are meant (.ci/races.txt)
+	$(copy)
+	$(call sanitized,thread)
+	cd build/$@ && LD_PRELOAD="$(call runtime,libtsan.so)" \
+	    TSAN_OPTIONS=die_after_fork=0:suppressions=\"$(CURDIR)/.ci/races.txt\":log_path=\"$(report)\" \
+	    $(python) -m pytest -m "steady and not long" $(TESTS) || { cat $(report).* 2> /dev/null; exit 1; }
 
 debug: ## run the tests with every index and assertion checked
 	$(copy)

@@ -1,7 +1,7 @@
 """Only what pyproject.toml cannot say: the compiled modules and how they are compiled, and the templates.
 
 CRFKIT_DEBUG=1 checks every index and turns assertions on; CRFKIT_SANITIZE=1 adds AddressSanitizer
-and UndefinedBehaviorSanitizer. Neither changes what is computed. CC=clang asks for another compiler.
+and UndefinedBehaviorSanitizer, CRFKIT_SANITIZE=thread ThreadSanitizer. None of them changes what is computed. CC=clang asks for another compiler.
 """
 
 import gc
@@ -35,7 +35,7 @@ from setuptools.errors import CompileError  # noqa: E402 (older ones have no suc
 from setuptools.modified import newer_group  # noqa: E402
 
 DEBUG = bool(os.environ.get("CRFKIT_DEBUG"))
-SANITIZE = bool(os.environ.get("CRFKIT_SANITIZE"))
+SANITIZE = os.environ.get("CRFKIT_SANITIZE")
 # Those that this process may use: a batch system may give it four of a hundred, and memory for as many compilers.
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -96,7 +96,7 @@ else:
 if GCC:  # as Cython defines it, but before Python.h is compiled, too
     compile_args += ["-DPY_SSIZE_T_CLEAN="]
 if SANITIZE:
-    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+    flags = ["-fsanitize=" + ("thread" if SANITIZE == "thread" else "address,undefined"), "-fno-sanitize-recover=undefined"]
     compile_args += flags
     link_args += flags
 

@@ -193,6 +193,7 @@ def test_large_values_do_not_blur_small_ones(size, dense):
         assert found[feature] == pytest.approx(slope, abs=1e-6 * (size if feature[0] != "T" and feature[1] == 0 else 1))
 
 
+@pytest.mark.steady
 @pytest.mark.parametrize("threads", [1, 2])
 def test_an_evaluation_given_up_leaves_nothing_behind(threads):
     built, cells = points()

@@ -42,7 +42,7 @@ cdef class Objective(Arena):
     cdef int64_t tokens, sequences  # of all data
     cdef int64_t next_chunk
     cdef double bound           # values above it need not be exact: an evaluation may then be given up
-    cdef bint given_up          # the last one was, or met scores that are not finite
+    cdef int64_t given_up       # whether the last one was, or met scores that are not finite
     cdef list workers
     cdef Threads pool
     cdef readonly tuple extent  # where attributes have values: the largest value of each, and the sum of all terms (largest_factors, sums_of_terms)

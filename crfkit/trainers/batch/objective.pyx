@@ -23,7 +23,7 @@ from crfkit.lattice.lattice cimport lattice_load_weights, lattice_path_score
 from crfkit.weights.layout cimport layout_clear_absent
 from crfkit.memory cimport arena_zeros, memcpy, memset
 from crfkit.trainers.base cimport wrong_labels
-from crfkit.loops.atomic cimport crfkit_fetch_add
+from crfkit.loops.atomic cimport crfkit_fetch_add, crfkit_look, crfkit_take
 from crfkit.loops.structs cimport LatticeC, LayoutC, SentenceC, VisitsC, dataset_sentence
 from .quanta cimport find_quanta, spread_quanta
 from .quanta import largest_factors, sums_of_terms
@@ -178,7 +178,7 @@ cdef int take_chunks(owner, int what, int64_t first, int64_t last) except -1:
             memset(worker.g, 0, layout.n_cells * sizeof(double))
             memset(worker.g_sums, 0, <int64_t>self.nests.n * layout.P * sizeof(double))
             lattice_load_weights(lat, layout, self.w, 1.0)
-            while not self.given_up:
+            while not crfkit_look(&self.given_up):
                 c = crfkit_fetch_add(&self.next_chunk, 1)
                 if c >= self.n_chunks:
                     break
@@ -186,8 +186,8 @@ cdef int take_chunks(owner, int what, int64_t first, int64_t last) except -1:
                 for s in range(self.chunk[c], self.chunk[c + 1]):
                     # no sequence lowers the sum, so the rest need not be looked at if it is too large
                     if not add_sequence(self, worker, s, &nll) or lost + nll > self.bound:
-                        self.given_up = 1
-                    if self.given_up:
+                        crfkit_take(&self.given_up, 1)
+                    if crfkit_look(&self.given_up):
                         break
                 K.finish_pairs(lat)
                 K.scatter_pairs(layout, lat, worker.g)
