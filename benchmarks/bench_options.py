@@ -1,18 +1,19 @@
 """How far the default of an option is behind the best of other values: the trials behind the defaults.
 
-    CRFKIT_CORPORA=FOLDER python benchmarks/bench_options.py [--trainers NAMES] [--option NAME] [--values X,X] [--only WORDS] [--sizes N,N] [--rounds N] [--some | --few] [--joined N] [--records FILE]
+    CRFKIT_CORPORA=FOLDER python benchmarks/bench_options.py [--trainers NAMES] [--option NAME] [--values X,X] [--only WORDS] [--sizes N,N] [--rounds N] [--some | --twelve | --few] [--joined N] [--records FILE]
 
 On the tasks of bench_passes.py, and on PLAIN ones, most of which have templates of one to eight lines (without corpora, on data/): sentences drawn from the training
 part without its end, scored on that end. The best is chosen on the same end, so it is a little lucky. A line for each setting: unigram attributes of a token,
 occurrences of one, the share of attributes with more than one label, from which the default of --l2 follows; the best score; what was chosen;
-and how far the default and each value are behind the best. In the end the mean and the most of these. --some: the 28 tasks of docs/defaults.md. --few: others, told by one
-or three attributes of a token with label pairs and without. --joined: sequences of so many sentences, as texts are. --records: a line of JSON
-for each run; runs that the file has are not repeated.
+and how far the default and each value are behind the best. In the end the mean and the most of these; and, with several draws (--rounds), what each value gains over the
+default: the mean of all settings, and the standard deviation of this mean over draws. A draw is other sentences in another order. --some: the 28 tasks of docs/defaults.md.
+--twelve: those of them that are tried more often. --few: others, told by one or three attributes of a token with label pairs and without. --joined: sequences of so many
+sentences, as texts are. --records: a line of JSON for each run; runs that the file has are not repeated.
 """
 
 from __future__ import annotations
 
-import json
+import os
 import random
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -24,6 +25,7 @@ import common
 from bench_defaults import PAIRS, THREE, WINDOW, WORDS
 from bench_passes import DENSE, KINDS, Data, complete, data, reviews
 from bench_strangers import corpus, glued, stress, trees
+from papers.journal import Journal
 
 import crfkit
 from crfkit.learning.fitting import share_of_ambiguous
@@ -173,6 +175,12 @@ SOME = (
     "reviews of all kinds",
 )
 
+TWELVE = (
+    "chunks", "chunks, words", "chunks, word, tag and pairs", "names", "names, word", "biomedical names", "biomedical names, words", "tags, web",
+    "tags, web, 3 words", "phonemes", "segmentation", "segmentation, characters",
+)
+RUN = ("task", "first", "joined", "sentences", "draw", "trainer", "options")  # what tells a run from others
+
 
 def tasks() -> Iterator[Data]:
     if complete():
@@ -180,29 +188,6 @@ def tasks() -> Iterator[Data]:
     for one in data():
         if one.name not in DENSE:
             yield one
-
-
-class Records:
-    """The runs that were made, in a file if there is one."""
-
-    def __init__(self, path: str | None):
-        self.path = path and Path(path)
-        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path and self.path.exists() else []
-        self.runs = {self.key(run): run for run in map(json.loads, lines)}
-
-    @staticmethod
-    def key(run: dict[str, Any]) -> str:
-        return json.dumps([run[name] for name in ("task", "sentences", "draw", "trainer", "options")])
-
-    def of(self, run: dict[str, Any], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """The run with its results: as it was, or made now."""
-        found = self.runs.get(self.key(run))
-        if found is None:
-            found = self.runs[self.key(run)] = run | work()
-            if self.path:
-                with self.path.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(found) + "\n")
-        return found
 
 
 def run(one: Data, train: Any, held_out: Any, name: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -218,9 +203,9 @@ def by_pass(one: Data, train: Any, held_out: Any, name: str, passes: int) -> dic
     return {"scores": [100 * each[one.figure] for each in found]}
 
 
-def tried(one: Data, size: int, draw: int, train: Any, held_out: Any, name: str, option: str, values: list[float], records: Records) -> list[Any]:
+def tried(one: Data, setting: dict[str, Any], train: Any, held_out: Any, option: str, values: list[float], records: Journal) -> list[Any]:
     """The scores of the default and of each value; what was chosen."""
-    setting = {"task": one.name, "sentences": size, "draw": draw, "trainer": name}
+    name = setting["trainer"]
 
     def with_(options: dict[str, Any]) -> dict[str, Any]:
         return records.of(setting | {"options": options}, lambda: run(one, train, held_out, name, options))
@@ -241,6 +226,7 @@ def main() -> None:
         "How far the default of an option is behind the best of other values.", rounds=1, sizes="50,200,1000,5000", trainers=["lbfgs"]
     )
     parser.add_argument("--some", action="store_true", help="28 tasks of all corpora")
+    parser.add_argument("--twelve", action="store_true", help="12 of these")
     parser.add_argument("--few", action="store_true", help="other tasks: one or three attributes of a token, with label pairs and without")
     parser.add_argument("--joined", type=int, default=1, metavar="N", help="make each sequence of N sentences in a row, but not of documents (default %(default)s)")
     parser.add_argument("--option", default="l2", choices=VALUES, help="default %(default)s")
@@ -250,8 +236,10 @@ def main() -> None:
     kind = int if given.option in ("nbest", "depth", "window") else float
     values = [kind(x) for x in given.values.split(",")] if given.values else list(VALUES[given.option])
     behind: dict[str, list[list[float]]] = {name: [] for name in given.trainers.split(",")}
-    records = Records(given.records)
-    only = ";".join(f"={name}" for name in SOME) if given.some else given.only
+    gained: dict[str, list[list[list[float]]]] = {name: [] for name in behind}
+    commit = common.commit()
+    records = Journal(Path(given.records or os.devnull), *RUN)
+    only = ";".join(f"={name}" for name in (SOME if given.some else TWELVE)) if given.some or given.twelve else given.only
     for one in [one for one in (FEW if given.few else tasks()) if common.is_wanted(one.name, only)]:
         whole = one.make()[: given.sentences]
         if one.template and given.joined > 1:
@@ -265,7 +253,9 @@ def main() -> None:
             often = fmean(a / max(1, each.layout.n_attributes[0]) for a, each in zip(n, read, strict=True))
             share = fmean(map(share_of_ambiguous, read))
             for name, found in behind.items():
-                rows = [tried(one, size, draw, train, held_out, name, given.option, values, records) for draw, train in enumerate(draws)]
+                setting = {"commit": commit, "task": one.name, "first": given.sentences, "joined": given.joined, "sentences": size, "trainer": name}
+                rows = [tried(one, setting | {"draw": draw}, train, held_out, given.option, values, records) for draw, train in enumerate(draws)]
+                gained[name].append([[x - row[0] for x in row[1:-1]] for row in rows])
                 means = [fmean(column) for column in zip(*(row[:-1] for row in rows), strict=True)]
                 found.append([max(means) - mean for mean in means])
                 print(f"{one.name} | {size} | {name} | {of_a_token:.1f} | {often:.1f} | {share:.2f} | {max(means):.2f} | "
@@ -275,6 +265,12 @@ def main() -> None:
         [f"{name}, {len(found)}", *(f"{fmean(column):.2f}, at most {max(column):.2f}, {sum(x > 1 for x in column)} over a point" for column in zip(*found, strict=True))]
         for name, found in behind.items() if found
     ])
+    if given.rounds > 1:
+        print("\nGain over the default")
+        common.table(["trainer, settings", *(f"{given.option} {x:g}" for x in values)], [
+            [f"{name}, {len(found)}", *(common.mean([fmean(row[k] for row in draw) for draw in zip(*found, strict=True)]) for k in range(len(values)))]
+            for name, found in gained.items() if found
+        ])
 
 
 if __name__ == "__main__":
