@@ -44,6 +44,7 @@ VALUES: dict[str, tuple[float | bool, ...]] = {
     "depth": (0, 1, 2),
     "dropout": (0.0, 0.05, 0.1, 0.2, 0.3),
     "window": (100, 300, 1000),
+    "average": (False,),
 }
 WORD, TWO, THREE_COLUMNS = "U00:%x[0,0]\nB\n", "U00:%x[0,0]\nU01:%x[0,1]\nB\n", "U00:%x[0,0]\nU01:%x[0,1]\nU02:%x[0,2]\nB\n"
 TAGS, TAGS_AND_WORD = "*00:%x[-1,1]\n*01:%x[0,1]\n*02:%x[1,1]\n", "U00:%x[-1,1]\nU01:%x[0,1]\nU02:%x[1,1]\nU03:%x[0,0]\nB\n"
