@@ -269,7 +269,7 @@ def main() -> None:
     if given.rounds > 1:
         print("\nGain over the default")
         common.table(["trainer, settings", *(f"{given.option} {x:g}" for x in values)], [
-            [f"{name}, {len(found)}", *(common.mean([fmean(row[k] for row in draw) for draw in zip(*found, strict=True)]) for k in range(len(values)))]
+            [f"{name}, {len(found)}", *(common.gain([fmean(row[k] for row in draw) for draw in zip(*found, strict=True)]) for k in range(len(values)))]
             for name, found in gained.items() if found
         ])
 

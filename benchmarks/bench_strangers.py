@@ -265,13 +265,12 @@ def main() -> None:
                 train = common.drawn(pool, size, draw)
                 runs.append(one(task, train, parts, grids))
             labels = len({row[-1] for rows in train for row in rows})
-            reference = fmean(run["lbfgs"][1] for run in runs)
             cells = []
             for name in runs[0]:
                 default, best = (fmean(run[name][k] for run in runs) for k in (0, 1))
                 more = f" ({best - default:+.2f} {'; '.join(run[name][2] for run in runs)})" if best - default > 0.5 else ""
-                cells.append(f"{name}: {default - reference:+.2f}{more}")
-            print(f"{task.name} | {size} | {labels} | {reference:.2f} | {' | '.join(cells)}", flush=True)
+                cells.append(f"{name}: {common.gain([run[name][0] - run['lbfgs'][1] for run in runs])}{more}")
+            print(f"{task.name} | {size} | {labels} | {common.mean([run['lbfgs'][1] for run in runs])} | {' | '.join(cells)}", flush=True)
     print(f"\n{parser.description}\ntask | sentences | labels | best lbfgs | differences from it\n{common.machine()}")
 
 

@@ -155,6 +155,11 @@ def mean(scores: Sequence[float]) -> str:
     return f"{fmean(scores):.2f}" + (f" ± {stdev(scores):.2f}" if len(scores) > 1 else "")
 
 
+def gain(differences: Sequence[float]) -> str:
+    """Their mean with its sign, and the standard deviation, if there are several."""
+    return ("+" if fmean(differences) >= 0 else "") + mean(differences)
+
+
 def score(scheme: str, found: list[list[str]], held_out: list[list[Any]]) -> float:
     """In per cent: F1 where labels mark chunks, else the share of right ones."""
     scores = crfkit.evaluate([[row[-1] for row in rows] for rows in held_out], found, scheme=scheme)
