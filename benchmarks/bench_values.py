@@ -1,9 +1,11 @@
-"""Attributes with small values: penalties beside the one that is chosen, and trainers that choose a rate beside `lbfgs`. Last, made DNA.
+"""Attributes with small values: penalties beside the one that is chosen, and trainers that choose a rate beside `lbfgs`. Last, data on which
+trainers or options are far apart.
 
     CRFKIT_CORPORA=FOLDER python benchmarks/bench_values.py [--only WORDS] [--sentences N] [--rounds DRAWS]
 
 The tables of docs/defaults.md, "The penalty and values" and "Values below 0.1": the mean square of the values, and the shares of held-out labels that are right. Most
-data are made; book reviews and parts of speech are there with corpora. Made DNA: letters of two hidden labels that hardly ever change, for docs/trainers.md.
+data are made; book reviews and parts of speech are there with corpora. For docs/trainers.md: made DNA, letters of two hidden labels that hardly ever change; chunks
+whose labels tell the tag of their last word; parts of speech told by six numbers of each of three words, with --dropout. Means and deviations of draws.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any
 import common
 from bench_options import run
 from bench_passes import Data, counted
+from bench_strangers import corpus
 
 FACTORS = (10.0, 3.0, 1.0, 1 / 3, 0.1)  # on the penalty that is chosen
 NAMES = ("sgd", "adf", "sapo")  # which find their rate
@@ -30,6 +33,13 @@ DNA: dict[str, dict[str, Any]] = {
     "sapo": {},
     **{f"sapo --rate {rate}": {"rate": rate} for rate in (0.01, 0.03, 0.1, 0.3)},
 }
+LAST_WORDS: dict[str, dict[str, Any]] = {
+    "lbfgs": {},
+    "lookahead": {},
+    "lookahead --depth 2": {"depth": 2},
+    "lookahead --direction backward": {"direction": "backward"},
+}
+DROPOUT = {name + way: options for name in ("sgd", "adf", "sapo", "perceptron", "mira", "arow") for way, options in (("", {}), (" --dropout 0.1", {"dropout": 0.1}))}
 WINDOWS = "".join(f"U{k}:%x[{k - 4},0]\n" for k in range(9)) + "".join(f"U1{k}:%x[{k - 4},0]/%x[{k - 3},0]\n" for k in range(8)) + "B\n"
 
 Documents = list[tuple[Counter[str], str]]
@@ -108,6 +118,40 @@ def dna(chance: random.Random) -> list[Any]:
     return made
 
 
+def last_words(chance: random.Random) -> list[Any]:
+    """Chunks of news, whose labels tell the tag of their last word, too."""
+    made = chance.sample(corpus("conll2000"), 2500)
+    for rows in made:
+        tag = ""
+        for row in reversed(rows):
+            tag = tag or row[1]
+            row[-1] += "-" + tag if row[-1] != "O" else ""
+            if row[-1][0] != "I":
+                tag = ""
+    return made
+
+
+def measures(chance: random.Random) -> list[Any]:
+    """Parts of speech, told by the word, the one before and the one behind: length, place in the sentence, logarithm of the frequency, shares of capitals, digits and
+    vowels."""
+    whole = corpus("ewt-pos")
+    number = Counter(row[0] for rows in whole for row in rows)
+    made = []
+    for rows in chance.sample(whole, 1500):
+        words = [row[0] for row in rows]
+        kinds = [[sum(map(kind, word)) / len(word) for kind in (str.isupper, str.isdigit, "aeiouAEIOU".__contains__)] for word in words]
+        each = [[len(word) / 5, t / len(words), math.log(number[word]) / 5, *shares] for t, (word, shares) in enumerate(zip(words, kinds, strict=True))]
+        beside = [[0.0] * 6, *each, [0.0] * 6]
+        made.append([({f"{k} {n}": x for k in range(3) for n, x in enumerate(beside[t + k])}, row[-1]) for t, row in enumerate(rows)])
+    return made
+
+
+APART: dict[str, tuple[Callable[[random.Random], list[Any]], Any, dict[str, dict[str, Any]]]] = {
+    "DNA": (dna, common.rules(WINDOWS), DNA),
+    "chunks and the tag of their last word": (last_words, common.rules("ner-words.txt"), LAST_WORDS),
+    "parts of speech by measures": (measures, None, DROPOUT),
+}
+"""Data, their template, and trainers with options."""
 MADE: dict[str, Callable[[random.Random], list[Any]]] = {
     "tf-idf of made documents, classes with rare words of their own": partial(texts, 0.03, 0.0),
     "tf-idf of made documents, all words tell a little": partial(texts, 0.0, 0.3),
@@ -135,17 +179,19 @@ def means(rows: Iterable[list[float]]) -> list[str]:
 def main() -> None:
     parser = common.parser_of_tasks("Attributes with small values: penalties beside the chosen one, and other trainers beside lbfgs.", rounds=3)
     given = parser.parse_args()
-    penalties, others, letters = [], [], []
-    for name, make in {**(REAL if common.corpora("sentiment") and common.corpora("ewt-pos") else {}), **MADE, "DNA": dna}.items():
+    complete = all(map(common.corpora, ("sentiment", "ewt-pos", "conll2000")))
+    penalties, others, apart = [], [], []
+    for name, make in {**(REAL if complete else {}), **MADE, **{name: one[0] for name, one in APART.items() if complete or name == "DNA"}}.items():
         if not common.is_wanted(name, given.only):
             continue
-        squares, tried, beside = [], [], []
+        squares, tried, beside, scores = [], [], [], []
         for draw in range(given.rounds):
             data = make(random.Random(draw))[: given.sentences]
             held_out, train = data[: min(500, len(data) // 2)], data[min(500, len(data) // 2) :]
-            if name == "DNA":
-                one = Data(name, lambda data=data: data, common.rules(WINDOWS))
-                letters.append([run(one, train, held_out, trainer.split()[0], options)["score"] for trainer, options in DNA.items()])
+            if name in APART:
+                _, template, ways = APART[name]
+                one = Data(name, lambda data=data: data, template)
+                scores.append([run(one, train, held_out, way.split()[0], options)["score"] for way, options in ways.items()])
                 continue
             one = Data(name, lambda data=data: data, None)
             squares.append(mean_square(train))
@@ -154,6 +200,8 @@ def main() -> None:
             chosen = usual["lbfgs"]["chosen"]["l2"]
             tried.append([of_one["lbfgs"], *(run(one, train, held_out, "lbfgs", {"l2": chosen * factor})["score"] for factor in FACTORS)])
             beside.append([score for trainer in usual for score in (of_one[trainer], usual[trainer]["score"])])
+        if scores:
+            apart.append((name, [[way, common.mean(column)] for way, *column in zip(APART[name][2], *scores, strict=True)]))
         if squares:
             penalties.append([name, f"{fmean(squares):.1g}", *means(tried)])
             others.append([name, *means(beside)])
@@ -162,8 +210,8 @@ def main() -> None:
     if penalties:
         common.table(["lbfgs", "mean square", "l2 1", *(f"{factor:.2g} times the chosen" for factor in FACTORS)], penalties)
         common.table(["data", *(f"{trainer}, {which}" for trainer in ("lbfgs", *NAMES) for which in ("l2 1", "chosen"))], others)
-    if letters:
-        common.table(["DNA", "right"], [[name, common.mean(scores)] for name, *scores in zip(DNA, *letters, strict=True)])
+    for name, rows in apart:
+        common.table([name, "right"], rows)
 
 
 if __name__ == "__main__":
