@@ -93,10 +93,11 @@ cdef bint pairs_known(const LayoutC* layout) noexcept nogil:
 
 cdef int64_t mark_scored(const EdgeC* shared, uint8_t* mask) noexcept nogil:
     """Make a mask of the pairs with a score; how many these are."""
-    cdef int64_t k, n = 0
-    for k in range(<int64_t>shared.L * shared.P):
-        mask[k] = k % shared.P < shared.L and shared.score[k] != 0
-        n += mask[k]
+    cdef int64_t i, j, n = 0
+    for i in range(shared.L):
+        for j in range(shared.L):
+            mask[i * shared.P + j] = shared.score[i * shared.P + j] != 0
+            n += mask[i * shared.P + j]
     return n
 
 
