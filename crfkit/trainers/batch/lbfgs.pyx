@@ -44,10 +44,9 @@ def warm_up_bytes(Dataset data not None, Layout layout not None, options) -> int
 cdef class Lbfgs(QuasiNewton):
     """Options: l2, memory, epsilon, delta, period, warm_up (crfkit.options.Lbfgs)."""
     cdef object seed
-    cdef bint cold              # no weights were given
-    cdef public bint near       # the warm-up came near the optimum
+    cdef readonly bint warms_up     # not if weights were given
+    cdef public bint near           # the warm-up came near the optimum
 
-    warms_up = True
     numbers = QuasiNewton.numbers + ("near",)
 
     @classmethod
@@ -61,7 +60,8 @@ cdef class Lbfgs(QuasiNewton):
 
     def __init__(self, Dataset data, Layout layout, options, initial=None, seed=0, **others):
         QuasiNewton.__init__(self, data, layout, options, initial, **others)
-        self.seed, self.cold, self.near = seed, initial is None, False
+        self.seed, self.near = seed, False
+        self.warms_up = initial is None and warm_up_bytes(data, layout, options) > 0
 
     def prepare(self, should_stop=None):
         """The warm-up: yields a record for each pass. Afterwards the weights are those it found, if they are better than zero weights."""
@@ -70,7 +70,7 @@ cdef class Lbfgs(QuasiNewton):
             double objective, nothing, left, goal = INFINITY
             int since = 0
         yield from QuasiNewton.prepare(self, should_stop)
-        if self.converged is not None or not self.cold or not warm_up_bytes(self.data, self.layout, self.options):
+        if self.converged is not None or not self.warms_up:
             return
         self.recent.clear()
         self.started = False
