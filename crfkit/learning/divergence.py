@@ -25,7 +25,8 @@ class Divergence:
     weights are all zero does."""
 
     def __init__(self, options: Any, tokens: float, labels: int, largest: float = 1.0, of_zeros: str = "every token will have the same label"):
-        self.has_rate, self.largest, self.l2 = hasattr(options, "rate") and labels > 1, largest, getattr(options, "l2", None) or 0.0
+        self.has_choice = labels > 1
+        self.has_rate, self.largest, self.l2 = hasattr(options, "rate") and self.has_choice, largest, getattr(options, "l2", None) or 0.0
         self.untrained, self.of_zeros = tokens * math.log(labels), of_zeros
         self.advice = ("lower --rate, or " if self.has_rate else "") + "scale down the values of the features"
 
@@ -59,7 +60,7 @@ class Divergence:
         if prune is not None and base.summarise(weights)[0]:
             advice = f"; lower --prune, which is {prune:g}"
             base.prune(weights, prune)
-        if self.untrained and not base.summarise(weights)[0]:  # a single label needs none
+        if self.has_choice and not base.summarise(weights)[0]:  # a single label needs none
             progress.warn(f"all weights are zero: {self.of_zeros}{advice}")
 
 

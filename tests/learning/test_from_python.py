@@ -303,6 +303,11 @@ def test_a_masked_weight_counts_not_at_all():
     assert short(sample_weight=masked).to_bytes() == short(sample_weight=[1, 2, 0]).to_bytes()
 
 
+def test_weights_of_zero_teach_nothing():
+    with pytest.warns(CrfkitWarning, match="^all weights are zero: every token will have the same label$"):
+        short(sample_weight=[0, 0, 0])
+
+
 @pytest.mark.parametrize(("given", "message"), [
     ([2], "found 1 weight, expected 3: one for each sentence"),
     (2, "found 2, expected a list of numbers, one for each sentence"),
