@@ -124,18 +124,6 @@ def test_any_moment(algorithm, chosen, interruption):
     assert learn(data, rules(), algorithm, **given, checkpoint="state", resume=True, stop=Power(3)).to_bytes() == expected
 
 
-@pytest.mark.parametrize(("algorithm", "chosen"), [("lbfgs", {"warm_up": 0}), ("lbfgs", {"init": True}), ("lbfgs", {}), ("owlqn", {}), ("sgd", {})])
-def test_asked_to_stop_before_the_first_pass(algorithm, chosen):
-    """The pass is made as a whole, and a checkpoint is left; but not where a warm-up was cut short, as passes would begin elsewhere."""
-    data = sentences("chunking", limit=12)
-    if chosen.get("init"):
-        chosen = {"init": learn(data, rules(), "sgd", passes=1)}
-    given = passes(algorithm, 3, **chosen)
-    learn(data, rules(), algorithm, **given, checkpoint="state", stop=lambda: True)
-    assert Path("state").exists() == (algorithm != "lbfgs" or bool(chosen))
-    assert learn(data, rules(), algorithm, **given, checkpoint="state", resume=True).to_bytes() == learn(data, rules(), algorithm, **given).to_bytes()
-
-
 @pytest.mark.filterwarnings("ignore:values of the features are far from 0")
 @pytest.mark.parametrize("algorithm", options.TRAINERS)
 def test_values_and_a_model_to_start_from(algorithm):

@@ -206,6 +206,18 @@ def test_a_function_says_when_to_stop():
     assert len(records) in (3, 4) and model.labels == ["X", "Y"]
 
 
+@pytest.mark.parametrize(("algorithm", "chosen"), [
+    ("lbfgs", {"max_iter": 3}), ("lbfgs", {"max_iter": 3, "warm_up": 0}), ("lbfgs", {"max_iter": 3, "init": "model"}), ("owlqn", {"max_iter": 3}), ("sgd", {"passes": 3}),
+])
+def test_asked_to_stop_before_the_first_pass(algorithm, chosen):
+    """The pass is made as a whole, and a checkpoint is left; but not where a warm-up was cut short, as passes would begin elsewhere."""
+    short().save("model")
+    expected = learn(ROWS, TEMPLATE, algorithm, **chosen).to_bytes()
+    learn(ROWS, TEMPLATE, algorithm, checkpoint="state", stop=lambda: True, **chosen)
+    assert pathlib.Path("state").exists() == (chosen != {"max_iter": 3} or algorithm == "owlqn")
+    assert learn(ROWS, TEMPLATE, algorithm, checkpoint="state", resume=True, **chosen).to_bytes() == expected
+
+
 def test_ctrl_c_keeps_what_was_learned():
     def interrupt(record):
         if record["pass"] == 3:
