@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 class Format(Protocol):
     """The interface of a format's module."""
 
-    START: bytes | tuple[bytes, ...]  # by which its files are recognised
+    START: bytes  # a pattern of the first bytes, by which its files are recognised
 
     def read(self, data: memoryview) -> Parts:
         """Parse a file; ModelFileError says what is wrong with it."""
@@ -59,7 +60,7 @@ def _format(name: str) -> Format:
 
 def _format_of(start: bytes) -> Format | None:
     """The format of another program whose files begin so."""
-    return next((form for form in map(_format, _MODULES) if start.startswith(form.START)), None)
+    return next((form for form in map(_format, _MODULES) if re.match(form.START, start)), None)
 
 
 def ready(name: str) -> None:

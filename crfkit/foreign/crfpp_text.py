@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     import numpy
 
 _BOM = "\ufeff".encode()
-START = tuple(mark + first for mark in (b"", _BOM) for first in (b"version: 100", b"cost-factor: ", b"maxid: ", b"xsize: "))
-
 _HEADER = {b"version": rb"100", b"cost-factor": rb"[-+0-9.e]{1,30}", b"maxid": rb"[0-9]{1,15}", b"xsize": rb"[0-9]{1,9}"}
 _BLANKS = b" \t"
+START = b"(?:%b)?(?:%b)[ \t]*\r?(?:\n|$)" % (_BOM, b"|".join(name + b":[ \t]*" + form for name, form in _HEADER.items()))
 _WHOLE = re.compile(rb"-?[0-9]+\.[0-9]{16}")  # as CRF++ writes a weight: with fewer digits, the file may have been cut
 
 

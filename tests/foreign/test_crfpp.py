@@ -134,9 +134,9 @@ def test_a_text_model_may_have_what_crfpp_passes_over(model):
     rest, weights = rest[:-1].rsplit(b"\n\n", 1)
     for lines in itertools.permutations(head.split(b"\n")):
         for mark in b"", b"\xef\xbb\xbf":
-            padded = [line.replace(b": ", b": \t ") + b" " for line in lines[1:]], [b"\t " + line + b" \t" for line in weights.split(b"\n")]
+            padded = [line.replace(b": ", b":\t ") + b" " for line in lines], [b"\t " + line + b" \t" for line in weights.split(b"\n")]
             for end in b"\n", b"\r\n":
-                data = mark + b"\n".join([lines[0], *padded[0], b"", rest, b"", *padded[1], b""]).replace(b"\n", end)
+                data = mark + b"\n".join([*padded[0], b"", rest, b"", *padded[1], b""]).replace(b"\n", end)
                 assert crfpp_text.write(foreign.read(data)) == text
                 assert crfpp_text.write(foreign.read(data.removesuffix(end))) == text
 
