@@ -226,9 +226,10 @@ def main() -> None:
     parser = common.parser_of_tasks(
         "How far the default of an option is behind the best of other values.", rounds=1, sizes="50,200,1000,5000", trainers=["lbfgs"]
     )
-    parser.add_argument("--some", action="store_true", help="28 tasks of all corpora")
-    parser.add_argument("--twelve", action="store_true", help="12 of these")
-    parser.add_argument("--few", action="store_true", help="other tasks: one or three attributes of a token, with label pairs and without")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--some", action="store_true", help="28 tasks of all corpora")
+    which.add_argument("--twelve", action="store_true", help="12 of these")
+    which.add_argument("--few", action="store_true", help="other tasks: one or three attributes of a token, with label pairs and without")
     parser.add_argument("--joined", type=int, default=1, metavar="N", help="make each sequence of N sentences in a row, but not of documents (default %(default)s)")
     parser.add_argument("--option", default="l2", choices=VALUES, help="default %(default)s")
     parser.add_argument("--values", metavar="X,X", help="of the option, in place of VALUES")
