@@ -9,7 +9,7 @@ from crfkit.errors import ModelFileError, TemplateError, UnsupportedError
 from crfkit.template import dialects
 from crfkit.template.macros import Line
 from crfkit.template.parsing import Template
-from crfkit.values import as_bytes, as_text
+from crfkit.values import as_bytes, as_text, legible, shown
 
 from .parts import FeatureRows, Parts, Places, labels_of, of_kind
 from .translating import translated, written
@@ -40,7 +40,7 @@ def assembled(
     columns = max(xsize, 1 + max(template.columns, default=-1))
     if len(of_u) + len(of_b) < len(features):
         name, place = next(found for found in features.items() if found[0][:1] not in (b"U", b"B"))
-        raise ModelFileError(f"damaged: the feature {name!r} has its weights at {place} of {len(weights)}")
+        raise ModelFileError(f"damaged: the feature {shown(legible(name))} has its weights at {place} of {len(weights)}")
     taken = len(of_u) * len(names) + len(of_b) * len(names) ** 2
     if taken > len(weights):
         raise ModelFileError(f"damaged: the features have {taken} weights, the file {len(weights)}")

@@ -19,6 +19,7 @@ from crfkit.text.writing cimport Output, PIECE, out_bytes, out_char, out_decimal
 from .names cimport NameC, by_place
 
 from crfkit.errors import ModelFileError
+from crfkit.values import legible, shown
 
 cdef enum:
     MOST_DIGITS = 14                    # hexadecimal digits: 53 bits, wherever the point is
@@ -73,7 +74,7 @@ def rows_at(StringTable names not None, const int64_t[::1] places not None, cons
         elif 0 <= place <= weights.shape[0] - size:
             total += size
         else:
-            raise ModelFileError(f"damaged: the feature {names[chosen[i]]!r} has its weights at {place} of {weights.shape[0]}")
+            raise ModelFileError(f"damaged: the feature {shown(legible(names[chosen[i]]))} has its weights at {place} of {weights.shape[0]}")
         if total > weights.shape[0]:
             raise ModelFileError("damaged: features share weights")
         ptr.data.as_longlongs[i + 1] = total

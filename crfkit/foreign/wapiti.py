@@ -24,7 +24,7 @@ from crfkit.features.strings import StringTable
 from crfkit.modelbytes import named_in_faults
 from crfkit.template import dialects
 from crfkit.template.pattern_syntax import plain_pattern
-from crfkit.values import as_bytes, as_text
+from crfkit.values import as_bytes, as_text, legible, shown
 
 from .parts import FeatureRows, Parts, Places, labels_of, of_kind, pair_table
 from .translating import translated
@@ -79,7 +79,7 @@ class _Text:
         if len(found) < n:
             (name,) = self.strings(1)
             what = "a line end in the observation" if b"\n" in name else "a second observation"
-            raise ModelFileError(f"damaged: {what} {name!r}")
+            raise ModelFileError(f"damaged: {what} {shown(legible(name))}")
         return found
 
     def damaged(self, expected: str) -> ModelFileError:
@@ -168,7 +168,7 @@ def _share_out(parts: Parts, names: StringTable, numbers: array.array[int], weig
     n, kinds = len(parts.labels), initials(names)
     if kinds.translate(None, b"ub*"):
         name = next(name for name in names if name[:1] not in (b"u", b"b", b"*"))
-        raise ModelFileError(f"damaged: the observation {name!r} begins with none of u, b and *")
+        raise ModelFileError(f"damaged: the observation {shown(legible(name))} begins with none of u, b and *")
     *places, end = accumulate(map({b"u"[0]: n, b"b"[0]: n * n, b"*"[0]: n + n * n}.__getitem__, kinds), initial=0)
     if len(numbers) and numbers[-1] >= end:
         raise ModelFileError(f"damaged: weight {next(number for number in numbers if number >= end)} of {end}")

@@ -334,6 +334,10 @@ def test_messages():
         assert old in text
         with pytest.raises(ModelFileError, match=f"^model in memory:(?! [0-9]).*{message.replace('[0,7]', '.*')}"):
             foreign.load(text.replace(old, new))
+    long = text.replace(b" B1:X\n", b"9999 B1:" + 10_000 * b"X" + b"\n")
+    with pytest.raises(ModelFileError, match=r"the feature '.* has its weights at ") as error:
+        foreign.load(long)
+    assert len(str(error.value)) < 400
     for value in (math.inf, math.nan):
         with pytest.raises(ModelFileError, match=f"^model in memory: damaged: {value} as cost factor$"):
             foreign.load(data[:8] + struct.pack("<d", value) + data[16:])

@@ -156,7 +156,7 @@ def test_places_beyond_the_weights():
     names = StringTable([b"U:a"])
     weights = array.array("d", [1, 2, 3])
     for place in (-1, 2, 3, 2**62, -(2**62)):
-        with pytest.raises(ModelFileError, match=r"^damaged: the feature b'U:a' has its weights at -?[0-9]+ of 3$"):
+        with pytest.raises(ModelFileError, match=r"^damaged: the feature 'U:a' has its weights at -?[0-9]+ of 3$"):
             rows_at(names, array.array("q", [place]), array.array("i", [0]), None, weights, 2, False)
     with pytest.raises(ModelFileError, match="share weights"):
         rows_at(names, array.array("q", [0]), array.array("i", [0, 0]), None, weights, 2, False)

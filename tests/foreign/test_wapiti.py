@@ -264,7 +264,7 @@ def test_a_kind_that_wapiti_does_not_know_is_a_crf(kind):
     (b"/1/0", b"/1/1", "a model of Wapiti for single lines"),
     (b"2:BB", b"1:O", "the labels are not different names"),
     (b"6:u0:the", b"6:x0:the", "begins with none of u, b and"),
-    (b"6:u0:a/b", b"6:u0:the", "a second observation b'u0:the'"),
+    (b"6:u0:a/b", b"6:u0:the", "a second observation 'u0:the'"),
     (b"10:u0:%x[0,0]", b"10:u0:%z[0,0]", "its patterns cannot be read: patterns:1: "),
     (b"10:u0:%x[0,0]", b"10:u0\n%x[0,0]", "damaged: a line end in a pattern"),
     (b"10:u0:%x[0,0]", b"10:u0\0%x[0,0]", "damaged: a line end in a pattern"),
