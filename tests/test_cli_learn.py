@@ -378,15 +378,6 @@ def test_a_part_of_the_data_in_the_place_of_the_model(train, packed):
     assert "MODEL: part2 holds data and would be overwritten" in error("learn", "--comments", "template", "train", "part2", code=2)
 
 
-@pytest.mark.parametrize("word", ["version:", "cost-factor:", "maxid:", "xsize:"])
-def test_words_of_models_in_data(word):
-    """Only with a number behind it does such a word begin a text model of CRF++."""
-    Path("template").write_text("U:%x[0,0]\n")
-    for name in "train", "part2":
-        Path(name).write_text(f"{word} O\nx A\n\n")
-    assert "MODEL: part2 holds data and would be overwritten" in error("learn", "template", "train", "part2", code=2)
-
-
 @pytest.mark.parametrize(("form", "text"), [*((form, "") for form in ("crfkit", "crfpp", "crfpp-text", "wapiti", None)), (None, "what stood here before\n")])
 def test_models_of_all_programs_are_replaced(train, form, text):
     learn("--max-iter", 2)

@@ -141,6 +141,14 @@ def test_a_text_model_may_have_what_crfpp_passes_over(model):
                 assert crfpp_text.write(foreign.read(data.removesuffix(end))) == text
 
 
+@pytest.mark.parametrize("word", ["version:", "cost-factor:", "maxid:", "xsize:"])
+def test_words_of_the_header_in_data(tmp_path, word):
+    """Only with a number behind it does such a word begin a model, over which another may be written."""
+    for ending, number in ("O", False), ("100", True), ("100 O", False), ("100x", False):
+        (tmp_path / "data").write_text(f"{word} {ending}\nx A\n\n")
+        assert foreign.begins_as_model(str(tmp_path / "data")) == number
+
+
 def test_a_text_model_may_lack_the_last_line_end(model):
     text = crfpp_text.write(foreign.read(model.to_bytes()))
     assert crfpp_text.write(foreign.read(text[:-1])) == text
