@@ -254,6 +254,8 @@ def main() -> None:
     parser.add_argument("--defaults", action="store_true", help="no other options")
     given = parser.parse_args()
     grids = {name: [] if given.defaults else GRIDS[name] for name in given.trainers.split(",")}
+    if "lbfgs" not in grids:
+        parser.error("--trainers: lbfgs is missing, from which the differences are")
     for task in tasks():
         if not common.is_wanted(task.name, given.only):
             continue
