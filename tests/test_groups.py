@@ -28,8 +28,8 @@ def limits(monkeypatch, folder, own, files):
     (b"0::/a:1/b\n", {"a:1/memory.max": "3000\n", "a:1/b/memory.max": "2000\n", "a:1/b/cpu.max": "max 100000\n"}, [2000, 3000], []),
     # Version 1: a tree for each kind of limit; a container has its group mounted at the root, whatever name it has outside.
     (
-        b"3:cpu,cpuacct:/docker/1\n2:memory:/docker/1\n1:name=systemd:/\n",
-        {"memory/memory.limit_in_bytes": "3000\n", "cpu/cpu.cfs_quota_us": "250000\n", "cpu/cpu.cfs_period_us": "100000\n"},
+        b"4:cpuset:/other\n3:cpu,cpuacct:/docker/1\n2:memory:/docker/1\n1:name=systemd:/\n",
+        {"cpu/other/cpu.cfs_quota_us": "1\n", "cpu/other/cpu.cfs_period_us": "1\n", "memory/memory.limit_in_bytes": "3000\n", "cpu/cpu.cfs_quota_us": "250000\n", "cpu/cpu.cfs_period_us": "100000\n"},
         [3000], [3],
     ),
     (

@@ -272,6 +272,9 @@ def test_growth_and_absurdity():
     perceptron.check({"pass": 2, "loss": 1e9}, 1.0)
     assert perceptron.warning(1e9) is None
     assert perceptron.advice == "scale down the values of the features"
+    single = Divergence(options.Sgd(), tokens=100, labels=1)  # whose loss is what rounding leaves of 0
+    single.check({"pass": 2, "loss": 1e-9}, 1e-16)
+    assert single.warning(1e-9) is None
 
 
 @pytest.mark.parametrize("algorithm", ["sgd", "sapo"])

@@ -255,6 +255,17 @@ def test_ctrl_c_ends_the_workers(tmp_path, monkeypatch):
     assert caught.value.model is not None and len(made) == 1 and not made[0].workers()
 
 
+def test_ctrl_c_in_a_warm_up_keeps_what_it_found():
+    questions = []
+
+    def stop():
+        questions.append(signal.raise_signal(signal.SIGINT) if not questions else None)
+
+    with pytest.raises(Interrupted) as caught:
+        learn(ROWS, TEMPLATE, "lbfgs", warm_up=50, max_iter=50, stop=stop)
+    assert caught.value.model.tagger().tag([["the"], ["dog"]]) == ["X", "Y"]
+
+
 def test_ctrl_c_while_workers_find_the_rate(tmp_path, monkeypatch):
     """There is nothing to keep yet, and a first pass may take hours."""
     made = use_local_workers(monkeypatch, lambda _worker, verb, _n: signal.raise_signal(signal.SIGINT) if verb == "find_rate" else None)
