@@ -300,7 +300,7 @@ def test_an_option_of_others_is_refused(train, option):
     assert not (train.parent / "model").exists()
 
 
-@pytest.mark.parametrize(("name", "hint"), [("train", "did you mean learn? There are"), ("predict", "did you mean tag? There are"), ("crf_test", "did you mean tag? There are"), ("evel", "did you mean eval? There are"), ("", "there are")])
+@pytest.mark.parametrize(("name", "hint"), [("train", "did you mean learn? There are"), ("predict", "did you mean tag? There are"), ("crf_test", "did you mean tag? There are"), ("update", "did you mean convert? There are"), ("evel", "did you mean eval? There are"), ("", "there are")])
 def test_a_command_of_others_is_refused(name, hint):
     assert error(name, code=2) == f"no command {name!r}; {hint} {', '.join(COMMANDS)}"
 
@@ -365,6 +365,13 @@ def test_missing_arguments(train, arguments):
     """Users of CRFsuite may give none but data and model."""
     message = error("learn", *arguments, code=2)
     assert "MODEL, found" in message and ("(no template is needed with --format crfsuite)" in message) == (arguments == ("template", "train"))
+
+
+@pytest.mark.parametrize("start", ["version: 100\n", "\ufeffmaxid: 4\n"])
+def test_a_model_of_crfpp_with_as_many_columns_as_the_data_is_replaced(start):
+    write(train="a X\nb Y\n\n", template="U:%x[0,0]\n", model=start)
+    crfkit("learn", "template", "train", "model")
+    assert load("model").labels == ["X", "Y"]
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -8,6 +8,7 @@ import pytest
 from workers import TEMPLATE, compared, corpus, items, on_one_machine, with_workers
 
 from crfkit import errors
+from crfkit.learning.shards import place
 
 
 @pytest.mark.filterwarnings("error")
@@ -127,3 +128,10 @@ def test_no_more_workers_than_there_are_shards(tmp_path, monkeypatch, capsys, sh
     _, workers = with_workers(monkeypatch, corpus(tmp_path / "train.txt", 30), TEMPLATE, "perceptron", wanted, shards=shards, passes=1, progress=True)
     said = f"starting {started} of {wanted} workers, one for each part into which the data are cut (shards)\n"
     assert workers.started == started and capsys.readouterr().err.startswith(said) == (started < wanted)
+
+
+def test_threads_are_shared_among_the_workers_that_are_started(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(place, "threads_each", lambda _, workers: asked.append(workers) or 1)
+    with_workers(monkeypatch, corpus(tmp_path / "train.txt", 30), TEMPLATE, "lbfgs", 1024, shards=3, max_iter=1)
+    assert asked == [3]

@@ -334,16 +334,17 @@ def test_steps_that_are_changes_of_a_list(n, recursions):
     assert n == 1 or "changes of a list" in seen
 
 
+@pytest.mark.parametrize("label", [64, 65535])
 @pytest.mark.parametrize("part", ["b_prev", "b_label"])
-def test_features_of_labels_that_do_not_exist(part):
-    """Sentences without them are labelled as before, in a model that nobody has verified."""
+def test_features_of_labels_that_do_not_exist(part, label):
+    """Sentences without them are labelled as before, in a model that nobody has verified; that their pairs have no place on a list is found out."""
     trained, weights, _ = observed(2)
     parts = {name: trained.sections[f"layout.{name}"] for name in ("u_ptr", "u_label", "b_ptr", "b_prev", "b_label")}
     parts[part] = array.array("H", parts[part])
-    parts[part][-1] = 65535
+    parts[part][-1] = label
     damaged = Layout(64, True, trained.layout.hot, *parts.values(), verify=False)
     whole, scratch = (OneSentence(Decoder(trained.index, layout, weights, trained.labels, verified=False)) for layout in (trained.layout, damaged))
-    refused = 0
+    refused, seen = 0, set()
     for rows in (filled([[[f"w{k}"], [f"w{k}"]]]) for k in range(500)):
         whole.score_sentence(rows, 0)
         try:
@@ -352,4 +353,6 @@ def test_features_of_labels_that_do_not_exist(part):
             refused += 1
         else:
             assert scratch.best_paths(9) == whole.best_paths(9)
-    assert 0 < refused < 9
+            assert "changes of a list" not in forms_of(scratch)
+            seen.update(forms_of(whole))
+    assert 0 < refused < 9 and "changes of a list" in seen

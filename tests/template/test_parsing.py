@@ -153,6 +153,7 @@ def test_the_first_line_with_history_is_found():
     ("U:%x[٣,0]", "'٣' in"),
     ("U:%x[0,a b]", "'a b' in '%x[0,a b]' is not a column number or name"),
     ("U:%x[0,@word]", "t:1: '@word' in '%x[0,@word]' is not a column number or name; a name stands there as it is, as in %x[0,word]"),
+    ("U:%X[0,$word]", "'$word' in '%X[0,$word]' is not a column number or name; a name stands there as it is, as in %x[0,word]"),
     ("U:%=[0,0,1,'word']", "t:1: ''word'' in '%=[0,0,1,'word']' is not a column number or name; a name stands there as it is, as in %x[0,word]"),
     ("U:%x[word,0]", "t:1: 'word' in '%x[word,0]' is not a number; expected %x[row,column]"),
     ("U:%p[0,0,@2]", "t:1: '@2' in '%p[0,0,@2]' is not a number; expected %p[row,column,length]"),
