@@ -367,13 +367,6 @@ def test_missing_arguments(train, arguments):
     assert "MODEL, found" in message and ("(no template is needed with --format crfsuite)" in message) == (arguments == ("template", "train"))
 
 
-@pytest.mark.parametrize("start", ["version: 100\n", "\ufeffmaxid: 4\n"])
-def test_a_model_of_crfpp_with_as_many_columns_as_the_data_is_replaced(start):
-    write(train="a X\nb Y\n\n", template="U:%x[0,0]\n", model=start)
-    crfkit("learn", "template", "train", "model")
-    assert load("model").labels == ["X", "Y"]
-
-
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_part_of_the_data_in_the_place_of_the_model(train, packed):
     """`learn TEMPLATE part*.txt` names no model."""

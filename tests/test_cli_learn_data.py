@@ -238,6 +238,13 @@ def test_in_more_text_each_label_needs_more_tokens(words, told):
 # --- models to start from -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("start", ["version: 100\n", "\ufeffmaxid: 4\n"])
+def test_a_model_of_crfpp_with_as_many_columns_as_the_data_is_replaced(start):
+    write(train="a X\nb Y\n\n", template="U:%x[0,0]\n", model=start)
+    crfkit("learn", "template", "train", "model")
+    assert load("model").labels == ["X", "Y"]
+
+
 def passes(said):
     return sum(line.startswith("pass ") for line in said.splitlines())
 

@@ -124,13 +124,6 @@ def test_any_moment(algorithm, chosen, interruption):
     assert learn(data, rules(), algorithm, **given, checkpoint="state", resume=True, stop=Power(3)).to_bytes() == expected
 
 
-def test_a_warm_up_that_was_cut_short_leaves_no_checkpoint():
-    """A run that went on from there would end with another model."""
-    data = sentences("chunking", limit=12)
-    learn(data, rules(), "lbfgs", **passes("lbfgs", 6), checkpoint="state", stop=lambda: True)
-    assert not Path("state").exists()
-
-
 @pytest.mark.filterwarnings("ignore:values of the features are far from 0")
 @pytest.mark.parametrize("algorithm", options.TRAINERS)
 def test_values_and_a_model_to_start_from(algorithm):

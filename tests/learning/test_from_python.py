@@ -266,6 +266,12 @@ def test_ctrl_c_in_a_warm_up_keeps_what_it_found():
     assert caught.value.model.tagger().tag([["the"], ["dog"]]) == ["X", "Y"]
 
 
+def test_a_warm_up_that_is_cut_short_leaves_no_checkpoint():
+    """A run that went on from there would end with another model."""
+    learn(ROWS, TEMPLATE, "lbfgs", checkpoint="run", stop=lambda: True)
+    assert not pathlib.Path("run").exists()
+
+
 def test_ctrl_c_while_workers_find_the_rate(tmp_path, monkeypatch):
     """There is nothing to keep yet, and a first pass may take hours."""
     made = use_local_workers(monkeypatch, lambda _worker, verb, _n: signal.raise_signal(signal.SIGINT) if verb == "find_rate" else None)
