@@ -235,14 +235,14 @@ def test_in_more_text_each_label_needs_more_tokens(words, told):
     assert bool(_labels(corpus, options.Run())) == told
 
 
-# --- models to start from -----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("start", ["version: 100\n", "\ufeffmaxid: 4\n"])
 def test_a_model_of_crfpp_with_as_many_columns_as_the_data_is_replaced(start):
     write(train="a X\nb Y\n\n", template="U:%x[0,0]\n", model=start)
     crfkit("learn", "template", "train", "model")
     assert load("model").labels == ["X", "Y"]
+
+
+# --- models to start from -----------------------------------------------------------------------------------------
 
 
 def passes(said):
