@@ -334,6 +334,17 @@ def test_steps_that_are_changes_of_a_list(n, recursions):
     assert n == 1 or "changes of a list" in seen
 
 
+def test_pairs_that_are_too_many_for_a_list_to_have_them_all():
+    """Each step still has few; all steps would have to go through those of the others."""
+    rng = Random(1)
+    rows = [[[f"w{rng.randrange(500)}", f"l{rng.randrange(64)}"] for _ in range(6)] for _ in range(300)]
+    trained = learn(rows, Template.parse(RICH), "sgd", passes=1, rate=0.1)
+    pairs = {feature[1:3] for feature in trained.features() if None not in feature[:2]}
+    scratch = OneSentence(Decoder(trained.index, trained.layout, array.array("f", bytes(4 * len(trained.weights))), trained.labels))
+    take(scratch, filled([[["w1"], ["w2"], ["w1"]]]), None)
+    assert len(pairs) > 64 * 64 // 32 and set(forms_of(scratch)) == {"list"}
+
+
 @pytest.mark.parametrize("label", [64, 65535])
 @pytest.mark.parametrize("part", ["b_prev", "b_label"])
 def test_features_of_labels_that_do_not_exist(part, label):
