@@ -27,7 +27,7 @@ from crfkit.errors import TrainingError
 from crfkit.parallel import in_order
 
 cdef enum:
-    AT_ONCE = 256  # sequences
+    AT_LEAST = 256  # sequences for a lattice
 
 cdef double SMALL = constants.SMALLEST_VALUE
 cdef double LEAST_SQUARE = 1e-12    # of values
@@ -218,13 +218,14 @@ def best_labels(Dataset data not None, Layout layout not None, const float[::1] 
         raise ValueError("weights of another layout")
     layout.check(data, False)
     found = array.array("H", [0]) * data.c.n_tok
-    for _ in in_order(partial(_label_some, data, layout, weights, found), range(0, data.c.n_seq, AT_ONCE), threads):
+    cdef int64_t many = max(<int64_t>AT_LEAST, data.c.n_seq // (4 * threads) + 1)
+    for _ in in_order(partial(_label_some, data, layout, weights, found, many), range(0, data.c.n_seq, many), threads):
         pass
     return found
 
 
-def _label_some(Dataset data, Layout layout, const float[::1] weights, uint16_t[::1] found, int64_t first):
-    """Find the labels of AT_ONCE sequences from `first` on."""
+def _label_some(Dataset data, Layout layout, const float[::1] weights, uint16_t[::1] found, int64_t many, int64_t first):
+    """Find the labels of so many sequences from `first` on."""
     cdef:
         weight_t none = 0
         const weight_t* w = &weights[0] if weights.shape[0] else &none     # nothing is read of it without features
@@ -233,7 +234,7 @@ def _label_some(Dataset data, Layout layout, const float[::1] weights, uint16_t[
         SentenceC sent
     lattice.list_pairs(&layout.c, "auto")
     with nogil:
-        for s in range(first, min(first + AT_ONCE, data.c.n_seq)):
+        for s in range(first, min(first + many, data.c.n_seq)):
             sent = dataset_sentence(&data.c, s)
             if sent.T:
                 lattice.reserve(&layout.c, &sent)
