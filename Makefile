@@ -58,23 +58,24 @@ lint: ## style, types, generated documentation, Cython's hints, versions, leftov
 	$(python) .ci/lint.py
 	$(if $(wildcard crfkit/loops/*.so),PYTHONPATH=.) $(python) docs/generate.py --check
 
-# What the sanitizers say is in files, of each process its own: pytest keeps what is printed.
+# What the sanitizers say is in files, of each process its own: pytest keeps what is printed, and may not see how a worker ended.
 sanitize races: report = '$(CURDIR)'/build/$@/report
 sanitized = $(RM) $(report).* && cd build/$@ && CRFKIT_SANITIZE=$(1) $(python) setup.py -q build_ext --inplace -j $(JOBS)
+verdict = passed=$$?; ! cat $(report).* 2> /dev/null && exit $$passed
 
 sanitize: ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	$(copy)
 	$(call sanitized,1)
 	cd build/$@ && LD_PRELOAD="$(call runtime,libasan.so) $(call runtime,libubsan.so)" PYTHONMALLOC=malloc \
 	    ASAN_OPTIONS=detect_leaks=0:log_path=\"$(report)\" UBSAN_OPTIONS=print_stacktrace=1:log_path=\"$(report)\" \
-	    $(python) -m pytest --hypothesis-profile=quick $(TESTS) || { cat $(report).* 2> /dev/null; exit 1; }
+	    $(python) -m pytest --hypothesis-profile=quick $(TESTS); $(verdict)
 
 races: ## run what has threads under ThreadSanitizer, which is told of the races that are meant (.ci/races.txt)
 	$(copy)
 	$(call sanitized,thread)
 	cd build/$@ && LD_PRELOAD="$(call runtime,libtsan.so)" \
 	    TSAN_OPTIONS=die_after_fork=0:suppressions=\"$(CURDIR)/.ci/races.txt\":log_path=\"$(report)\" \
-	    $(python) -m pytest -m "steady and not long" $(TESTS) || { cat $(report).* 2> /dev/null; exit 1; }
+	    $(python) -m pytest -m "steady and not long" $(TESTS); $(verdict)
 
 debug: ## run the tests with every index and assertion checked
 	$(copy)
