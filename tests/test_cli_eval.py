@@ -285,6 +285,7 @@ def test_no_tokens(text):
     (["--compare", "x"], "--compare needs two files or more"),
     (["--intervals", "--segments", "x"], "--intervals is for the reports on chunks and on tokens"),
     (["--intervals", "--latex", "x"], "--intervals is for the reports on chunks and on tokens"),
+    (["--mistakes", "--tokens", "x"], "--mistakes is a report of its own on chunks"),
     (["--seed", "1", "x"], "--seed is of use with --compare only"),
     (["--shuffles", "10", "x"], "--shuffles is of use with --compare only"),
     (["--compare", "--shuffles", "2147483648", "x", "y"], "2147483648 is larger than 2147483647"),

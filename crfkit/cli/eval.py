@@ -50,6 +50,7 @@ class SchemeName(click.Choice):
 )
 @click.option("--compare", is_flag=True, help="Test the first file against each other file for significance.")
 @click.option("--intervals", is_flag=True, help="Also print how sure accuracy, precision, recall and FB1 are: half the width of their 95 % intervals.")
+@click.option("--mistakes", is_flag=True, help="Report on what is wrong with chunks: their types, their ends, or both.")
 @click.option("--shuffles", type=Integer(1), default=10000, show_default=True, help="With --compare: the number of shuffles.")
 @click.option("--seed", type=Integer(0, 2**63), default=1, show_default=True, help="With --compare: the seed of the shuffles.")
 @click.option(
@@ -100,7 +101,7 @@ def eval_command(ctx: click.Context, files: tuple[str, ...], **options: Any) -> 
         return
     with usage_errors(ctx):
         _check_options(ctx, inputs, options)
-        how = {name: options[name] for name in ("strict", "outside", "format", "label", "delimiter", "segments", "lexicon", "comments", "gold", "intervals")}
+        how = {name: options[name] for name in ("strict", "outside", "format", "label", "delimiter", "segments", "lexicon", "comments", "gold", "intervals", "mistakes")}
         outputs = Outputs(inputs, "none" if options["raw"] else options["scheme"], keep=options["compare"], **how)
     comparisons = [
         outputs.compare(0, other, shuffles=options["shuffles"], seed=options["seed"])
@@ -138,6 +139,7 @@ def _check_options(ctx: click.Context, inputs: list[str], options: dict[str, Any
         (options["compare"] and len(inputs) < 2, "--compare needs two files or more"),
         *((is_given(ctx, name) and not options["compare"], f"--{name} is of use with --compare only") for name in ("seed", "shuffles")),
         (options["intervals"] and (options["segments"] or options["latex"]), "--intervals is for the reports on chunks and on tokens"),
+        (options["mistakes"] and (options["tokens"] or options["segments"] or options["latex"]), "--mistakes is a report of its own on chunks"),
         (options["latex"] and (options["as_json"] or options["tokens"] or options["segments"]), "--latex is for the report on chunks alone"),
     )
 
@@ -192,7 +194,7 @@ def _one_by_one(all_scores: Sequence[Any], report: Callable[[Any], str]) -> str:
 
 
 def _as_text(all_scores: list[Scores], comparisons: list[Comparison], options: dict[str, Any]) -> str:
-    of_options = {"latex": reports.latex_report, "tokens": reports.token_report, "segments": reports.segment_report}
+    of_options = {"latex": reports.latex_report, "tokens": reports.token_report, "segments": reports.segment_report, "mistakes": reports.mistake_report}
     wanted = [report for name, report in of_options.items() if options[name]]
     if not wanted and len(all_scores) > 1:
         text = reports.side_by_side(all_scores)

@@ -18,6 +18,7 @@ from crfkit.memory cimport Arena, BufferC, arena_reserve, memchr, memcmp, vector
 from crfkit.features.hashing cimport string_hash, strings_find
 from crfkit.features.strings cimport StringTable
 from .chunks cimport START, Counter, KindC, LabelC, reserve_zeroed, transition
+from .judging cimport Judge
 from .lines cimport BLANK, TOKEN, CutC, Lines
 
 from crfkit.evaluation import schemes
@@ -38,7 +39,7 @@ cdef struct CountedC:
 cdef class Tally(Arena):
     """All counts of one input. Feed it blocks of a file, or sentences; then finish it and read.
 
-    tables, strict: of each Counter. word_starts: the table that tells where words start, to count words;
+    tables, strict: of each Counter, and with mistakes of each Judge. word_starts: the table that tells where words start, to count words;
     with a lexicon (a set of bytes) also those it lacks. keep: note each sentence, to compare with another input.
     separator: None (tabs or blanks), "blanks", or the byte between cells; raw and outside as in conlleval. form:
     "columns", "conllu" or "crfsuite"; the gold label is in the last column but one, or in gold_column, and the
@@ -48,6 +49,7 @@ cdef class Tally(Arena):
     cdef readonly StringTable names     # labels; 0 is the empty string: the end of a sentence
     cdef readonly list types            # of the labels; 0 is the empty string
     cdef readonly dict counters         # table -> Counter
+    cdef readonly dict judges           # table -> Judge
     cdef readonly dict first_lines      # label -> line where it was first seen
     cdef readonly int64_t tokens, sentences, sentences_correct
     cdef readonly object path           # of the input, for error messages
@@ -67,7 +69,7 @@ cdef class Tally(Arena):
     cdef BufferC cells                  # int64 [entry][2]: where a token's first cell is, if there is a lexicon
     cdef BufferC by_sentence            # CountedC, if kept
 
-    def __cinit__(self, tables=(), bint strict=False, *, bytes word_starts=None, lexicon=None, bint keep=False, bint raw=False,
+    def __cinit__(self, tables=(), bint strict=False, *, bytes word_starts=None, lexicon=None, bint keep=False, bint mistakes=False, bint raw=False,
                   bytes outside=b"O", separator=None, path=None, form="columns", int64_t gold_column=-1,
                   int64_t before=1, bint comments=False):
         self.names, self.types, self.type_ids = StringTable(), [], {}
@@ -75,6 +77,7 @@ cdef class Tally(Arena):
         self.lexicon, self.word_starts = lexicon, word_starts
         self.lines = Lines(form, separator, gold_column, before + 1 + (lexicon is not None), comments, lexicon is not None, path)
         self.counters = {table: Counter(table, strict, keep) for table in tables}
+        self.judges = {table: Judge(table, strict) for table in (tables if mistakes else ())}
         self.misses, self.first_lines = {}, {}
         self.add_label(b"", 0)
 
@@ -121,6 +124,9 @@ cdef class Tally(Arena):
     def finish(self):
         """End the input. The counts are complete now."""
         cdef Counter counter
+        cdef Judge judge
+        for judge in self.judges.values():
+            judge.finish((<LabelC*>self.labels.data)[0].kind)
         for counter in self.counters.values():
             counter.finish((<LabelC*>self.labels.data)[0].kind, self.sentence_tokens > 0)
         self.end_sentence()
@@ -235,6 +241,7 @@ cdef class Tally(Arena):
         cdef LabelC* labels = <LabelC*>self.labels.data
         cdef int64_t i, key, n_types = len(self.types)
         cdef Counter counter
+        cdef Judge judge
         for i in range(n):
             if gold[i] == 0:
                 self.end_sentence()
@@ -254,6 +261,8 @@ cdef class Tally(Arena):
         for counter in self.counters.values():
             with nogil:
                 counter.run(labels, gold, found, n, n_types)
+        for judge in self.judges.values():
+            judge.run(labels, gold, found, n, n_types)
 
     cdef int end_sentence(self) except -1:
         cdef CountedC* row

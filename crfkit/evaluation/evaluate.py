@@ -24,6 +24,7 @@ from crfkit.values import LARGEST, Expected, lists, plain, plural, shown
 from .aligning import Sentence, aligned
 from .counting import Tally
 from .files import Labelled
+from .mistakes import Mistakes
 from .schemes import SCHEMES, SEGMENT_PREFIXES, WORD_STARTS, candidates, detect, scheme_called
 from .scores import JUDGED, Comparison, Count, Scores
 
@@ -40,12 +41,14 @@ def evaluate(
     *,
     outside: str = "O",
     intervals: bool = False,
+    mistakes: bool = False,
 ) -> Scores:
     """Score sentences of predicted labels against sentences of gold labels.
 
     scheme is one of auto, bio, iob1, ioe1, ioe2, iobes, bilou, none, or another name of one of them, such as IOB2. With strict,
     only well-formed chunks count, and a label outside the scheme is an error. outside is the label of tokens in no chunk.
     With intervals, Scores.intervals has half the width of the 95 % interval of precision, recall, f1 and accuracy.
+    With mistakes, Scores.mistakes says what is wrong with the chunks that are wrong.
     """
     scheme, strict, tables = _asked(scheme, strict)
     if not isinstance(outside, str):
@@ -54,7 +57,8 @@ def evaluate(
         if not isinstance(given, str) and not lists(given):
             raise DataError(f"{name}: found {shown(given)}, expected a list of lists of labels")
     intervals = Expected(bool).take("intervals", intervals)
-    tally = Tally(tables, strict, keep=intervals, raw=scheme == "none", outside=outside.encode(errors="surrogatepass"))
+    mistakes = Expected(bool).take("mistakes", mistakes)
+    tally = Tally(tables, strict, keep=intervals, mistakes=mistakes, raw=scheme == "none", outside=outside.encode(errors="surrogatepass"))
     end: Any = object()
     for n, (sentence, guess) in enumerate(zip_longest(gold, predicted, fillvalue=end)):
         if sentence is end or guess is end:
@@ -79,7 +83,7 @@ class Outputs:
     `delimiter`: a character or a regular expression. Without it columns end at tabs, or at blanks where a line has no tab.
     `segments`: count words, too; `lexicon` says which of them are known: a set of str or bytes, or a file that read_lexicon reads.
     `comments`: lines that begin with '#' and stand before a sentence are no tokens.
-    `keep`: what `compare` needs. `intervals`: estimate those of the scores.
+    `keep`: what `compare` needs. `intervals`: estimate those of the scores. `mistakes`: say what is wrong with chunks.
     """
 
     def __init__(
@@ -96,6 +100,7 @@ class Outputs:
         lexicon: Any = None,
         keep: bool = False,
         intervals: bool = False,
+        mistakes: bool = False,
         comments: bool = False,
         gold: Any = None,
     ):
@@ -108,7 +113,7 @@ class Outputs:
         if right is not None and len(entries) > 1:
             right = list(right)
         how = {
-            "tables": tables, "strict": self.strict, "word_starts": WORD_STARTS if segments else None, "lexicon": known, "keep": keep or intervals,
+            "tables": tables, "strict": self.strict, "word_starts": WORD_STARTS if segments else None, "lexicon": known, "keep": keep or intervals, "mistakes": mistakes,
             "raw": scheme == "none", "outside": outside.encode(errors="surrogatepass"), "separator": files.separator, "form": format, "comments": comments,
         }
         self._tallies = [self._counted(entry, files, right, gold, how) for entry in entries]
@@ -247,6 +252,12 @@ def _intervals(tally: Tally, table: bytes) -> dict[str, float]:
     return dict(zip(JUDGED, half_widths(tally, table), strict=True))
 
 
+def _mistakes(tally: Tally, table: bytes) -> Mistakes:
+    judge, types = tally.judges[table], tally.types
+    gold, found = ({name: counts[name] for name in sorted(counts)} for counts in (judge.counts(False, types), judge.counts(True, types)))
+    return Mistakes(gold, found, dict(sorted(judge.confusion(types).items(), key=lambda item: (-item[1], item[0]))))
+
+
 def _scores(tally: Tally, scheme: str, strict: bool, intervals: bool) -> Scores:
     table, first = _table(scheme, strict), next(iter(tally.counters))
     counter = tally.counters[table]
@@ -268,5 +279,6 @@ def _scores(tally: Tally, scheme: str, strict: bool, intervals: bool) -> Scores:
         words=Count(gold, found, correct) if tally.word_starts is not None else None,
         unknown_words=Count(unknown, 0, unknown_correct) if tally.lexicon is not None else None,
         intervals=_intervals(tally, table) if intervals else None,
+        mistakes=_mistakes(tally, table) if tally.judges else None,
         path=tally.path,
     )

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from crfkit.errors import one_line
 
-from .scores import JUDGED, Comparison, Count, Scores, listed, padded, percent, row, share, summary
+from .mistakes import FORGIVEN, Mistakes, Verdicts, total
+from .scores import JUDGED, Comparison, Count, Scores, listed, padded, percent, processed, row, share, summary
 
 CONFUSIONS_SHOWN = 20
+WIDTHS = (9, 12, 12, 12, 10)  # of a table of verdicts
 
 
 def latex_report(scores: Scores) -> str:
@@ -31,14 +33,35 @@ def token_report(scores: Scores) -> str:
         f"sentences: {100 * scores.sentence_accuracy:6.2f}%\n"
     )
     text += "".join(row(label, count) for label, count in scores.labels.items())
-    if scores.confusion:
-        text += "errors, most frequent first (tokens, gold label, predicted label):\n"
-    for (gold, found), n in list(scores.confusion.items())[:CONFUSIONS_SHOWN]:
-        text += f"{n:9d} {gold} {found}\n"
-    rest = list(scores.confusion.values())[CONFUSIONS_SHOWN:]
+    return text + _confusions("errors, most frequent first (tokens, gold label, predicted label):\n", scores.confusion)
+
+
+def _confusions(title: str, pairs: dict[tuple[str, str], int]) -> str:
+    """The pairs that occur most often, if there are any."""
+    shown = [f"{n:9d} {gold} {found}\n" for (gold, found), n in list(pairs.items())[:CONFUSIONS_SHOWN]]
+    rest = list(pairs.values())[CONFUSIONS_SHOWN:]
     if rest:
-        text += f"{sum(rest):9d} in {len(rest)} other pairs; --json lists them all\n"
-    return text
+        shown.append(f"{sum(rest):9d} in {len(rest)} other pairs; --json lists them all\n")
+    return title + "".join(shown) if shown else ""
+
+
+def mistake_report(scores: Scores) -> str:
+    """What is wrong with gold chunks and with predicted ones; scores that forgive some of it; and which types are taken for which."""
+    mistakes = scores.mistakes or Mistakes({}, {}, {})
+    text = processed(scores)
+    for title, column, alone in (("gold", mistakes.gold, "missed"), ("predicted", mistakes.found, "invented")):
+        heads = (*(name.replace("_", " ") for name in Verdicts._fields[:-1]), alone)
+        text += f"{title:>17} " + _cells(heads) + "\n"
+        text += "".join(padded(name) + ":" + _cells(verdicts) + "\n" for name, verdicts in (("overall", total(column)), *column.items()))
+    text += "if this need not be right:\n"
+    for what in FORGIVEN:
+        precision, recall, f1 = (100 * score for score in mistakes.forgiving(what).values())
+        text += f"{what:>17}: precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}\n"
+    return text + _confusions("wrong types, most frequent first (phrases, gold type, predicted type):\n", mistakes.types)
+
+
+def _cells(row: Iterable[object]) -> str:
+    return "".join(f"{cell!s:>{width}}" for cell, width in zip(row, WIDTHS, strict=True))
 
 
 def segment_report(scores: Scores) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from .mistakes import Mistakes
 from .schemes import beginnings
 
 JUDGED = ("precision", "recall", "f1", "accuracy")  # those with intervals and significance, in the order of significance.py
@@ -65,6 +66,8 @@ class Scores:
     """Gold words that are not in the lexicon (`gold`), and those of them that were segmented correctly (`correct`)."""
     intervals: dict[str, float] | None = None
     """Half the widths of the 95 % intervals of precision, recall, f1 and accuracy, if they were asked for."""
+    mistakes: Mistakes | None = None
+    """What is wrong with the chunks that are wrong, if it was asked for."""
     path: str | None = field(default=None, compare=False)
 
     @property
@@ -129,6 +132,8 @@ class Scores:
             result["unknown_words"] = {name: getattr(self.unknown_words, name) for name in ("gold", "correct", "recall")}
         if self.intervals is not None:
             result["intervals"] = dict(self.intervals)
+        if self.mistakes is not None:
+            result["mistakes"] = self.mistakes.as_dict()
         return result
 
     def __str__(self) -> str:
@@ -175,6 +180,12 @@ def row(name: str, count: Count) -> str:
     return f"{padded(name)}: precision: {precision:6.2f}%; recall: {recall:6.2f}%; FB1: {f1:6.2f}  {count.found:d}\n"
 
 
+def processed(scores: Scores) -> str:
+    """The line of conlleval that counts tokens and chunks."""
+    chunks = scores.chunks
+    return f"processed {scores.tokens} tokens with {chunks.gold} phrases; found: {chunks.found} phrases; correct: {chunks.correct}.\n"
+
+
 def summary(accuracy: float, count: Count) -> str:
     """The line of all chunks together."""
     precision, recall, f1 = percent(count)
@@ -188,8 +199,7 @@ def listed(types: dict[str, Count]) -> list[tuple[str, Count]]:
 
 def chunk_report(scores: Scores) -> str:
     """What conlleval prints."""
-    chunks = scores.chunks
-    text = f"processed {scores.tokens} tokens with {chunks.gold} phrases; found: {chunks.found} phrases; correct: {chunks.correct}.\n"
+    text = processed(scores)
     if scores.tokens:
-        text += summary(share(scores.correct_tokens, scores.tokens), chunks)
+        text += summary(share(scores.correct_tokens, scores.tokens), scores.chunks)
     return text + "".join(row(name, count) for name, count in listed(scores.types))
