@@ -84,11 +84,7 @@ cdef bint changes_pay(int64_t L, int64_t P, int64_t pairs, int64_t n, int64_t st
 
 cdef bint pairs_known(const LayoutC* layout) noexcept nogil:
     """Whether the pairs of all rich features are features, too: then all are on the list of these."""
-    cdef int64_t f
-    for f in range(layout.b_ptr[layout.B] if layout.B else 0):
-        if not layout.has_tau or not layout.tau_mask[<int64_t>layout.b_prev[f] * layout.P + layout.b_label[f]]:
-            return False
-    return True
+    return mark_rich(layout, <uint8_t*>layout.tau_mask, 0) == 0     # nothing is marked
 
 
 cdef int64_t mark_scored(const EdgeC* shared, uint8_t* mask) noexcept nogil:
@@ -101,16 +97,19 @@ cdef int64_t mark_scored(const EdgeC* shared, uint8_t* mask) noexcept nogil:
     return n
 
 
-cdef int64_t mark_rich(const LayoutC* layout, uint8_t* mask) noexcept nogil:
-    """Add the pairs of all rich features to it; how many are new. -1: one is of labels that do not exist, as may be where only the ends of the
-    layout's tables were checked."""
+cdef int64_t mark_rich(const LayoutC* layout, uint8_t* mask, int64_t most) noexcept nogil:
+    """Add the pairs of all rich features to it, if at most so many are new; how many are. -1: more, or one is of labels that do not exist, as may be
+    where only the ends of the layout's tables were checked. NULL is a mask of no pairs."""
     cdef int64_t f, cell, n = 0
     for f in range(layout.b_ptr[layout.B] if layout.B else 0):
         if layout.b_prev[f] >= layout.L or layout.b_label[f] >= layout.L:
             return -1
         cell = <int64_t>layout.b_prev[f] * layout.P + layout.b_label[f]
-        n += not mask[cell]
-        mask[cell] = True
+        if mask == NULL or not mask[cell]:
+            if n == most:
+                return -1
+            mask[cell] = True
+            n += 1
     return n
 
 

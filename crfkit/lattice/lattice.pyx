@@ -171,8 +171,8 @@ cdef class Lattice:
             if n > self.most:
                 self.most = -1
             else:
-                rich = mark_rich(layout, mask)
-                self.changeable = 0 <= rich <= self.most - n
+                rich = mark_rich(layout, mask, self.most - n)
+                self.changeable = rich >= 0
                 list_masked(self, mask if self.changeable else NULL, n + rich if self.changeable else n)
         choose_rows(&self.c)
 
