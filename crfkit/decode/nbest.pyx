@@ -31,7 +31,7 @@ the better score on entering it, before the node's own score is added, comes fir
 from crfkit.loops.numbers cimport INFINITY, fabs
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_reserve, memcpy, memset
-from crfkit.loops.structs cimport EdgeC, PairC, crfkit_edge_score, crfkit_find_pair
+from crfkit.loops.structs cimport EdgeC, PairC, crfkit_find_pair
 
 cdef enum:
     MANY = 8            # with this many labels for each path wanted, only the best candidates are looked for, where steps are lists
@@ -47,6 +47,7 @@ cdef struct PathC:
 
 cdef struct CandidateC:       # a candidate for the next rank of a cell; those of a cell stand in the order of labels before
     double score        # on entering the cell
+    double step         # what of it the step into the cell scores
     int64_t path        # at the position before
 
 cdef struct RanksC:     # of a cell whose second rank was needed
@@ -117,11 +118,11 @@ cdef inline int32_t label_at_rank(NBest s, const LatticeC* lat, int64_t t, int32
 
 
 cdef inline void put_way(CandidateC* ways, int32_t n, double score, int64_t path) noexcept nogil:
-    """Add one candidate, in the order of labels."""
+    """Add one candidate whose step scores nothing, in the order of labels."""
     while n > 0 and ways[n - 1].path > path:
         ways[n] = ways[n - 1]
         n -= 1
-    ways[n].score, ways[n].path = score, path
+    ways[n].score, ways[n].step, ways[n].path = score, 0, path
 
 
 cdef int32_t best_ways(NBest s, const LatticeC* lat, int64_t t, int64_t j, double floor, CandidateC* ways) noexcept nogil:
@@ -139,7 +140,7 @@ cdef int32_t best_ways(NBest s, const LatticeC* lat, int64_t t, int64_t j, doubl
             pair = edge.pair + edge.column[k]
             score = before[pair.source] + pair.score
             if score > floor:
-                ways[n].score, ways[n].path = score, row + pair.source
+                ways[n].score, ways[n].step, ways[n].path = score, pair.score, row + pair.source
                 n += 1
     for k in range(lat.L):
         if others == s.wanted:
@@ -181,7 +182,7 @@ cdef int add_state(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1
         int32_t* which = <int32_t*>s.which.data
         const EdgeC* edge = lat.edge[t] if t < lat.T else NULL      # no step leads to the end
         double best = lat.beta[t * P + j] if t < lat.T else s.scores[0]
-        double floor = best - s.slack, score
+        double floor = best - s.slack, score, step
         double most = 0 if t == lat.T else most_into(s, lat, edge, j)
         double unchanged = 0
         const double* column = &unchanged
@@ -202,8 +203,9 @@ cdef int add_state(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1
             column = K.column_of(edge, <int32_t>j, lat.tops + P, &stride)
         for k in range(few):                    # without a branch: which candidates count is unpredictable
             i = which[k]
-            score = before[i] + column[i * stride]
-            ways[n].score, ways[n].path = score, row + i
+            step = column[i * stride]
+            score = before[i] + step
+            ways[n].score, ways[n].step, ways[n].path = score, step, row + i
             n += score > floor
     state.last_way = 0
     while ways[state.last_way].score != best and state.last_way < n - 1:
@@ -230,7 +232,7 @@ cdef int advance(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1 n
     if successor != NONE:
         used.score, used.path = entry(s, successor).score, successor
         if t < lat.T:
-            used.score += crfkit_edge_score(lat.edge[t], state.last_label, <int32_t>j)
+            used.score += used.step     # not looked up again: a step that is changes would go through all of them
     for k in range(1, state.n_ways):
         if ways[k].score > ways[best].score:
             best = k
