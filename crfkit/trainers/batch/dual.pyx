@@ -42,7 +42,7 @@ cdef enum:
     PASSES_BETWEEN_SECANTS = 3
     PASSES_OF_ALL = 3           # before the first sequence is left out
     # Potentials of label pairs are recomputed at every step, so lists pay off earlier than where weights stay the same
-    # (most_pairs in lattice/lattice.pyx).
+    # (most_pairs in lattice/forms.pyx).
     MANY_LABELS = 88
     FEW_PAIRS = 6               # one of so many
 

@@ -58,7 +58,7 @@ cdef class Worker:
 
 cdef class Objective:
     """Evaluates f and its gradient at a point given as cells (see Layout). `recursions`, "sparse" or "dense", forces one kind of
-    loops (lattice/lattice.pyx): the results are the same up to rounding.
+    loops (lattice/forms.pyx): the results are the same up to rounding.
     Where the data are a part: `survey` and `sums` (sums_of_terms) are of all data, `chunks` (chunk_starts) of this part among them."""
 
     def __init__(self, Dataset data not None, Layout layout not None, double l2, int threads, str recursions="auto", survey=None, sums=None,
