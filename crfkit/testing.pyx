@@ -50,7 +50,7 @@ def scaled_by_threads(const double[::1] gradient not None, const float[::1] curv
 
 
 def change_steps(int64_t labels, int64_t cells) -> tuple[int, int]:
-    """From how many labels on, and with how many cells a change, steps with rich attributes are changes of the shared one; what was set before."""
+    """From how many labels on, and with how many cells a change (1 or more), steps with rich attributes are changes of the shared one; what was set before."""
     before = forms.labels_to_change, forms.cells_a_change
     forms.labels_to_change, forms.cells_a_change = labels, cells
     return before

@@ -15,7 +15,7 @@ cdef enum Recursions:
 
 cdef Recursions recursions_of(str name) except *
 cdef int64_t most_pairs(int64_t L, Recursions recursions, bint summed=*) noexcept nogil
-cdef bint changes_pay(int64_t L, int64_t P, int64_t pairs, int64_t n, int64_t steps, bint summed) noexcept nogil
+cdef int64_t most_changes(int64_t L, int64_t P, int64_t pairs, int64_t steps, bint summed) noexcept nogil
 cdef bint pairs_known(const LayoutC* layout) noexcept nogil
 cdef int64_t mark_scored(const EdgeC* shared, uint8_t* mask) noexcept nogil
 cdef int64_t mark_rich(const LayoutC* layout, uint8_t* mask, int64_t most) noexcept nogil

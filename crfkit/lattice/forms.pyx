@@ -46,8 +46,8 @@ def bytes_of_steps(Layout layout not None, int64_t steps, int64_t attributes, bi
     for b in range(layout.c.B):
         longest = max(longest, layout.c.b_ptr[b + 1] - layout.c.b_ptr[b])
     n = layout.c.n_pairs + attributes * longest
-    if (not listed or pairs_known(&layout.c)) and changes_pay(
-            layout.c.L, layout.c.P, layout.c.n_pairs if listed else -1, attributes * longest, steps, summed):
+    if (not listed or pairs_known(&layout.c)) and attributes * longest <= most_changes(
+            layout.c.L, layout.c.P, layout.c.n_pairs if listed else -1, steps, summed):
         return steps * attributes * longest * sizeof(ChangeC)
     if n > most_pairs(layout.c.L, AUTO):
         return bytes_of_matrices(layout.c.L, layout.c.P, steps)
@@ -71,15 +71,18 @@ cdef int64_t bytes_of_matrices(int64_t L, int64_t P, int64_t steps) noexcept nog
     return steps * 2 * L * P * <int64_t>sizeof(double)
 
 
-cdef bint changes_pay(int64_t L, int64_t P, int64_t pairs, int64_t n, int64_t steps, bint summed) noexcept nogil:
-    """Whether a step with so many rich features, one of so many, had better be changes of the shared one than a list or a matrix of its own. `pairs`:
-    so many are on the shared list, those of all features among them; -1: it is a matrix. `summed`: best paths, which a step's own list or matrix
-    gives sooner than many changes, are never searched."""
+cdef int64_t most_changes(int64_t L, int64_t P, int64_t pairs, int64_t steps, bint summed) noexcept nogil:
+    """Up to how many rich features a step, one of so many, had better be changes of the shared one than a list or a matrix of its own; -1: never.
+    `pairs`: so many are on the shared list, those of all features among them; -1: it is a matrix. `summed`: best paths, which a step's own list
+    or matrix gives sooner than many changes, are never searched."""
+    cdef int64_t most = -1
     if pairs >= 0:
-        return n * CELLS_A_SUMMED_CHANGE <= L * P if summed else n * PAIRS_A_CHANGE <= pairs
-    if bytes_of_matrices(L, P, steps) > MANY_BYTES and n * LEAST_CELLS <= L * P:
-        return True
-    return L >= labels_to_change and n * cells_a_change <= L * P
+        return L * P // CELLS_A_SUMMED_CHANGE if summed else pairs // PAIRS_A_CHANGE
+    if L >= labels_to_change:
+        most = L * P // cells_a_change
+    if bytes_of_matrices(L, P, steps) > MANY_BYTES:
+        most = max(most, L * P // LEAST_CELLS)
+    return most
 
 
 cdef bint pairs_known(const LayoutC* layout) noexcept nogil:

@@ -8,7 +8,7 @@ from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_mostly_unused, arena_reserve, arena_zeros, memchr, memset
 from crfkit.lattice.forms cimport (
-    AUTO, LARGEST_CELL, Recursions, changes_pay, is_listed, labels_to_change, mark_rich, mark_scored, most_pairs, pairs_known, places_fit, recursions_of,
+    AUTO, LARGEST_CELL, Recursions, is_listed, labels_to_change, mark_rich, mark_scored, most_changes, most_pairs, pairs_known, places_fit, recursions_of,
 )
 from crfkit.weights.cells cimport padded, rich_features
 from crfkit.loops.structs cimport ChangeC, EdgeC, PairC, crfkit_edge_score, crfkit_most_places, crfkit_row_top, crfkit_set_score, crfkit_sums_bytes
@@ -275,8 +275,10 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
         PairC* pair
         ChangeC* changed
         int32_t* index
-        int64_t size = <int64_t>lat.L * lat.P, matrices = 0, lists = 0, pairs = 0, longest = 0, changes = 0, rich, n, t
+        int64_t size = <int64_t>lat.L * lat.P, matrices = 0, lists = 0, pairs = 0, longest = 0, changes = 0, few = -1, rich, n, t
     lattice.n_matrices = 0
+    if lattice.changeable:
+        few = most_changes(lat.L, lat.P, lat.shared.n if lat.shared.pair != NULL else -1, lat.n_own, lattice.summed)
     memset(edge, 0, lat.n_own * sizeof(EdgeC))
     for t in range(1, sent.T):
         if lat.edge[t] == &lat.shared:
@@ -284,7 +286,7 @@ cdef int reserve_forms(Lattice lattice, const LayoutC* layout, const SentenceC* 
         rich = rich_features(layout, sent.b_id, sent.b_ptr[t], sent.b_ptr[t + 1])
         n = lat.shared.n + rich
         edge.L, edge.P, edge.n = lat.L, lat.P, <int32_t>n
-        if lattice.changeable and changes_pay(lat.L, lat.P, lat.shared.n if lat.shared.pair != NULL else -1, rich, lat.n_own, lattice.summed):
+        if rich <= few:
             edge.plain, edge.n = &lat.shared, <int32_t>rich
             changes += rich
         elif n <= lattice.most:

@@ -43,7 +43,7 @@ def both():
     def run(work):
         found = []
         for labels in (1 << 40, 1):
-            change_steps(labels, 0)
+            change_steps(labels, 1)
             found.append(work())
         return found
 
