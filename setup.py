@@ -62,7 +62,7 @@ LEVELS = (
              "crfkit.threads", "crfkit.trainers.batch.lbfgs", "crfkit.trainers.batch.objective", "crfkit.trainers.batch.owlqn",
              "crfkit.trainers.batch.quasinewton", "crfkit.trainers.batch.sharded")),
     ("-Og", ("crfkit.data.dataset", "crfkit.data.selection", "crfkit.decode.sentence", "crfkit.features.merging", "crfkit.template.regex",
-             "crfkit.trainers.base", "crfkit.trainers.online.crfsuite", "crfkit.trainers.stepwise",
+             "crfkit.trainers.base", "crfkit.trainers.stepwise",
              "crfkit.weights.growing", "crfkit.weights.layout", "crfkit.weights.precision")),
     ("-O3", ("crfkit.decode.lookahead", "crfkit.features.walk")),
     ("-O1", ("crfkit.foreign.chunks", "crfkit.foreign.observations", "crfkit.text.scanning", "crfkit.trainers.online.sgd")),

@@ -7,7 +7,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 
 from crfkit.memory cimport Arena, BufferC
-from crfkit.loops.structs cimport EdgeC, LatticeC, LayoutC, SentenceC, weight_t
+from crfkit.loops.structs cimport EdgeC, LatticeC, LayoutC, SentenceC, crfkit_set_score, weight_t
 
 cdef str IMPOSSIBLE
 
@@ -15,7 +15,6 @@ cdef void lattice_load_weights(LatticeC* lat, const LayoutC* layout, const weigh
 cdef void lattice_load_for(LatticeC* lat, const LayoutC* layout, const weight_t* w, double scale, const SentenceC* sent) noexcept nogil
 cdef void lattice_load_scores(LatticeC* lat, const LayoutC* layout, const weight_t* w) noexcept nogil
 cdef void find_row_tops(LatticeC* lat) noexcept nogil
-cdef void lattice_follow(LatticeC* lat, const LayoutC* layout, const weight_t* w, int64_t cell) noexcept nogil
 cdef int lattice_sum(LatticeC* lat) except -1 nogil
 cdef int lattice_expect(LatticeC* lat) except -1 nogil
 cdef double lattice_path_score(const LatticeC* lat, const uint16_t* labels) noexcept nogil
@@ -26,6 +25,13 @@ cdef void forbid_labels(double* row, const uint8_t* allowed, int64_t L) noexcept
 cdef void lattice_allow(LatticeC* lat, const uint8_t* allowed) noexcept nogil
 cdef void lattice_forbid(LatticeC* lat, const uint8_t* transitions) noexcept nogil
 cdef void forbid_steps(LatticeC* lat, double* matrix, const uint8_t* transitions) noexcept nogil
+
+
+cdef inline void lattice_follow(LatticeC* lat, const LayoutC* layout, const weight_t* w, int64_t cell) noexcept nogil:
+    """After lattice_load_scores: update the score of this cell, whose weight has changed."""
+    cdef int64_t k = cell - layout.tau0
+    if k >= 0 and layout.has_tau and k < <int64_t>layout.L * layout.P:
+        crfkit_set_score(&lat.shared, <int32_t>(k // layout.P), <int32_t>(k % layout.P), w[cell])
 
 
 cdef class Lattice(Arena):

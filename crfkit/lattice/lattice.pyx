@@ -11,7 +11,7 @@ from crfkit.lattice.forms cimport (
     AUTO, LARGEST_CELL, Recursions, is_listed, labels_to_change, mark_rich, mark_scored, most_changes, most_pairs, pairs_known, places_fit, recursions_of,
 )
 from crfkit.weights.cells cimport padded, rich_features
-from crfkit.loops.structs cimport ChangeC, EdgeC, PairC, crfkit_edge_score, crfkit_most_places, crfkit_row_top, crfkit_set_score, crfkit_sums_bytes
+from crfkit.loops.structs cimport ChangeC, EdgeC, PairC, crfkit_edge_score, crfkit_most_places, crfkit_row_top, crfkit_sums_bytes
 from crfkit.errors import ImpossibleError
 
 cdef int64_t MOST_POSITIONS = (1 << 31) - 64
@@ -60,13 +60,6 @@ cdef void find_row_tops(LatticeC* lat) noexcept nogil:
     for i in range(lat.P):
         lat.tops[i] = crfkit_row_top(&lat.shared, i) if i < lat.L else -INFINITY
     lat.shared.row_top = lat.tops
-
-
-cdef void lattice_follow(LatticeC* lat, const LayoutC* layout, const weight_t* w, int64_t cell) noexcept nogil:
-    """After lattice_load_scores: update the score of this cell, whose weight has changed."""
-    cdef int64_t k = cell - layout.tau0
-    if layout.has_tau and 0 <= k < <int64_t>layout.L * layout.P:
-        crfkit_set_score(&lat.shared, <int32_t>(k // layout.P), <int32_t>(k % layout.P), w[cell])
 
 
 cdef int lattice_sum(LatticeC* lat) except -1 nogil:

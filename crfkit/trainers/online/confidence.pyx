@@ -113,7 +113,8 @@ cdef class ConfidenceTrainer(AveragedTrainer):
             cell, x = features[f].cell, values[f]
             change(self.w, self.u, self.steps, cell, by * self.s[cell] * x)
             lattice_follow(lat, &self.layout.c, self.w, cell)
-            self.s[cell] = <weight_t>fmax(self.s[cell] / (1 + gain * x * x * self.s[cell]), LEAST)
+            variance = self.s[cell] / (1 + gain * x * x * self.s[cell])
+            self.s[cell] = <weight_t>(variance if variance > LEAST else LEAST)
 
     cdef dict vectors(self):
         return {**AveragedTrainer.vectors(self), "variances": vector(self, "f", self.s, self.layout.c.n_cells)}

@@ -138,10 +138,11 @@ cdef class CrfsuiteTrainer(AveragedTrainer):
 
     cdef double squares(self, double weight) noexcept nogil:
         """|d|^2, or the variance of the difference, where d counts `weight` times."""
-        cdef double total = 0
+        cdef double total = 0, x
         cdef int64_t f
         for f in range(self.differences.size):
-            total += (weight * self.differences.values[f]) ** 2 * (1 if self.s == NULL else self.s[self.differences.features[f].cell])
+            x = weight * self.differences.values[f]
+            total += x * x * (1 if self.s == NULL else self.s[self.differences.features[f].cell])
         return total
 
     cdef double pace(self, double short, double squares) noexcept nogil:

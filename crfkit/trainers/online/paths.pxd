@@ -34,14 +34,23 @@ cdef struct FeatureC:
     int64_t slot        # its slot in the table
 
 
+cdef struct SideC:     # a label of some paths at a position, or a pair of labels
+    int32_t prev, label
+    int64_t feature     # of an attribute with it, or -1
+
+
 cdef class Differences(Arena):
     """Scratch of one thread. After `compare`, the weight of feature f < size is features[f].cell, and
     values[f * n + k] is its value on the true path minus its value on path k."""
     cdef int64_t n, size
     cdef FeatureC* features
     cdef double* values
+    cdef int64_t room                   # for so many features
     cdef BufferC feature_buffer, value_buffer, table
-    cdef int64_t mask                   # slots of the table - 1; the table is empty between uses
+    cdef bint direct                    # the slot of a cell in the table is its number, else a hash
+    cdef int64_t mask, most             # slots of the table - 1, and features from which on it is too small; it is empty between uses
+    cdef BufferC sides, side_of         # of a position: the true one and the others; and of each path
+    cdef int32_t n_sides
 
     cdef int compare(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t n) except -1 nogil
     cdef void products(self, double* out) noexcept nogil

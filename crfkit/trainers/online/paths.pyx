@@ -8,8 +8,9 @@ The average costs nothing at steps that do not touch a weight: with c the number
 beside w += change, and the average after n steps is w - u / n.
 
 Steps of large-margin trainers need inner products of differences, as sparse vectors. An attribute may occur at several positions,
-or twice at one, so values are summed by weight in a hash table. It grows with the differences of one sequence, not with the model,
-and stays in the cache.
+or twice at one, so values are summed by weight in a table: of all cells where these are few, as where every token has the same
+attributes with values of their own, else a hash table, which grows with the differences of one sequence, not with the model. So it stays
+in the cache.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
@@ -26,6 +27,8 @@ from crfkit.constants import LARGEST_FOR_RATES, LARGEST_VALUE
 
 cdef enum:
     FIRST_SLOTS = 1024
+    FIRST_ROOM = 256        # features
+    FEW_CELLS = 1 << 16     # with so many at most, the table has a slot for each: 256 KB
 
 UNEVEN = 0.04       # evenness of values (crfkit/data/tallies.pyx) below which most learn more from standardized ones
 
@@ -183,36 +186,28 @@ cdef class AveragedTrainer(OnlineTrainer):
         return cells.base
 
 
-cdef inline bint agree(const uint16_t* x, const uint16_t* y, bint pairs) noexcept nogil:
-    """Whether two paths agree in the labels that a feature looks at."""
-    return x[0] == y[0] and (not pairs or (x - 1)[0] == (y - 1)[0])
-
-
-cdef inline int64_t first_slot(int64_t cell, int64_t mask) noexcept nogil:
-    return <int64_t>((<uint64_t>cell * <uint64_t>0x9E3779B97F4A7C15) >> 32) & mask
-
-
 cdef class Differences:
 
     cdef int compare(self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t n) except -1 nogil:
         """Compare n paths, stored one after the other, with the true one."""
         cdef:
-            int64_t f, t, u
+            int64_t t, u
             bint nodes, edges, before = False
-        for f in range(self.size):
-            (<int32_t*>self.table.data)[self.features[f].slot] = 0
-        self.n, self.size = n, 0
+        begin(self, layout, n)
         for t in range(sent.T):
             nodes = not all_agree(sent, t, paths, n)
             edges, before = t > 0 and (nodes or before), nodes
             if nodes:
+                find_sides(self, sent, paths, t, False)
                 for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
-                    add(self, layout, sent, paths, t, sent.u_id[u], sent.u_val[u] if sent.u_val != NULL else 1)
-            if edges and layout.has_tau:
-                add(self, layout, sent, paths, t, pairs_row(layout), 1)
-            if edges and sent.b_ptr != NULL:
-                for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
-                    add(self, layout, sent, paths, t, <int64_t>layout.A + sent.b_id[u], 1)
+                    add(self, layout, sent.u_id[u], sent.u_val[u] if sent.u_val != NULL else 1)
+            if edges and (layout.has_tau or sent.b_ptr != NULL):
+                find_sides(self, sent, paths, t, True)
+                if layout.has_tau:
+                    add(self, layout, pairs_row(layout), 1)
+                if sent.b_ptr != NULL:
+                    for u in range(sent.b_ptr[t], sent.b_ptr[t + 1]):
+                        add(self, layout, <int64_t>layout.A + sent.b_id[u], 1)
 
     cdef void products(self, double* out) noexcept nogil:
         """The inner products of all differences, as a matrix of n x n."""
@@ -231,61 +226,120 @@ cdef class Differences:
                 out[q * n + k] = out[k * n + q]
 
 
-cdef int add(Differences self, const LayoutC* layout, const SentenceC* sent, const uint16_t* paths, int64_t t, int64_t r,
-             double value) except -1 nogil:
-    """The attribute of row r at position t: its value for the true labels, and its negative for those of each path."""
+cdef int begin(Differences self, const LayoutC* layout, int64_t n) except -1 nogil:
+    """Forget what was compared before, and make room for the sides of n paths."""
     cdef:
-        bint pairs = r >= layout.A
-        const uint16_t* true = sent.label + t
-        const uint16_t* own
-        const uint16_t* last = NULL         # most paths have the labels of the one before them
-        int64_t true_cell = row_cell(layout, r, (true - 1)[0] if pairs else 0, true[0]), cell = -1, k
+        int32_t* table = <int32_t*>self.table.data
+        int64_t f
+    for f in range(self.size):
+        table[self.features[f].slot] = 0
+    self.size = 0
+    if n != self.n:
+        self.n, self.room = n, 0
+    arena_reserve(self, &self.sides, n + 1, sizeof(SideC))
+    arena_reserve(self, &self.side_of, n, sizeof(int32_t))
+    if self.most == 0 and layout.n_cells <= FEW_CELLS:
+        self.direct = True
+        make_table(self, layout.n_cells, layout.n_cells + 1)
+
+
+cdef void find_sides(Differences self, const SentenceC* sent, const uint16_t* paths, int64_t t, bint pairs) noexcept nogil:
+    """The labels or the pairs of labels that features look at on each path at position t: the true ones first, each once."""
+    cdef:
+        SideC* side = <SideC*>self.sides.data
+        int32_t* side_of = <int32_t*>self.side_of.data
+        const uint16_t* label = sent.label + t
+        int64_t k
+        int32_t q = 0, prev = (label - 1)[0] if pairs else 0
+    side[0].prev, side[0].label = prev, label[0]
+    self.n_sides = 1
     for k in range(self.n):
-        own = paths + k * sent.T + t
-        if agree(own, true, pairs):
-            continue
-        if true_cell >= 0:
-            row(self, true_cell)[k] += value
-        if last == NULL or not agree(own, last, pairs):
-            cell, last = row_cell(layout, r, (own - 1)[0] if pairs else 0, own[0]), own
-        if cell >= 0:
-            row(self, cell)[k] -= value
+        label = paths + k * sent.T + t
+        prev = (label - 1)[0] if pairs else 0
+        if side[q].label != label[0] or side[q].prev != prev:       # most paths have the labels of the one before them
+            q = 0
+            while q < self.n_sides and (side[q].label != label[0] or side[q].prev != prev):
+                q += 1
+            if q == self.n_sides:
+                side[q].prev, side[q].label = prev, label[0]
+                self.n_sides += 1
+        side_of[k] = q
 
 
-cdef double* row(Differences self, int64_t cell) except NULL nogil:
-    """The values of a feature, of all paths; a new feature has zeros."""
+cdef inline int add(Differences self, const LayoutC* layout, int64_t r, double value) except -1 nogil:
+    """The attribute of row r, at the position of the sides: its value for the true one, and its negative for that of each other path."""
     cdef:
-        int64_t slot
+        SideC* side = <SideC*>self.sides.data
+        const int32_t* side_of = <int32_t*>self.side_of.data
+        double* values
+        int64_t cell, k
+        int32_t q
+    for q in range(self.n_sides):
+        cell = row_cell(layout, r, side[q].prev, side[q].label)
+        side[q].feature = feature_of(self, cell) if cell >= 0 else -1
+    values = self.values
+    for k in range(self.n):
+        q = side_of[k]
+        if q == 0:
+            continue
+        if side[0].feature >= 0:
+            values[side[0].feature * self.n + k] += value
+        if side[q].feature >= 0:
+            values[side[q].feature * self.n + k] -= value
+
+
+cdef inline int64_t first_slot(Differences self, int64_t cell) noexcept nogil:
+    return cell if self.direct else <int64_t>((<uint64_t>cell * <uint64_t>0x9E3779B97F4A7C15) >> 32) & self.mask
+
+
+cdef inline int64_t feature_of(Differences self, int64_t cell) except -1 nogil:
+    """The feature of a cell; all values of a new one are zero."""
+    cdef:
+        int64_t slot, k, f = self.size
         int32_t* table
-    if 2 * (self.size + 1) > self.mask:
+    if f >= self.most:
         widen(self)
     table = <int32_t*>self.table.data
-    slot = first_slot(cell, self.mask)
+    slot = first_slot(self, cell)
     while table[slot]:
         if self.features[table[slot] - 1].cell == cell:
-            return self.values + (table[slot] - 1) * self.n
+            return table[slot] - 1
         slot = (slot + 1) & self.mask
-    self.features = <FeatureC*>arena_reserve(self, &self.feature_buffer, self.size + 1, sizeof(FeatureC))
-    self.values = <double*>arena_reserve(self, &self.value_buffer, (self.size + 1) * self.n, sizeof(double))
-    self.features[self.size].cell, self.features[self.size].slot = cell, slot
-    memset(self.values + self.size * self.n, 0, self.n * sizeof(double))
+    if f >= self.room:
+        more_room(self)
+    self.features[f].cell, self.features[f].slot = cell, slot
+    for k in range(f * self.n, (f + 1) * self.n):
+        self.values[k] = 0
     self.size += 1
     table[slot] = <int32_t>self.size
-    return self.values + (self.size - 1) * self.n
+    return f
+
+
+cdef int more_room(Differences self) except -1 nogil:
+    """Room for twice as many features."""
+    cdef int64_t room = max(2 * self.room, FIRST_ROOM)
+    self.features = <FeatureC*>arena_reserve(self, &self.feature_buffer, room, sizeof(FeatureC))
+    self.values = <double*>arena_reserve(self, &self.value_buffer, room * self.n, sizeof(double))
+    self.room = room
+
+
+cdef int make_table(Differences self, int64_t slots, int64_t most) except -1 nogil:
+    """An empty table, for fewer features than `most`."""
+    memset(arena_reserve(self, &self.table, slots, sizeof(int32_t)), 0, slots * sizeof(int32_t))
+    self.mask, self.most = slots - 1, most
 
 
 cdef int widen(Differences self) except -1 nogil:
-    """Double the number of slots."""
+    """Double the number of slots, half of which stay empty."""
     cdef:
         int64_t slots = max(2 * (self.mask + 1), FIRST_SLOTS), f, slot
         int32_t* table
     if slots > <int64_t>1 << 31:
         raise MemoryError("too many features differ in one sequence")
-    table = <int32_t*>arena_reserve(self, &self.table, slots, sizeof(int32_t))
-    self.mask = slots - 1
-    memset(table, 0, slots * sizeof(int32_t))
+    make_table(self, slots, slots // 2)
+    table = <int32_t*>self.table.data
     for f in range(self.size):
-        slot = first_slot(self.features[f].cell, self.mask)
+        slot = first_slot(self, self.features[f].cell)
         while table[slot]:
             slot = (slot + 1) & self.mask
         table[slot] = <int32_t>(f + 1)
