@@ -89,6 +89,10 @@ cdef class ConfidenceTrainer(AveragedTrainer):
             const FeatureC* features
             const double* values
             double margin, variance = 0, short, by, gain, x
+            double step = self.steps, least = LEAST
+            double* u = self.u
+            weight_t* w = self.w
+            weight_t* s = self.s
             int64_t f, cell, n
             int rank = 0
         K.score(&self.layout.c, self.w, 1.0, sent, lat)
@@ -101,7 +105,7 @@ cdef class ConfidenceTrainer(AveragedTrainer):
         self.differences.compare(&self.layout.c, sent, self.search.labels + <int64_t>rank * sent.T, 1)
         n, features, values = self.differences.size, self.differences.features, self.differences.values
         for f in range(n):
-            variance += values[f] * values[f] * self.s[features[f].cell]
+            variance += values[f] * values[f] * s[features[f].cell]
         if variance == 0:
             return 0
         margin = lattice_path_score(lat, sent.label) - self.search.scores[rank]
@@ -111,10 +115,10 @@ cdef class ConfidenceTrainer(AveragedTrainer):
         loss[0] += sent.weight * short
         for f in range(n):
             cell, x = features[f].cell, values[f]
-            change(self.w, self.u, self.steps, cell, by * self.s[cell] * x)
-            lattice_follow(lat, &self.layout.c, self.w, cell)
-            variance = self.s[cell] / (1 + gain * x * x * self.s[cell])
-            self.s[cell] = <weight_t>(variance if variance > LEAST else LEAST)
+            change(w, u, step, cell, by * s[cell] * x)
+            lattice_follow(lat, &self.layout.c, w, cell)
+            variance = s[cell] / (1 + gain * x * x * s[cell])
+            s[cell] = <weight_t>(variance if variance > least else least)
 
     cdef dict vectors(self):
         return {**AveragedTrainer.vectors(self), "variances": vector(self, "f", self.s, self.layout.c.n_cells)}

@@ -48,7 +48,7 @@ cdef class Differences(Arena):
     cdef int64_t room                   # for so many features
     cdef BufferC feature_buffer, value_buffer, table
     cdef bint direct                    # the slot of a cell in the table is its number, else a hash
-    cdef int64_t mask, most             # slots of the table - 1, and features from which on it is too small; it is empty between uses
+    cdef int64_t mask                   # slots of the table - 1
     cdef BufferC sides, side_of         # of a position: the true one and the others; and of each path
     cdef int32_t n_sides
 

@@ -26,7 +26,6 @@ from crfkit.weights.layout cimport Layout
 from crfkit.constants import LARGEST_FOR_RATES, LARGEST_VALUE
 
 cdef enum:
-    FIRST_SLOTS = 1024
     FIRST_ROOM = 256        # features
     FEW_CELLS = 1 << 16     # with so many at most, the table has a slot for each: 256 KB
 
@@ -199,8 +198,11 @@ cdef class Differences:
             edges, before = t > 0 and (nodes or before), nodes
             if nodes:
                 find_sides(self, sent, paths, t, False)
-                for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
-                    add(self, layout, sent.u_id[u], sent.u_val[u] if sent.u_val != NULL else 1)
+                if n == 1:
+                    add_values(self, layout, sent, t)
+                else:
+                    for u in range(sent.u_ptr[t], sent.u_ptr[t + 1]):
+                        add(self, layout, sent.u_id[u], sent.u_val[u] if sent.u_val != NULL else 1)
             if edges and (layout.has_tau or sent.b_ptr != NULL):
                 find_sides(self, sent, paths, t, True)
                 if layout.has_tau:
@@ -238,9 +240,9 @@ cdef int begin(Differences self, const LayoutC* layout, int64_t n) except -1 nog
         self.n, self.room = n, 0
     arena_reserve(self, &self.sides, n + 1, sizeof(SideC))
     arena_reserve(self, &self.side_of, n, sizeof(int32_t))
-    if self.most == 0 and layout.n_cells <= FEW_CELLS:
+    if self.table.data == NULL and layout.n_cells <= FEW_CELLS:
         self.direct = True
-        make_table(self, layout.n_cells, layout.n_cells + 1)
+        make_table(self, layout.n_cells)
 
 
 cdef void find_sides(Differences self, const SentenceC* sent, const uint16_t* paths, int64_t t, bint pairs) noexcept nogil:
@@ -266,81 +268,109 @@ cdef void find_sides(Differences self, const SentenceC* sent, const uint16_t* pa
         side_of[k] = q
 
 
+cdef inline int64_t slot_of(const int32_t* table, const FeatureC* features, bint direct, int64_t mask, int64_t cell) noexcept nogil:
+    """The slot of a cell, or the empty one that it would have."""
+    cdef int64_t slot
+    if direct:
+        return cell
+    slot = <int64_t>((<uint64_t>cell * <uint64_t>0x9E3779B97F4A7C15) >> 32) & mask
+    while table[slot] and features[table[slot] - 1].cell != cell:
+        slot = (slot + 1) & mask
+    return slot
+
+
 cdef inline int add(Differences self, const LayoutC* layout, int64_t r, double value) except -1 nogil:
     """The attribute of row r, at the position of the sides: its value for the true one, and its negative for that of each other path."""
     cdef:
         SideC* side = <SideC*>self.sides.data
         const int32_t* side_of = <int32_t*>self.side_of.data
         double* values
-        int64_t cell, k
+        int64_t k, n = self.n
         int32_t q
-    for q in range(self.n_sides):
-        cell = row_cell(layout, r, side[q].prev, side[q].label)
-        side[q].feature = feature_of(self, cell) if cell >= 0 else -1
-    values = self.values
-    for k in range(self.n):
-        q = side_of[k]
-        if q == 0:
-            continue
-        if side[0].feature >= 0:
-            values[side[0].feature * self.n + k] += value
-        if side[q].feature >= 0:
-            values[side[q].feature * self.n + k] -= value
-
-
-cdef inline int64_t first_slot(Differences self, int64_t cell) noexcept nogil:
-    return cell if self.direct else <int64_t>((<uint64_t>cell * <uint64_t>0x9E3779B97F4A7C15) >> 32) & self.mask
-
-
-cdef inline int64_t feature_of(Differences self, int64_t cell) except -1 nogil:
-    """The feature of a cell; all values of a new one are zero."""
-    cdef:
-        int64_t slot, k, f = self.size
-        int32_t* table
-    if f >= self.most:
-        widen(self)
-    table = <int32_t*>self.table.data
-    slot = first_slot(self, cell)
-    while table[slot]:
-        if self.features[table[slot] - 1].cell == cell:
-            return table[slot] - 1
-        slot = (slot + 1) & self.mask
-    if f >= self.room:
+    if self.size + self.n_sides > self.room:
         more_room(self)
+    values = self.values
+    for q in range(self.n_sides):
+        side[q].feature = feature_of(self, row_cell(layout, r, side[q].prev, side[q].label))
+    for k in range(n):
+        q = side_of[k]
+        if q and side[0].feature >= 0:
+            values[side[0].feature * n + k] += value
+        if q and side[q].feature >= 0:
+            values[side[q].feature * n + k] -= value
+
+
+cdef inline int64_t feature_of(Differences self, int64_t cell) noexcept nogil:
+    """The feature of a cell, or -1 if there is no cell. A new one is 0 on all paths."""
+    cdef:
+        int32_t* table = <int32_t*>self.table.data
+        int64_t slot, k, f = self.size
+    if cell < 0:
+        return -1
+    slot = slot_of(table, self.features, self.direct, self.mask, cell)
+    if table[slot]:
+        return table[slot] - 1
+    self.size = f + 1
+    table[slot] = <int32_t>(f + 1)
     self.features[f].cell, self.features[f].slot = cell, slot
     for k in range(f * self.n, (f + 1) * self.n):
         self.values[k] = 0
-    self.size += 1
-    table[slot] = <int32_t>self.size
     return f
 
 
+cdef int add_values(Differences self, const LayoutC* layout, const SentenceC* sent, int64_t t) except -1 nogil:
+    """`add` for all unigram attributes at position t, of one path: what takes most of the time where attributes have values."""
+    cdef:
+        const SideC* side = <SideC*>self.sides.data
+        int32_t true = side[0].label, own = side[1].label
+        int32_t* table
+        FeatureC* features
+        double* values
+        double by
+        int64_t cell, slot, u, first = sent.u_ptr[t], last = sent.u_ptr[t + 1], mask, size = self.size
+        bint direct = self.direct
+        int q
+    while size + 2 * (last - first) > self.room:
+        more_room(self)
+    table, features, values, mask = <int32_t*>self.table.data, self.features, self.values, self.mask
+    for u in range(first, last):
+        by = sent.u_val[u] if sent.u_val != NULL else 1
+        for q in range(2):
+            cell = layout_cell(layout, sent.u_id[u], own if q else true)
+            if cell >= 0:
+                slot = slot_of(table, features, direct, mask, cell)
+                if table[slot]:
+                    values[table[slot] - 1] += by
+                else:
+                    features[size].cell, features[size].slot, values[size] = cell, slot, by
+                    size += 1
+                    table[slot] = <int32_t>size
+            by = -by
+    self.size = size
+
+
 cdef int more_room(Differences self) except -1 nogil:
-    """Room for twice as many features."""
-    cdef int64_t room = max(2 * self.room, FIRST_ROOM)
+    """Room for twice as many features, or for all that one attribute may add, and for them in the table, of which half stays empty."""
+    cdef:
+        int64_t room = max(2 * self.room, self.size + self.n_sides, FIRST_ROOM), slots = self.mask + 1, f, slot
+        int32_t* table
     self.features = <FeatureC*>arena_reserve(self, &self.feature_buffer, room, sizeof(FeatureC))
     self.values = <double*>arena_reserve(self, &self.value_buffer, room * self.n, sizeof(double))
     self.room = room
-
-
-cdef int make_table(Differences self, int64_t slots, int64_t most) except -1 nogil:
-    """An empty table, for fewer features than `most`."""
-    memset(arena_reserve(self, &self.table, slots, sizeof(int32_t)), 0, slots * sizeof(int32_t))
-    self.mask, self.most = slots - 1, most
-
-
-cdef int widen(Differences self) except -1 nogil:
-    """Double the number of slots, half of which stay empty."""
-    cdef:
-        int64_t slots = max(2 * (self.mask + 1), FIRST_SLOTS), f, slot
-        int32_t* table
+    if self.direct or 2 * room <= slots:
+        return 0
+    while slots < 2 * room:
+        slots *= 2
     if slots > <int64_t>1 << 31:
         raise MemoryError("too many features differ in one sequence")
-    make_table(self, slots, slots // 2)
-    table = <int32_t*>self.table.data
+    table = make_table(self, slots)
     for f in range(self.size):
-        slot = first_slot(self, self.features[f].cell)
-        while table[slot]:
-            slot = (slot + 1) & self.mask
-        table[slot] = <int32_t>(f + 1)
-        self.features[f].slot = slot
+        slot = slot_of(table, self.features, False, self.mask, self.features[f].cell)
+        table[slot], self.features[f].slot = <int32_t>(f + 1), slot
+
+
+cdef int32_t* make_table(Differences self, int64_t slots) except NULL nogil:
+    """An empty table."""
+    memset(arena_reserve(self, &self.table, slots, sizeof(int32_t)), 0, slots * sizeof(int32_t))
+    self.mask = slots - 1
+    return <int32_t*>self.table.data
