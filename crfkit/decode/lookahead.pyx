@@ -15,7 +15,7 @@ Scores are computed when the window reaches a token, a few tokens at a time, and
 (`forget`); callers that change weights of label pairs report it (`note_pair`, `note_history`).
 """
 
-from crfkit.weights.history cimport ANY, history_begin, key_of
+from crfkit.weights.cells cimport ANY, history_begin, key_of
 from crfkit.loops.numbers cimport INFINITY
 from crfkit.loops.kernels cimport K
 from crfkit.weights.layout cimport rich_row_fits

@@ -15,8 +15,7 @@ from crfkit.loops.kernels cimport K
 from crfkit.loops.numbers cimport INFINITY, fabs
 from crfkit.loops.structs cimport EdgeC, PairC, crfkit_edge_score, crfkit_find_pair
 from crfkit.memory cimport arena_reserve, memset
-from crfkit.weights.cells cimport layout_cell
-from crfkit.weights.history cimport ANY, layout_history_cell
+from crfkit.weights.cells cimport ANY, layout_cell, layout_history_cell
 
 cdef enum:
     BEFORE = -1             # the sides of a position

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-ANY = 0xFFFF  # a label that a feature does not look at, as in history.pxd
+ANY = 0xFFFF  # a label that a feature does not look at, as in cells.pxd
 BEGIN = ANY - 2  # the position before a sentence; the next number is the one before that
 
 
@@ -16,7 +16,7 @@ class Evidence:
     def __init__(self, bigram: bool):
         self.bigram = bigram
         self.counts = np.zeros(0, np.int64)  # how often each attribute occurs
-        self.parts: list[tuple[Any, Any]] = []  # of each part the attributes of its features, and the keys of these (history.pxd)
+        self.parts: list[tuple[Any, Any]] = []  # of each part the attributes of its features, and the keys of these (cells.pxd)
 
     def add(self, attributes: Any, labels: Any, counts: Any, starts: Any, befores: Any, previouses: Any, own: Any) -> None:
         """Add one part: its attributes' and labels' numbers here, and what `seen_in` returned. ValueError or LookupError if that is not

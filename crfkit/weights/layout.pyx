@@ -11,8 +11,7 @@ from libc.stdint cimport uint16_t
 from crfkit.loops.kernels cimport K
 from crfkit.features.reach cimport RULE_ALL, RULE_DROPPED, RULE_OBSERVED
 from crfkit.memory cimport arena_zeros, memset
-from .cells cimport feature_cell, layout_cell, least_hot, padded, pairs_begin
-from .history cimport ANY, MOST_HISTORY_LABELS, history_key, layout_history_cell
+from .cells cimport ANY, MOST_HISTORY_LABELS, feature_cell, history_key, layout_cell, layout_history_cell, least_hot, padded, pairs_begin
 from crfkit.errors import ModelFileError
 
 from .observed import MAX_LABELS, Observed

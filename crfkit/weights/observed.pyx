@@ -11,7 +11,7 @@ from crfkit.features.reach cimport REACH_BEFORE, REACH_EDGE, REACH_LAST, REACH_N
 from crfkit.loops.atomic cimport crfkit_prefetch
 from crfkit.loops.structs cimport DatasetC
 from crfkit.memory cimport Arena, BufferC, arena_reserve, arena_zeros, buffer_free, buffer_swap, memcpy, memset
-from .history cimport ANY, MOST_HISTORY_LABELS, key_of
+from .cells cimport ANY, MOST_HISTORY_LABELS, key_of
 
 import array
 

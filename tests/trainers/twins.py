@@ -60,7 +60,7 @@ class Corpus:
     b_all: set[int] = field(default_factory=set)
     u_min: dict[int, int] = field(default_factory=dict)
     b_min: dict[int, int] = field(default_factory=dict)
-    reach: list[int] | None = None  # of each bigram attribute: weights/history.pxd
+    reach: list[int] | None = None  # of each bigram attribute: weights/cells.pxd
 
     def features(self) -> set[Feature]:
         """All features that exist: seen in the samples, or of attributes with all labels, and frequent enough."""

@@ -31,7 +31,7 @@ typedef struct {
     const uint16_t *u_label; /* [u_ptr[A]] their labels, ascending within a row */
     const uint8_t *u_exists; /* [H][P/8] a bit for each cell of the hot rows: whether it is a feature's */
     const int64_t *b_ptr;    /* [B+1] */
-    const uint16_t *b_prev2; /* [b_ptr[B]] the label before b_prev, or NULL: no feature looks at it (weights/history) */
+    const uint16_t *b_prev2; /* [b_ptr[B]] the label before b_prev, or NULL: no feature looks at it (weights/cells) */
     const uint16_t *b_prev;  /* [b_ptr[B]] */
     const uint16_t *b_label; /* [b_ptr[B]] */
     const uint8_t *tau_mask; /* [L][P] 1 where a label-pair feature exists */

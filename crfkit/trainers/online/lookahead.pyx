@@ -11,9 +11,8 @@ The average is over the weights after each decision, kept as in the perceptron.
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
 from crfkit.data.dataset cimport Dataset
-from crfkit.weights.history cimport ANY, layout_history_cell
 from crfkit.loops.kernels cimport K
-from crfkit.weights.cells cimport layout_cell
+from crfkit.weights.cells cimport ANY, layout_cell, layout_history_cell
 from crfkit.weights.layout cimport Layout
 from crfkit.decode.lookahead cimport ChoiceC, LookaheadSearch
 from crfkit.memory cimport arena_zeros

@@ -19,8 +19,7 @@ from crfkit.data.dataset cimport Dataset
 from crfkit.lattice.lattice cimport lattice_load_scores
 from crfkit.loops.structs cimport crfkit_set_score
 from crfkit.memory cimport arena_reserve, arena_zeros, memset, vector
-from crfkit.weights.cells cimport layout_cell, pairs_row, row_cell
-from crfkit.weights.history cimport ANY, layout_history_cell
+from crfkit.weights.cells cimport ANY, layout_cell, layout_history_cell, pairs_row, row_cell
 from crfkit.weights.layout cimport Layout
 
 from crfkit.constants import LARGEST_FOR_RATES, LARGEST_VALUE
