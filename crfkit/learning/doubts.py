@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from crfkit.constants import LARGEST_FOR_RATES, LARGEST_VALUE
 from crfkit.trainers import trainer_class
 from crfkit.values import shown
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from .corpus import Corpus
 
+_UNEVEN = 0.04  # evenness of values (crfkit/data/tallies.pyx) below which most trainers learn more from standardized ones
 _LONG, _LONGER = 500, 30  # tokens of a sequence from which on it is long: as such, and for each sequence that there is
 
 
@@ -25,12 +27,28 @@ def doubts(corpus: Corpus, tallies: Tallies, template: Template | None, algorith
     """One warning after the other; None where there is nothing to say."""
     trainer, data = trainer_class(algorithm), corpus.dataset
     yield no_attribute(corpus, template, run)
-    yield trainer.weakness_of_values(tallies) or value_warning(data.largest_value, algorithm, options)
+    yield _values(tallies, algorithm, options)
     yield _labels(corpus, run)
     yield _blanks(data.labels)
     yield _unknown(corpus, run)
     yield trainer.slowness(data, options, run.features == "all")
     yield _few_steps(corpus, algorithm, run.format)
+
+
+def _values(tallies: Tallies, algorithm: str, options: Any) -> str | None:
+    """A warning if the values of features are such that a trainer may learn little from them."""
+    largest, steps_like_values = tallies.data.largest_value, trainer_class(algorithm).steps_like_values
+    if steps_like_values and tallies.evenness() < _UNEVEN:
+        return (
+            f"values of the features are far from 0, or of very different sizes: {algorithm} may learn little, as its steps are as large as the "
+            "values; subtract the mean of each and divide by its standard deviation, with an attribute of value 1 beside them, or use lbfgs"
+        )
+    if steps_like_values and LARGEST_FOR_RATES < largest <= LARGEST_VALUE:
+        return (
+            f"values of the features reach {largest:.3g}; beyond {LARGEST_FOR_RATES:g} {algorithm} may learn little, as its steps are as large as "
+            "the values: scale them down, or use lbfgs"
+        )
+    return value_warning(largest, algorithm, options)
 
 
 def _labels(corpus: Corpus, run: Run) -> str | None:

@@ -73,6 +73,7 @@ cdef class Trainer:
     numbers = ("converged",)    # attributes that belong to the state
     looks_for_paths = False     # learns from the best paths, not from expectations over all paths
     rates_of_rows = False       # each row has a rate, which passes change (`rates`)
+    steps_like_values = False   # a step changes each weight by the value of its attribute: large ones drown the rest
     measured_steps = True       # a step changes a weight by about 1 at most, however large the values or long the sequences
 
     def __cinit__(self, Dataset data not None, Layout layout not None, options, initial=None, Trainer leader=None, **unused):
@@ -122,11 +123,6 @@ cdef class Trainer:
     @classmethod
     def weakness(cls, tallies) -> str | None:
         """Why other trainers label more tokens right after learning from data with these tallies (crfkit/data/tallies.pyx)."""
-        return None
-
-    @classmethod
-    def weakness_of_values(cls, tallies) -> str | None:
-        """The same, if it is the values of features."""
         return None
 
     def prepare(self, should_stop=None):

@@ -71,7 +71,7 @@ cdef class Family(Arena):
         """Attribute a occurs in the window."""
         if self.attribute[a].place < 0:
             self.borrowed = <int32_t*>arena_reserve(self, &self.borrowed_buffer, self.n_borrowed + 1, sizeof(int32_t))
-            self.attribute[a].place = 0
+            self.attribute[a].place = <int32_t>self.n_borrowed
             self.borrowed[self.n_borrowed] = a
             self.n_borrowed += 1
 
@@ -197,11 +197,7 @@ cdef class Growing(Arena):
         """Layout and weights of what is borrowed."""
         cdef:
             Layout layout
-            int64_t k
             Family family
-        for family in self.families:
-            for k in range(family.n_borrowed):
-                family.attribute[family.borrowed[k]].place = <int32_t>k
         (u_ptr, _, u_label), (b_ptr, b_prev, b_label), (_, *plain) = [family.lists() for family in self.families]
         layout = Layout(labels, self.has_tau, 0, u_ptr, u_label, b_ptr, b_prev, b_label)
         pairs = bytearray(layout.c.rich0 - layout.c.tau0)

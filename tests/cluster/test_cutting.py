@@ -14,7 +14,7 @@ from commands import named_pipes
 
 from crfkit import errors
 from crfkit.learning.shards.files import Piece, count, cut, look, matching, shards_of
-from crfkit.learning.shards.sums import add_rounded, merge, picked, quantum_of
+from crfkit.learning.shards.sums import add_rounded, merge, quantum_of
 from crfkit.text.block import Columns
 from crfkit.text.opening import Stretch
 
@@ -120,12 +120,6 @@ def test_numbers_below_the_limit_are_rounded_to_the_nearest_multiple(shards):
 def test_weights_beyond_the_limit_are_divergence(value):
     with pytest.raises(errors.TrainingError, match="diverged"):
         add_rounded(array.array("d", [0, 0, 0]), array.array("f", [1, value, 1]), 4.0, 2.0**-40)
-
-
-@pytest.mark.parametrize("cells", [[-1, 2], [1, 3], [1, 1], [2, 1]])
-def test_cells_of_another_layout(cells):
-    with pytest.raises(ValueError, match="another layout"):
-        picked(array.array("f", [1, 2, 3]), array.array("q", cells))
 
 
 def test_numbers_of_another_layout():

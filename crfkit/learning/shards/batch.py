@@ -7,11 +7,13 @@ from functools import partial
 from itertools import accumulate
 from typing import Any
 
+import numpy as np
+
 from crfkit.trainers.batch.nests import Survey
 from crfkit.trainers.batch.sharded import Sharded
 
 from .driver import DistributedCorpus
-from .sums import merge, picked
+from .sums import merge
 
 BYTES_PER_ANSWER = 3 * 8  # of a weight that a worker uses: its gradient and number in the first answer, and the number that is kept
 
@@ -62,7 +64,7 @@ class DistributedObjective(Sharded):
         def arguments(memory: set[Any], own: list[int]) -> dict[str, Any]:
             cells = self.cells.get(tuple(own)) if ("cells", tuple(own)) in memory else None
             memory.add(("cells", tuple(own)))
-            sent = weights if cells is None else picked(weights, cells)
+            sent = weights if cells is None else np.asarray(weights).take(cells).data
             return {"shards": own, "bound": None if bound == float("inf") else bound, "weights": sent, "sparse": cells is not None}
 
         self.ask("evaluate", arguments, accept)

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from crfkit.cluster.serving import Forgotten
 from crfkit.data.tallies import repeats_in, values_in
 from crfkit.errors import DataError, TrainingError
@@ -30,7 +32,7 @@ from crfkit.weights.observed import seen_in
 from ..memory import check_data_dir
 from ..reader import Reader
 from . import files
-from .sums import add_rounded, picked
+from .sums import add_rounded
 
 # Attributes of data sets: of the whole they are the sum over shards, or the largest one.
 SUMS, LARGEST = ("n_sequences", "n_tokens", "weight"), ("longest", "has_values", "has_weights")
@@ -215,7 +217,7 @@ class Service:
         losses, gradient, wrong, flawed = found
         sizes = [len(self.chunks[shard]) - 1 for shard in own]
         return {
-            "shards": own, "chunks": sizes, "losses": losses, "gradient": picked(gradient, cells), "wrong": wrong, "flawed": flawed,
+            "shards": own, "chunks": sizes, "losses": losses, "gradient": np.asarray(gradient).take(cells).data, "wrong": wrong, "flawed": flawed,
             "cells": None if sparse else cells,
         }
 

@@ -52,14 +52,6 @@ def merge(whole: Any, part: Any, largest: bool = False) -> None:
     (np.maximum if largest else np.add)(sums, numbers, out=sums)
 
 
-def picked(values: Any, cells: Any) -> Any:
-    """The values of some cells, which are ascending."""
-    numbers, places = np.asarray(values), np.asarray(cells)
-    if len(places) and (places[0] < 0 or places[-1] >= len(numbers) or (places[1:] <= places[:-1]).any()):
-        raise ValueError("cells of another layout")
-    return numbers.take(places).data
-
-
 def mean(total: Any, shards: int) -> array.array:
     """The mean over shards of the sums, as weights."""
     return array.array("f", (np.asarray(total) / shards).astype(np.float32).tobytes())

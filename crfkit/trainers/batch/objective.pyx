@@ -144,7 +144,7 @@ cdef class Objective:
             double total = 0
         if self.visits is None:
             self.list_visits()
-        in_columns(self, ADD_UP)
+        self.pool.in_shares(self, take_share, ADD_UP, self.layout.c.P // COLUMNS)
         self.next_chunk = self.given_up = 0
         for worker in self.workers:
             worker.wrong = worker.flawed = 0
@@ -157,7 +157,7 @@ cdef class Objective:
             self.wrong += worker.wrong
             self.flawed += worker.flawed
         self.pool.in_shares(self, take_share, GATHER, PARTS)
-        in_columns(self, HAND_DOWN)
+        self.pool.in_shares(self, take_share, HAND_DOWN, self.layout.c.P // COLUMNS)
         for k in range(self.n_chunks):
             total += self.nll[k]
         return total
@@ -269,11 +269,3 @@ cdef bint add_scored(Worker worker, const LayoutC* layout, const VisitsC* visits
     K.add_pairs(lat, sent.weight)
     K.scatter_visits(layout, visits, sent, lat, worker.g, worker.g_sums)
     return True
-
-
-cdef int in_columns(Objective objective, Work what) except -1:
-    """Work on the rows of nests; threads share the labels by cache lines."""
-    cdef int64_t lines = objective.layout.c.P // COLUMNS
-    if objective.nests.n == 0:
-        return 0
-    return objective.pool.in_shares(objective, take_share, what, lines)

@@ -55,8 +55,8 @@ cdef class Sbcd(Trainer):
         object recent
         int32_t* active                 # blocks to be visited
         int64_t n_active
-        int visits                      # to the block under way, in this pass
-        int64_t due                     # the work done (`done`) after which signals are next asked for
+        object should_stop              # asks whether to end the pass early, or None
+        int64_t due                     # the work done (`done`) after which it is next asked
 
     numbers = Trainer.numbers + ("stride", "started", "bound")
 
@@ -121,13 +121,15 @@ cdef class Sbcd(Trainer):
         """The work done so far: steps, and tokens that were looked at."""
         return self.chains.steps + self.blocks.looked
 
-    cdef int ask(self, should_stop, bint work_left) except -1:
-        """Note whether to end the pass early; nobody is asked when no work is left."""
-        if work_left:
+    cdef bint stopped(self) except -1 nogil:
+        """Whether the pass is to end early, which is asked now and then."""
+        if self.done() >= self.due and not self.interrupted:
             self.due = self.done() + WORK_BETWEEN_SIGNALS
-            self.interrupted = should_stop is not None and should_stop()
+            with gil:
+                self.interrupted = self.should_stop is not None and self.should_stop()
+        return self.interrupted
 
-    cdef int full_sweep(self, should_stop=None) except -1:
+    cdef int full_sweep(self) except -1:
         """Compute F, the norm of its gradient and the blocks to visit at the current weights. If it is `interrupted`, F is as before."""
         cdef:
             Blocks blocks = self.blocks
@@ -137,31 +139,29 @@ cdef class Sbcd(Trainer):
             bint is_active
         self.n_active = 0
         memset(blocks.awake, 1, self.layout.c.n_cells)
-        entropy = f = self.sum_of_log_z(True, should_stop)
+        entropy = f = self.sum_of_log_z(True)
         blocks.sweeps = True
-        while block >= 0 and not self.interrupted:
-            with nogil:
-                while block >= 0 and self.done() < self.due:
-                    blocks.gather(block)
-                    is_active = False
-                    for k in range(blocks.size):
-                        g, w = blocks.expected[k] - blocks.observed[k], blocks.old[k]
-                        f += l1 * fabs(w) + 0.5 * l2 * w * w - w * blocks.observed[k]
-                        self.count[blocks.cell[k]] = blocks.observed[k]
-                        weights += w * w
-                        entropy -= w * blocks.expected[k]
-                        most = fmax(most, fabs(g))
-                        excess += soft(g, l1) ** 2
-                        g += l2 * w
-                        g = soft(g, l1) if w == 0 else g + l1 if w > 0 else g - l1
-                        squares += g * g
-                        blocks.awake[blocks.cell[k]] = w != 0 or g != 0
-                        is_active |= blocks.awake[blocks.cell[k]]
-                    if is_active:
-                        self.active[self.n_active] = block
-                        self.n_active += 1
-                    block -= 1
-            self.ask(should_stop, block >= 0)
+        with nogil:
+            while block >= 0 and not self.stopped():
+                blocks.gather(block)
+                is_active = False
+                for k in range(blocks.size):
+                    g, w = blocks.expected[k] - blocks.observed[k], blocks.old[k]
+                    f += l1 * fabs(w) + 0.5 * l2 * w * w - w * blocks.observed[k]
+                    self.count[blocks.cell[k]] = blocks.observed[k]
+                    weights += w * w
+                    entropy -= w * blocks.expected[k]
+                    most = fmax(most, fabs(g))
+                    excess += soft(g, l1) ** 2
+                    g += l2 * w
+                    g = soft(g, l1) if w == 0 else g + l1 if w > 0 else g - l1
+                    squares += g * g
+                    blocks.awake[blocks.cell[k]] = w != 0 or g != 0
+                    is_active |= blocks.awake[blocks.cell[k]]
+                if is_active:
+                    self.active[self.n_active] = block
+                    self.n_active += 1
+                block -= 1
         blocks.sweeps = False
         if self.interrupted:
             return 0
@@ -170,33 +170,27 @@ cdef class Sbcd(Trainer):
         if not isfinite(f) or not isfinite(squares):
             raise not_finite("--l1 or --l2")
 
-    cdef int64_t run_blocks(self, int64_t k) except -1 nogil:
-        """Visit blocks from the k-th active one on, for a while; returns the first one that has visits left."""
-        while k < self.n_active and self.done() < self.due:
-            self.f += self.blocks.update(self.active[k], self.f)
-            self.visits += 1
-            if self.visits == (VISITS_OF_PAIRS if self.active[k] == self.layout.c.A + self.layout.c.B else 1):
-                k, self.visits = k + 1, 0
-        return k
-
     def run_pass(self, should_stop=None) -> dict:
         """Visit every active block once; then a full sweep, unless it is interrupted. The next pass begins with one then."""
         cdef int64_t k = 0
-        self.interrupted, self.visits = False, 0
+        cdef int visits = 0     # to block k
+        self.interrupted, self.should_stop = False, None
         if not self.started:
             self.full_sweep()
             memcpy(self.before, self.w, self.layout.c.n_cells * sizeof(weight_t))
             self.recent.append(self.f)
             self.started = True
-        visited = self.n_active
-        while k < self.n_active and not self.interrupted:
-            with nogil:
-                k = self.run_blocks(k)
-            self.ask(should_stop, k < self.n_active)
+        self.should_stop, visited = should_stop, self.n_active
+        with nogil:
+            while k < self.n_active and not self.stopped():
+                self.f += self.blocks.update(self.active[k], self.f)
+                visits += 1
+                if visits == (VISITS_OF_PAIRS if self.active[k] == self.layout.c.A + self.layout.c.B else 1):
+                    k, visits = k + 1, 0
         if not self.interrupted:
-            self.go_on(should_stop)
+            self.go_on()
         if not self.interrupted:
-            self.full_sweep(should_stop)
+            self.full_sweep()
         record = {"objective": self.f, "gradient": self.norm_g, "blocks": visited}
         if self.interrupted:
             self.started = False
@@ -207,14 +201,14 @@ cdef class Sbcd(Trainer):
             record["gap"] = fmax(self.f - self.bound, 0.0)
         return record
 
-    cdef int go_on(self, should_stop) except -1:
+    cdef int go_on(self) except -1:
         """Extrapolate along the line from the end of the last pass's blocks to the end of this one's, as long as F falls."""
         cdef double best = 0, step = self.stride, f
         cdef int64_t n = self.layout.c.n_cells
         memcpy(self.end, self.w, n * sizeof(weight_t))
         while step <= MOST_STRIDE:
             self.place(step)
-            f = self.value(should_stop)
+            f = self.value()
             if self.interrupted or not f < self.f:
                 break
             self.f, best = f, step
@@ -231,10 +225,10 @@ cdef class Sbcd(Trainer):
             x = self.end[k] + step * (<double>self.end[k] - self.before[k])
             self.w[k] = <weight_t>x if x * self.end[k] > 0 else 0
 
-    cdef double value(self, should_stop) except? -1:
+    cdef double value(self) except? -1:
         """F at the current weights, unless it is interrupted."""
         cdef:
-            double f = self.sum_of_log_z(False, should_stop), w
+            double f = self.sum_of_log_z(False), w
             int64_t k
         with nogil:
             for k in range(self.layout.c.n_cells):
@@ -242,19 +236,16 @@ cdef class Sbcd(Trainer):
                 f += self.blocks.l1 * fabs(w) + 0.5 * self.blocks.l2 * w * w - w * self.count[k]
         return f
 
-    cdef double sum_of_log_z(self, bint both, should_stop) except? -1:
+    cdef double sum_of_log_z(self, bint both) except? -1:
         """Log Z of all sequences at the current weights, unless it is interrupted; computes alpha, or `both` recursions, for all."""
         cdef double sum = 0
         cdef int64_t s = 0
         with nogil:
             self.chains.load_edges()
-        while s < self.data.c.n_seq and not self.interrupted:
-            with nogil:
-                while s < self.data.c.n_seq and self.done() < self.due:
-                    self.chains.refresh(s)
-                    sum += weight_of(&self.data.c, s) * self.chains.full_log_z(s, both)
-                    s += 1
-            self.ask(should_stop, s < self.data.c.n_seq)
+            while s < self.data.c.n_seq and not self.stopped():
+                self.chains.refresh(s)
+                sum += weight_of(&self.data.c, s) * self.chains.full_log_z(s, both)
+                s += 1
         return sum
 
     cdef int check_convergence(self) except -1:

@@ -23,7 +23,7 @@ from crfkit.loops.numbers cimport INFINITY, fmax, sqrt
 from crfkit.loops.structs cimport DatasetC, LatticeC, SentenceC, weight_t
 from crfkit.memory cimport arena_zeros, memcmp, memset, vector
 from crfkit.threads cimport PyErr_CheckSignals
-from crfkit.trainers.base cimport differing, square_of_small
+from crfkit.trainers.base cimport square_of_small, wrong_labels
 from crfkit.weights.cells cimport layout_row
 from crfkit.weights.layout cimport Layout
 from .paths cimport AveragedTrainer, Differences, FeatureC, change
@@ -62,17 +62,11 @@ cdef class ConfidenceTrainer(AveragedTrainer):
         """Set all variances to their first values, as if nothing had been learned."""
         cdef:
             const DatasetC* c = &self.data.c
-            int64_t u, k, r, first, size
+            int64_t u, k, first, size
             double most
         for k in range(self.layout.c.n_cells):
-            self.s[k] = 1
-        if self.usual != 1:             # no value is above 1
-            for r in range(self.layout.c.A):
-                size = layout_row(&self.layout.c, r, &first)
-                for k in range(first, first + size):
-                    self.s[k] = <weight_t>self.usual
-            return
-        for u in range(c.u_ptr[c.n_tok] if c.u_val != NULL else 0):
+            self.s[k] = <weight_t>self.usual if k < self.layout.c.tau0 else 1
+        for u in range(c.u_ptr[c.n_tok] if c.u_val != NULL and self.usual == 1 else 0):     # else no value is above 1
             most = 1 / fmax(1, <double>c.u_val[u] * c.u_val[u])
             size = layout_row(&self.layout.c, c.u_id[u], &first)
             if size and self.s[first] > most:
@@ -209,9 +203,7 @@ cdef class Arow(ConfidenceTrainer):
                 sent = sentence_at(self.ordered, which + k)
                 self.lattice.reserve(&self.layout.c, &sent)
                 K.score(&self.layout.c, w, 1.0, &sent, &self.lattice.c)
-                if search_best(self.search, &self.lattice.c) == 0:
-                    raise ImpossibleError(IMPOSSIBLE)
-                wrong += differing(self.search.labels, &sent)
+                wrong += wrong_labels(&self.lattice.c, &sent, self.path)
         return wrong
 
 

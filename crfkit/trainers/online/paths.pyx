@@ -22,13 +22,9 @@ from crfkit.memory cimport arena_reserve, arena_zeros, memset, vector
 from crfkit.weights.cells cimport ANY, layout_cell, layout_history_cell, pairs_row, row_cell
 from crfkit.weights.layout cimport Layout
 
-from crfkit.constants import LARGEST_FOR_RATES, LARGEST_VALUE
-
 cdef enum:
     FIRST_ROOM = 256        # features
     FEW_CELLS = 1 << 16     # with so many at most, the table has a slot for each: 256 KB
-
-UNEVEN = 0.04       # evenness of values (crfkit/data/tallies.pyx) below which most learn more from standardized ones
 
 cdef struct ShareC:         # what is taken from a label or a pair of labels of one position
     int32_t prev, label
@@ -134,20 +130,6 @@ cdef class AveragedTrainer(OnlineTrainer):
     """A subclass has a `step` that adds to `u`, if there is one, whatever it adds to `w`, times the number of the step (`instants`)."""
 
     looks_for_paths = True
-    steps_like_values = False   # a step changes each weight by the value of its attribute: large ones drown the rest
-
-    @classmethod
-    def weakness_of_values(cls, tallies):
-        if not cls.steps_like_values:
-            return None
-        name, largest = cls.__name__.lower(), tallies.data.largest_value
-        if tallies.evenness() < UNEVEN:
-            return (f"values of the features are far from 0, or of very different sizes: {name} may learn little, as its steps are as large as the "
-                    "values; subtract the mean of each and divide by its standard deviation, with an attribute of value 1 beside them, or use lbfgs")
-        if LARGEST_FOR_RATES < largest <= LARGEST_VALUE:
-            return (f"values of the features reach {largest:.3g}; beyond {LARGEST_FOR_RATES:g} {name} may learn little, as its steps are as large as "
-                    "the values: scale them down, or use lbfgs")
-        return None
 
     @staticmethod
     def bytes_per_cell(options, int threads) -> int:
