@@ -170,12 +170,8 @@ cdef class Layout:
     cdef int check(self, Dataset data, bint learning=True) except -1:
         """ValueError unless all labels and attributes of these data are among those of the layout, and for learning, which cells are features is
         known (tell_absent)."""
-        cdef int64_t t
-        cdef int32_t last = -1
-        data.need_labels(0)
-        for t in range(data.c.n_tok):
-            last = max(last, data.c.label[t])
-        if last >= self.c.L or data.n_u > self.c.A or data.n_b > self.c.B:
+        data.need_labels_below(self.c.L)
+        if data.n_u > self.c.A or data.n_b > self.c.B:
             raise ValueError("data of another layout")
         if learning and self.pairs is None:
             raise ValueError("a layout that is not made for learning")

@@ -41,24 +41,7 @@ READ = {"tables", "u", "b", "pairs", "label_counts", "attributes", "checksum", *
 
 class Service:
     """One worker. Its public methods are the steps of requests. Forgotten is raised by a step whose shards are not there, and by one that needs no
-    shard, but what other steps have set: what stands here."""
-
-    template: Template | None
-    run: Run
-    direction: str | None
-    columns: files.Columns
-    layout: Layout
-    labels: list[str]
-    nesting: tuple[Any, ...]
-    values: bool
-    survey: Survey | None
-    share: Share
-    sums_of_all: Any
-    touched: tuple[list[int], array.array] | None
-    algorithm: str
-    options: Any
-    shared: list[int]
-    square: float
+    shard, but what other steps have set."""
 
     def __init__(self) -> None:
         self.data: dict[int, Any] = {}
@@ -193,7 +176,7 @@ class Service:
             self.survey.add(*survey)
         self.sums_of_all, self.share = sums, Share(self.layout, threads, counts)
         self.evaluated = []
-        self.touched = None
+        self.touched: tuple[list[int], array.array] | None = None
 
     def evaluate(self, shards: list[int], weights: Any, bound: float | None, sparse: bool) -> Any:
         """The objective of these shards, whole groups, at these weights. Sparse: weights and gradient are of the cells that the shards touch
