@@ -19,7 +19,6 @@ from libc.stdlib cimport qsort
 from crfkit.data.dataset cimport Dataset
 from crfkit.features.tuples cimport grams_intern, grams_reserve
 from crfkit.features.structs cimport GramTableC
-from .cells cimport feature_cell
 from .layout cimport Layout
 from crfkit.memory cimport Arena, BufferC, arena_reserve
 from crfkit.loops.powers cimport shrunk
@@ -213,11 +212,9 @@ cdef class Growing(Arena):
         cdef:
             const LayoutC* c = &layout.c
             int64_t f
-            int32_t a
             uint32_t key
-        for a in range(c.A):
-            for f in range(c.u_ptr[a], c.u_ptr[a + 1]):
-                carry(self.u.listed[f], &w[feature_cell(c, a, f)], out)
+        for f in range(c.u_ptr[c.A]):       # there are no dense rows
+            carry(self.u.listed[f], &w[c.cold0 + f], out)
         for f in range(c.b_ptr[c.B]):
             carry(self.b.listed[f], &w[c.rich0 + f], out)
         for f in range(self.tau.known.n):

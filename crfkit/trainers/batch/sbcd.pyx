@@ -56,7 +56,7 @@ cdef class Sbcd(Trainer):
         int32_t* active                 # blocks to be visited
         int64_t n_active
         object should_stop              # asks whether to end the pass early, or None
-        int64_t due                     # the work done (`done`) after which it is next asked
+        int64_t due                     # the work done after which it is next asked
 
     numbers = Trainer.numbers + ("stride", "started", "bound")
 
@@ -117,14 +117,11 @@ cdef class Sbcd(Trainer):
         self.recent = deque(map(float, state["recent"]), self.recent.maxlen)
         self.full_sweep()       # recomputes all else from the weights
 
-    cdef int64_t done(self) noexcept nogil:
-        """The work done so far: steps, and tokens that were looked at."""
-        return self.chains.steps + self.blocks.looked
-
     cdef bint stopped(self) except -1 nogil:
-        """Whether the pass is to end early, which is asked now and then."""
-        if self.done() >= self.due and not self.interrupted:
-            self.due = self.done() + WORK_BETWEEN_SIGNALS
+        """Whether the pass is to end early, which is asked after so much work: steps, and tokens that were looked at."""
+        cdef int64_t done = self.chains.steps + self.blocks.looked
+        if done >= self.due and not self.interrupted:
+            self.due = done + WORK_BETWEEN_SIGNALS
             with gil:
                 self.interrupted = self.should_stop is not None and self.should_stop()
         return self.interrupted
