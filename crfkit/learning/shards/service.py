@@ -192,9 +192,12 @@ class Service:
         if self.touched is None or self.touched[0] != which:
             if sparse:
                 raise Forgotten("the cells of these shards are not known")
-            self.touched = which, self.share.touched(which)
+            self.touched = which, array.array("q", np.flatnonzero(np.frombuffer(self.share.touched(which), bool)).tobytes())
         cells = self.touched[1]
-        found = self.share.evaluate(weights, which, float("inf") if bound is None else bound, cells if sparse else None)
+        if sparse:
+            whole = np.zeros(self.layout.n_cells, np.float32)
+            whole[cells], weights = weights, whole
+        found = self.share.evaluate(weights, which, float("inf") if bound is None else bound)
         if found is None:
             return None
         losses, gradient, wrong, flawed = found

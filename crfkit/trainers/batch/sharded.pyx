@@ -19,15 +19,6 @@ from crfkit.weights.layout cimport Layout
 from .objective cimport Objective
 
 
-cdef int check_cells(const int64_t[::1] cells, int64_t n) except -1:
-    """ValueError unless these are numbers of cells below n, in ascending order."""
-    cdef int64_t k, last = -1
-    for k in range(cells.shape[0]):
-        if not last < cells[k] < n:
-            raise ValueError("cells of another layout")
-        last = cells[k]
-
-
 cdef class Share(Arena):
     """The data that one worker has, group by group, and their part of the objective."""
     cdef Layout layout
@@ -49,12 +40,12 @@ cdef class Share(Arena):
         objective.counts = self.counts
         self.groups.append(objective)
 
-    def touched(self, which) -> array.array:
-        """The cells whose weights these groups use. The gradient of all others is zero."""
+    def touched(self, which) -> bytearray:
+        """For each cell, whether these groups use its weight. The gradient of all others is zero."""
         cdef:
             const LayoutC* c = &self.layout.c
             const DatasetC* data
-            int64_t k, r, u, first, n
+            int64_t r, u, first, n
             Objective objective
         cdef uint8_t[::1] used = bytearray(c.n_cells + 1), met = bytearray(pairs_row(c) + 1)
         met[pairs_row(c)] = True
@@ -69,31 +60,18 @@ cdef class Share(Arena):
             if met[r]:
                 n = layout_row(c, r, &first)
                 memset(&used[0] + first, 1, n)
-        cdef int64_t[::1] cell = array.array("q", [0]) * used.base.count(1)
-        n = 0
-        for k in range(c.n_cells):
-            if used[k]:
-                cell[n] = k
-                n += 1
-        return cell.base
+        return used.base
 
-    def evaluate(self, const float[::1] weights not None, which, double bound=INFINITY, const int64_t[::1] cells=None):
-        """Evaluate the groups with these numbers at these weights (of all cells, or of `cells`): the losses of the chunks, the
-        gradient, and wrong labels and flawed sequences, where these are counted; None if the loss is above the bound, or not finite."""
+    def evaluate(self, const float[::1] weights not None, which, double bound=INFINITY):
+        """Evaluate the groups with these numbers at these weights: the losses of the chunks, the gradient, and wrong labels
+        and flawed sequences, where these are counted; None if the loss is above the bound, or not finite."""
         cdef:
             Objective objective
-            int64_t k, n = self.layout.c.n_cells, wrong = 0, flawed = 0
+            int64_t n = self.layout.c.n_cells, wrong = 0, flawed = 0
             double* g
-        if cells is not None:
-            check_cells(cells, n)
-            if weights.shape[0] != cells.shape[0]:
-                raise ValueError("weights of other cells")
-            memset(self.w, 0, n * sizeof(weight_t))
-            for k in range(cells.shape[0]):
-                self.w[cells[k]] = weights[k]
-        elif weights.shape[0] != n:
+        if weights.shape[0] != n:
             raise ValueError("weights of another layout")
-        elif n:
+        if n:
             memcpy(self.w, &weights[0], n * sizeof(weight_t))
         memset(self.g, 0, n * sizeof(double))
         losses = array.array("d")
@@ -145,9 +123,12 @@ cdef class Sharded(Objective):
         return total
 
     def add(self, const double[::1] gradient not None, const int64_t[::1] cells not None):
-        """Add a gradient of some cells (Share.touched) to the sum."""
-        cdef int64_t k
-        check_cells(cells, self.layout.c.n_cells)
+        """Add a gradient of some cells, which ascend (Share.touched), to the sum."""
+        cdef int64_t k, last = -1
+        for k in range(cells.shape[0]):
+            if not last < cells[k] < self.layout.c.n_cells:
+                raise ValueError("cells of another layout")
+            last = cells[k]
         if gradient.shape[0] != cells.shape[0]:
             raise ValueError("a gradient of other cells")
         if self.g == NULL:
