@@ -86,6 +86,10 @@ class DevSet:
             else:
                 yield one[0]
 
+    def size(self) -> int:
+        """How many sequences there are."""
+        return sum(map(len, self._rows()))
+
     def _rows(self) -> Iterator[Rows]:
         """The rows of one block after the other."""
         loose = self.header.get("dialect") is not None
