@@ -242,7 +242,7 @@ def main() -> None:
     commit = common.commit()
     records = Journal(Path(given.records or os.devnull), *RUN)
     only = ";".join(f"={name}" for name in (SOME if given.some else TWELVE)) if given.some or given.twelve else given.only
-    for one in [one for one in (FEW if given.few else tasks()) if common.is_wanted(one.name, only)]:
+    for one in [one for one in ((FEW if complete() else ()) if given.few else tasks()) if common.is_wanted(one.name, only)]:
         whole = one.make()[: given.sentences]
         if one.template and given.joined > 1:
             whole = [list(chain.from_iterable(whole[k : k + given.joined])) for k in range(0, len(whole), given.joined)]

@@ -38,7 +38,7 @@ def _crfpp_line(text: str, number: int) -> Line:
         at = found.end()
     literals.append(text[at:])
     if strange := re.search(_STRANGE, re.sub(_CELL, "", text)):
-        raise TemplateError(f"{strange[0]!r}: expected %x[row,column], without blanks or +; CRF++ has no other macro", "template", number)
+        raise TemplateError(f"{strange[0]!r}: expected %x[row,column], without blanks or +, the row of two digits at most; CRF++ has no other macro", "template", number)
     return Line(number, text, kind, tuple(as_bytes(literal) for literal in literals), tuple(macros))
 
 

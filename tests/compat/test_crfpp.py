@@ -363,6 +363,7 @@ def test_help_and_version():
     (crf_learn, ["absent", "train", "model"], 1, "absent: cannot read the template"),
     (crf_learn, ["bad", "train", "model"], 1, "bad:3: '%X[0,0]': expected %x[row,column], without blanks or +"),
     (crf_learn, ["blanks", "train", "model"], 1, "blanks:2: '%x[ -1, 0 ]': expected %x[row,column], without blanks or +"),
+    (crf_learn, ["farther", "train", "model"], 1, "farther:1: '%x[999,0]': expected %x[row,column], without blanks or +, the row of two digits at most"),
     (crf_learn, ["far", "train", "model"], 1, "line 1 of the template: CRF++ has only %x[row,column], with rows from -8 to 8"),
     (crf_learn, ["column", "train", "model"], 1, "column 5"),
     (crf_learn, ["template", "train", "train"], 1, "train has another use here"),
@@ -381,7 +382,7 @@ def test_help_and_version():
     (crf_test, ["-m", "margins", "-v1", "test"], 1, "--verbose asks for probabilities"),
 ])
 def test_errors_are_one_line_with_the_exit_code(command, arguments, code, message):
-    write(bad="#\n\nU:%X[0,0]\n", blanks="B\nU:%x[0,0]/%x[ -1, 0 ]\n", far="U:%x[9,0]\n", column="U:%x[0,5]\n")
+    write(bad="#\n\nU:%X[0,0]\n", blanks="B\nU:%x[0,0]/%x[ -1, 0 ]\n", far="U:%x[9,0]\n", farther="U:%x[999,0]\n", column="U:%x[0,5]\n")
     write(own=learned("lbfgs", max_iter=2), margins=learned("perceptron", passes=1))
     error = run(command, *arguments, code=code).stderr
     assert message in error
