@@ -28,7 +28,7 @@ one, and so on. (If rounding made scores equal whose beginnings were not: of pat
 the better score on entering it, before the node's own score is added, comes first.)
 """
 
-from crfkit.loops.numbers cimport INFINITY, fabs
+from crfkit.loops.numbers cimport INFINITY, fabs, fmax
 from crfkit.loops.kernels cimport K
 from crfkit.memory cimport arena_reserve, memcpy, memset
 from crfkit.loops.structs cimport EdgeC, PairC, crfkit_find_pair
@@ -63,6 +63,7 @@ cdef struct RanksC:     # of a cell whose second rank was needed
     bint exhausted
 
 cdef int64_t NONE = -1
+cdef double ROUNDING = 1e-15    # of a score, by which another may be the same one
 
 
 cdef inline RanksC* state_of(NBest s, int64_t cell) noexcept nogil:
@@ -182,7 +183,7 @@ cdef int add_state(NBest s, const LatticeC* lat, int64_t t, int64_t j) except -1
         int32_t* which = <int32_t*>s.which.data
         const EdgeC* edge = lat.edge[t] if t < lat.T else NULL      # no step leads to the end
         double best = lat.beta[t * P + j] if t < lat.T else s.scores[0]
-        double floor = best - s.slack, score, step
+        double floor = best - fmax(s.slack, ROUNDING * fabs(best)), score, step     # the best one counts, however large
         double most = 0 if t == lat.T else most_into(s, lat, edge, j)
         double unchanged = 0
         const double* column = &unchanged

@@ -41,6 +41,14 @@ def test_early_stop(problem, ratio):
     assert SEARCH.beam(loaded(problem), MOST_PATHS, ratio=ratio) == wanted
 
 
+@pytest.mark.parametrize("large", [1e3, 1e9, 1e18, 1e300])
+def test_beginnings_whose_scores_are_much_larger_than_that_of_the_whole(large):
+    """What a path may lose is then less than a unit in the last place of these scores."""
+    problem = Problem([[0.0, 0.0], [large, large], [0.0, 0.0], [0.0, 0.0], [-large, -large], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]])
+    for n in (6, MOST_PATHS):
+        assert SEARCH.nbest(loaded(problem), n, 0.5) == problem.top(n)
+
+
 @given(st.integers(6, 40), st.integers(2, 3), st.booleans(), st.sampled_from([0.01, 0.3]), st.integers(0, 10**6))
 def test_many_labels(labels, length, own, ratio, seed):
     """More than a register holds, of which few count. The beam has room for all paths but the last position's, of which
