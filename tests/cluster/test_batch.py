@@ -6,6 +6,7 @@ from functools import cache, partial
 from itertools import count
 from pathlib import Path
 
+import numpy as np
 import pytest
 from commands import limit
 from models import ROOT
@@ -47,6 +48,13 @@ def test_the_penalty_is_chosen_as_on_one_machine(monkeypatch, attribute, options
     one = on_one_machine(train, template, "lbfgs", max_iter=2, **options)
     assert 0.03 < crfkit.load(one).model.header["chosen"]["l2"] < 1
     assert with_workers(monkeypatch, train, template, "lbfgs", shards=7, max_iter=2, **options)[0] == one
+
+
+def test_same_bytes_where_numpy_counts_in_4_bytes(tmp_path, monkeypatch):
+    """As on 32-bit machines."""
+    found = np.flatnonzero
+    monkeypatch.setattr(np, "flatnonzero", lambda values: found(values).astype(np.int32))
+    compared(monkeypatch, corpus(tmp_path / "train.txt", 100), TEMPLATE, "lbfgs", 2, shards=3, max_iter=3)
 
 
 @pytest.mark.usefixtures("_small_chunks")

@@ -192,7 +192,8 @@ class Service:
         if self.touched is None or self.touched[0] != which:
             if sparse:
                 raise Forgotten("the cells of these shards are not known")
-            self.touched = which, array.array("q", np.flatnonzero(np.frombuffer(self.share.touched(which), bool)).tobytes())
+            used = np.flatnonzero(np.frombuffer(self.share.touched(which), bool))
+            self.touched = which, array.array("q", used.astype(np.int64).tobytes())  # numpy counts in 4 bytes on 32-bit machines
         cells = self.touched[1]
         if sparse:
             whole = np.zeros(self.layout.n_cells, np.float32)
