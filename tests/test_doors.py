@@ -83,7 +83,7 @@ def test_work_without_an_owner():
 ])
 def test_data_of_another_layout(made):
     for data, layout in ((LARGE.dataset, SMALL.layout), *((data, of_one_label()) for data in (MORE_LABELS, MORE_ATTRIBUTES, MORE_OF_PAIRS))):
-        with pytest.raises(ValueError, match="another layout|^label [0-9]+ of [0-9]+$"):
+        with pytest.raises(ValueError, match=r"another layout|^label [0-9]+ of [0-9]+$"):
             made(data, layout)
 
 
