@@ -144,7 +144,8 @@ cdef class Objective:
             double total = 0
         if self.visits is None:
             self.list_visits()
-        self.pool.in_shares(self, take_share, ADD_UP, self.layout.c.P // COLUMNS)
+        if self.nests.n:                # else no thread is woken
+            self.pool.in_shares(self, take_share, ADD_UP, self.layout.c.P // COLUMNS)
         self.next_chunk = self.given_up = 0
         for worker in self.workers:
             worker.wrong = worker.flawed = 0
@@ -157,7 +158,8 @@ cdef class Objective:
             self.wrong += worker.wrong
             self.flawed += worker.flawed
         self.pool.in_shares(self, take_share, GATHER, PARTS)
-        self.pool.in_shares(self, take_share, HAND_DOWN, self.layout.c.P // COLUMNS)
+        if self.nests.n:
+            self.pool.in_shares(self, take_share, HAND_DOWN, self.layout.c.P // COLUMNS)
         for k in range(self.n_chunks):
             total += self.nll[k]
         return total
