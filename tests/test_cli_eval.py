@@ -286,6 +286,8 @@ def test_no_tokens(text):
     (["--intervals", "--segments", "x"], "--intervals is for the reports on chunks and on tokens"),
     (["--intervals", "--latex", "x"], "--intervals is for the reports on chunks and on tokens"),
     (["--mistakes", "--tokens", "x"], "--mistakes is a report of its own on chunks"),
+    (["--mistakes", "--segments", "x"], "--mistakes is a report of its own on chunks"),
+    (["--mistakes", "--latex", "x"], "--mistakes is a report of its own on chunks"),
     (["--seed", "1", "x"], "--seed is of use with --compare only"),
     (["--shuffles", "10", "x"], "--shuffles is of use with --compare only"),
     (["--compare", "--shuffles", "2147483648", "x", "y"], "2147483648 is larger than 2147483647"),

@@ -125,6 +125,12 @@ def test_mistakes_are_made_on_request():
         evaluate([["B-A"]], [["B-B"]], mistakes=2)
 
 
+def test_types_stand_in_order_and_the_most_frequent_confusion_first():
+    mistakes = evaluate([["B-C", "B-A", "B-B", "B-B"]], [["B-D", "B-B", "B-A", "B-A"]], "bio", mistakes=True).mistakes
+    assert list(mistakes.gold) == ["A", "B", "C"] and list(mistakes.found) == ["A", "B", "D"]
+    assert list(mistakes.types.items()) == [(("B", "A"), 2), (("A", "B"), 1), (("C", "D"), 1)]
+
+
 def test_the_report_of_the_command():
     rows = [("B-A B-A", "I-A I-A", "O O", "B-B O"), ("B-A B-B", "O O", "B-B B-B", "I-B O", "O B-A"), ("B-C B-A", "I-C O", "O O", "O B-C")]
     Path("a.out").write_text("\n".join("".join(f"w {pair}\n" for pair in sentence) for sentence in rows))
