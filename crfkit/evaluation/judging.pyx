@@ -13,9 +13,9 @@ from crfkit.evaluation.mistakes import Verdicts
 cdef enum:
     # in the order of Verdicts, best first
     RIGHT
-    OTHER_TYPE          # the same tokens
-    OTHER_ENDS          # the same type, and a token in common
-    BOTH
+    WRONG_TYPE          # the same tokens
+    WRONG_ENDS          # the same type, and a token in common
+    BOTH_WRONG
     ALONE               # no chunk of the other column has one of its tokens
     N_VERDICTS
 
@@ -76,7 +76,7 @@ cdef class Judge(Arena):
             if gold[i].start < found[j].end and found[j].start < gold[i].end:
                 verdict = verdict_on(&gold[i], &found[j])
                 gold[i].verdict, found[j].verdict = min(gold[i].verdict, verdict), min(found[j].verdict, verdict)
-                if verdict == OTHER_TYPE:
+                if verdict == WRONG_TYPE:
                     pair = gold[i].type, found[j].type
                     self.confused[pair] = self.confused.get(pair, 0) + 1
             if gold[i].end <= found[j].end:
@@ -103,8 +103,8 @@ cdef inline int32_t verdict_on(const ChunkC* gold, const ChunkC* found) noexcept
     """How well two chunks with a token in common agree."""
     cdef bint same = gold.start == found.start and gold.end == found.end
     if gold.type == found.type:
-        return RIGHT if same else OTHER_ENDS
-    return OTHER_TYPE if same else BOTH
+        return RIGHT if same else WRONG_ENDS
+    return WRONG_TYPE if same else BOTH_WRONG
 
 
 cdef void count(ColumnC* column) noexcept nogil:
