@@ -40,6 +40,6 @@ def _folders(kind: str) -> Iterator[str]:
 
 def _numbers(folder: str, name: str) -> list[int]:
     """The numbers in a file; none if it is not there, or says "max", as version 2 does where there is no limit."""
-    with suppress(OSError, ValueError), open(os.path.join(folder, name), encoding="ascii") as file:
+    with suppress(OSError, ValueError), open(os.path.join(folder, name), encoding="utf-8") as file:
         return [int(number) for number in file.read().split()]
     return []
